@@ -17,7 +17,7 @@ import tempfile
 LEVELS = {
     "core": 0,
     "config": 1, "mpi": 1, "picture": 1, "table": 1,
-    "layers": 2, "optim": 2,
+    "layers": 2, "optim": 2, "gates": 2,
     "graph": 3,
     "plan": 4, "export": 4,
     "device": 5, "data": 5, "checkpoint": 5,

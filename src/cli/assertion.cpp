@@ -78,21 +78,36 @@ void check_names(const std::vector<Assertion>& assertions, const std::vector<std
   }
 }
 
-void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values) {
-  std::string failures;
+std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions,
+                                        const std::vector<std::pair<std::string, double>>& values) {
+  std::vector<gates::Verdict> verdicts;
   for (const Assertion& assertion : assertions) {
     const double* found = nullptr;
     for (const auto& [name, value] : values)
       if (name == assertion.name) found = &value;
-    if (found != nullptr && assertion.holds(*found)) continue;
-    failures += failures.empty() ? "" : "\n";
-    failures += found == nullptr
-                    ? fmt::format("error: assertion '{}' is not fulfilled: the run ended before there was a {}",
-                                  assertion.text, assertion.name)
-                    : fmt::format("error: assertion '{}' is not fulfilled: {} is {:.6g}", assertion.text,
-                                  assertion.name, *found);
+    gates::Verdict verdict{.gate = assertion.name, .found = found != nullptr ? *found : std::nan("")};
+    verdict.limit = trim(trim(assertion.text).substr(assertion.name.size()));
+    verdict.failed = found == nullptr || !assertion.holds(*found);
+    if (verdict.failed)
+      verdict.message = fmt::format("assertion '{}' is not fulfilled: ", assertion.text) +
+                        (found == nullptr ? "the run ended before there was a " + assertion.name
+                                          : fmt::format("{} is {:.6g}", assertion.name, *found));
+    verdicts.push_back(std::move(verdict));
   }
-  if (!failures.empty()) throw Error(ErrorKind::kCheck, failures);
+  return verdicts;
+}
+
+void require(const std::vector<gates::Verdict>& verdicts) {
+  std::vector<std::string> failures;
+  for (const gates::Verdict& verdict : verdicts)
+    if (verdict.failed)
+      failures.push_back((verdict.place.known() ? verdict.place.str() + ": error: gate: " : "error: ") +
+                         verdict.message);
+  if (!failures.empty()) throw Error(ErrorKind::kCheck, join(failures, "\n"));
+}
+
+void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values) {
+  require(verdicts_of(assertions, values));
 }
 
 }  // namespace dptrain::cli

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "gates/verdict.h"
+
 namespace dptrain::cli {
 
 enum class Comparison { kAtLeast, kAtMost, kAbove, kBelow, kEqual, kUnequal };
@@ -26,7 +28,12 @@ std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts);
 
 /// Throws Error{kUsage} for a name that is not among `names`, listing them: before hours are spent.
 void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names);
-/// Throws Error{kCheck} with every assertion that is false, and what was found.
+/// What each comes to: gates without an interval.
+std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions,
+                                        const std::vector<std::pair<std::string, double>>& values);
+/// Throws Error{kCheck} with what every one that failed says.
+void require(const std::vector<gates::Verdict>& verdicts);
+/// Both.
 void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values);
 
 }  // namespace dptrain::cli

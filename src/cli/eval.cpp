@@ -1,9 +1,8 @@
 // dptrain eval: the metrics of a checkpoint on a data set.
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "cli/assertion.h"
@@ -11,6 +10,8 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/evaluation.h"
+#include "cli/gates.h"
+#include "cli/judged_values.h"
 #include "cli/judgement_files.h"
 #include "cli/processes.h"
 #include "core/error.h"
@@ -28,6 +29,7 @@ struct EvalFlags {
   ConfigFlags overrides;
   std::optional<std::string> output;
   std::vector<std::string> assertions;
+  GateFlags gates;
   std::string data = "real";
 };
 
@@ -42,29 +44,9 @@ fs::path output_folder(const EvalFlags& flags, const ModelSource& source) {
   return folder;
 }
 
-/// Undefined averages count as not fulfilled: NaN. A metric of that name stays.
-void add_averages(const OutputJudgement& of, std::vector<std::pair<std::string, double>>& values) {
-  const ClassScore mean = macro_average(of.scores);
-  const std::array averages{mean.precision, mean.recall, mean.f1};
-  for (std::size_t i = 0; i < averages.size(); ++i) {
-    const std::string name = score_name(of.name, score_names()[i]);
-    if (std::ranges::none_of(values, [&](const auto& value) { return value.first == name; }))
-      values.emplace_back(name, averages[i].value_or(std::nan("")));
-  }
-}
-
 void print_values(const Judgement& judgement) {
   for (const auto& [name, value] : judgement.values) log::print(fmt::format("{}: {:.6g}", name, value));
   log::print(fmt::format("n: {}", judgement.samples));
-}
-
-/// Names that may be asserted.
-std::vector<std::string> known_names(const std::vector<Classes>& classes, const plan::Plan& plan) {
-  std::vector<std::string> known = session::sum_names(plan);
-  for (const plan::LossStep& loss : plan.losses)
-    for (const std::string& score : score_names())
-      if (classes[static_cast<std::size_t>(loss.output)].known()) known.push_back(score_name(loss.name, score));
-  return known;
 }
 
 int run(const EvalFlags& flags, const Context& context, mpi::Processes* processes) {
@@ -75,8 +57,12 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
   request.synthetic = flags.data == "synthetic";
   Evaluation evaluation(request, processes);
   const fs::path folder = output_folder(flags, evaluation.source());
+  std::optional<Gates> gates;
+  if (processes == nullptr || processes->is_first())
+    gates.emplace(flags.gates, evaluation.source().experiment, evaluation.on());
   session::Session& session = evaluation.open();
-  check_names(assertions, known_names(evaluation.classes(), session.plan()));
+  check_names(assertions, judged_names(session.plan(), evaluation.classes()));
+  if (gates) gates->check(session.plan(), evaluation.classes());
   evaluation.load_weights();
 
   const bool shows = session.world().is_first() && !context.quiet && !context.json;
@@ -95,10 +81,11 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
   log::info("wrote " + join(write_numbers(judged, folder), " and "));
   if (const std::vector<std::string> drawn = write_pictures(judged, folder); !drawn.empty())
     log::info("drew " + join(drawn, ", "));
-  std::vector<std::pair<std::string, double>> values = judgement.values;
-  for (const OutputJudgement& output : judgement.outputs)
-    if (output.confusion) add_averages(output, values);
-  check(assertions, values);
+  std::vector<gates::Verdict> verdicts = verdicts_of(assertions, judged_values(judgement));
+  if (gates->present())
+    std::ranges::move(gates->judge(judged, session.plan(), session.model().parameters()),
+                      std::back_inserter(verdicts));
+  gates->conclude(verdicts, evaluation.source().experiment, folder.string());
   return 0;
 }
 
@@ -108,7 +95,7 @@ void add_eval(App& app) {
   const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
-      "Prints one `name: value` line per metric, and writes eval.json, of classes confusion.csv and the pictures "
+      "Prints one `name: value` line per metric, and writes eval.json, of classes confusion.csv, answers.csv and the pictures "
       "confusion.svg and scores.svg, and of images worst.svg (eval-train.json ... with --on train) into the "
       "checkpoint's run directory, or into the current one.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
@@ -127,6 +114,7 @@ void add_eval(App& app) {
       .flag("--ema", flags->request.ema, "use the exponential moving averages of the weights")
       .option("--output", "DIR", flags->output, "where eval.json, confusion.csv and the pictures go")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
+  flags->gates.add(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "cli/device_flags.h"
 #include "cli/find_lr.h"
 #include "cli/fit_report.h"
+#include "cli/gates.h"
 #include "cli/model_source.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
@@ -42,6 +44,7 @@ struct FitFlags {
   ConfigFlags overrides;
   std::optional<std::string> run_dir, resume, init_from, find_lr, trace;
   std::vector<std::string> assertions;
+  GateFlags gates;
   std::string data = "real", progress = "auto";
   bool init_optimizer = false;
   bool overwrite = false, dry_run = false, no_report = false;
@@ -123,6 +126,20 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
                                                                   : train::ProgressMode::kAuto;
 }
 
+/// They judge what the evaluation at the end finds on the validation set.
+void check_gates(const FitFlags& flags, const experiment::Experiment& experiment) {
+  if (flags.dry_run || flags.find_lr || (!flags.gates.file && !experiment.config.gates)) return;
+  if (!experiment.config.data.validation)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: the gates are judged on data.validation, which the config does not have; add it, or "
+                            "take them away with --set gates=null and judge them with dptrain eval --gates",
+                            experiment.file));
+  if (flags.no_report)
+    throw Error(ErrorKind::kUsage,
+                "--no-report leaves out the evaluation that the gates judge; leave it out, or take the gates away with "
+                "--set gates=null");
+}
+
 int run_dry(session::Session& session) {
   for (const std::string& line : run_header(session, "none (dry run)")) log::info(line);
   log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written",
@@ -189,6 +206,23 @@ exporting::OptimizerState initial_optimizer(const std::string& initial, session:
   return checkpoint::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
 }
 
+/// What the gates and --assert come to, by the process that has the run.
+void judge_end(Gates& gates, const std::vector<Assertion>& assertions, const train::EndReport& ended,
+               const std::optional<LastEvaluation>& last, session::Session& session, const train::RunDirectory& run) {
+  std::vector<gates::Verdict> verdicts = verdicts_of(assertions, ended.result.final.items());
+  if (gates.present() && !has_ended_well(ended)) {
+    log::warn("the gates are not judged: the run has not come to its end");
+  } else if (gates.present()) {
+    std::vector<gates::Verdict> more = gates.not_judged();
+    if (last) {
+      const Judged judged{session.experiment(), last->checkpoint, last->judgement, session.source("validation")};
+      more = gates.judge(judged, session.plan(), session.model().parameters());
+    }
+    std::ranges::move(more, std::back_inserter(verdicts));
+  }
+  gates.conclude(verdicts, session.experiment(), run.path());
+}
+
 /// Whatever comes after it is no matter of the run's tables.
 train::EndReport fit(session::Session& session, const train::RunDirectory& run, const train::FitOptions& options,
                      const Beginning& beginning) {
@@ -200,9 +234,12 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
 }
 
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
-              const Context& context) {
+              std::optional<Gates>& gates, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
+  if (gates)
+    gates->check(session.plan(),
+                 classes_of_outputs(session.experiment(), session.model().graph, session.class_names()));
   const train::RunDirectory run = run_directory(flags, session, resume, context);
   if (run.is_here()) log::open_file(run.file("train.log"));
   run.write_json("env.json",
@@ -215,9 +252,14 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   if (flags.trace) options.traced = train::parse_step_range(*flags.trace);
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
   const train::EndReport ended = fit(session, run, options, beginning);
-  if (!flags.no_report) leave_report(session, run, ended, options.progress);
+  std::optional<LastEvaluation> last;
+  if (!flags.no_report) last = leave_report(session, run, ended, options.progress);
   const int code = report(ended, run, session, context);
-  if (code == 0) check(assertions, ended.result.final.items());
+  if (code != 0) return code;
+  if (gates && run.is_here())
+    judge_end(*gates, assertions, ended, last, session, run);
+  else
+    check(assertions, ended.result.final.items());
   return code;
 }
 
@@ -245,11 +287,14 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   if (flags.find_lr) rates = parse_rate_range(*flags.find_lr, flags.overrides.steps);
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
+  check_gates(flags, experiment);
   session::SessionOptions options = session_options(flags, processes);
   options.may_cache_prefix = !flags.dry_run && !flags.find_lr;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
   const bool first = processes == nullptr || processes->is_first();
+  std::optional<Gates> gates;
+  if (first && !flags.dry_run && !flags.find_lr) gates.emplace(flags.gates, experiment, "validation");
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
   Beginning beginning;
@@ -276,7 +321,7 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   if (state || flags.init_from) session.replicas().push(session.model());
   if (rates) return find_lr(session, *rates, flags.run_dir, progress_mode(flags, context));
   if (flags.init_optimizer) beginning.optimizer = initial_optimizer(initial.path(), session);
-  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, context);
+  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, gates, context);
 }
 
 }  // namespace
@@ -318,6 +363,7 @@ void add_fit(App& app) {
       .exclusive({"--find-lr", "--overwrite"})
       .flag("--dry-run", flags->dry_run, "build, place, load, one batch without an update; writes nothing")
       .choice("--progress", {"auto", "on", "off"}, flags->progress, "the progress bar on stderr; auto: on a terminal");
+  flags->gates.add(command);
   flags->overrides.add_training(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

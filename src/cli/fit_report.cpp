@@ -24,10 +24,6 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-bool has_ended_well(const train::EndReport& end) {
-  return end.result.exit_code == 0 && (end.result.exit == "completed" || end.result.exit == "early_stopping");
-}
-
 /// What a callback has kept as the best, else the model as the run left it; "" where neither is there.
 std::string weights_to_hand_on(const train::RunDirectory& run) {
   std::error_code ignored;
@@ -84,12 +80,12 @@ void try_to(const char* otherwise, const Work& work) {
   }
 }
 
-void evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
-              train::ProgressMode progress) {
+std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
+                                       train::ProgressMode progress) {
   const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
   const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
-  if (weights.path().empty()) return;
-  const std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
+  if (weights.path().empty()) return std::nullopt;
+  std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
   session.warn_about_bad_samples();
   if (!judgement)
     log::info("the evaluation was stopped and is left out");
@@ -98,20 +94,28 @@ void evaluate(session::Session& session, const train::RunDirectory& run, std::in
       write_judgement(session, run, weights.path(), *judgement);
       show_in_tensorboard(session, run, *judgement, std::max<std::int64_t>(0, epochs - 1));
     });
+  if (!judgement) return std::nullopt;
+  return LastEvaluation{.checkpoint = weights.path(), .judgement = std::move(*judgement)};
 }
 
 }  // namespace
 
-void leave_report(session::Session& session, const train::RunDirectory& run, const train::EndReport& end,
-                  train::ProgressMode progress) {
+bool has_ended_well(const train::EndReport& end) {
+  return end.result.exit_code == 0 && (end.result.exit == "completed" || end.result.exit == "early_stopping");
+}
+
+std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,
+                                           const train::EndReport& end, train::ProgressMode progress) {
+  std::optional<LastEvaluation> last;
   if (has_ended_well(end) && session.validation_loader() != nullptr) {
     if (session.processes() != nullptr)  // what fails in one of several is an error of all
-      evaluate(session, run, end.epochs, progress);
+      last = evaluate(session, run, end.epochs, progress);
     else
-      try_to("the last evaluation is left out", [&] { evaluate(session, run, end.epochs, progress); });
+      try_to("the last evaluation is left out", [&] { last = evaluate(session, run, end.epochs, progress); });
   }
   if (run.is_here())
     try_to("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
+  return last;
 }
 
 }  // namespace dptrain::cli

@@ -25,6 +25,7 @@ struct Gathered {
   std::vector<std::uint8_t> mask{};
   std::optional<Confusion> confusion{};
   WorstSamples worst{};
+  std::vector<Answer> kept{};  ///< every answer
 
   void add(const data::Batch& batch, const std::vector<float>& output) {
     for (std::int64_t sample = 0; sample < batch.own().count; ++sample) {
@@ -32,6 +33,8 @@ struct Gathered {
       const bool counts =
           classes->known() ? take_classes(batch, output, sample, found) : take_values(batch, output, sample, found);
       if (counts) worst.add(found);
+      if (counts && classes->one_per_sample())
+        kept.push_back({.sample = found.index, .label = found.label, .answer = found.answer});
     }
   }
 
@@ -142,19 +145,24 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
     return all_go_on();
   };
   loader.seek(0, 0);
+  const double begun = watch.seconds();
   const std::optional<replica::StepSums> sums = session::evaluate(session, loader, show);
+  const double seconds = watch.seconds() - begun;
   std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes);
   const bool whole = sums && look_at_answers(session, loader, classes, show, gathered);
   drawn.clear();
   if (!whole) return std::nullopt;
 
-  Judgement judgement{.on = on, .samples = sums->samples, .values = session::values_of(session.plan(), *sums)};
+  Judgement judgement{.on = on, .samples = sums->samples, .samples_per_second = 0, .values = session::values_of(session.plan(), *sums)};
+  judgement.samples_per_second = static_cast<double>(sums->samples) / std::max(seconds, 1e-9);
   for (Gathered& one : gathered) {
+    if (processes != nullptr && one.classes->one_per_sample()) add_processes(one.kept, *processes);
     if (processes != nullptr && one.confusion) one.confusion->add_processes(*processes);
     if (processes != nullptr) one.worst.add_processes(*processes);
     OutputJudgement output{.name = one.loss->name, .classes = *one.classes, .confusion = one.confusion};
     if (output.confusion) output.scores = class_scores(*output.confusion, output.classes);
     output.worst = one.worst.sorted();
+    if (one.classes->one_per_sample()) output.answers = std::move(one.kept);
     judgement.outputs.push_back(std::move(output));
   }
   return judgement;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/answers.h"
 #include "cli/class_scores.h"
 #include "cli/classes.h"
 #include "cli/confusion.h"
@@ -26,11 +27,13 @@ struct OutputJudgement {
   std::optional<Confusion> confusion{};  ///< where classes.known(), as the scores
   std::vector<ClassScore> scores{};
   std::vector<WorstSample> worst{};  ///< the largest loss first
+  std::optional<std::vector<Answer>> answers{};  ///< to every sample, where classes.one_per_sample()
 };
 
 struct Judgement {
   std::string on;                                        ///< "validation"
   std::int64_t samples = 0;                              ///< whose values these are
+  double samples_per_second = 0;                         ///< of the pass that measures them
   std::vector<std::pair<std::string, double>> values{};  ///< "loss" first, then metrics
   std::vector<OutputJudgement> outputs{};                ///< in the order of the plan's losses
 };

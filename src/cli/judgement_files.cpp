@@ -98,6 +98,7 @@ std::string judgement_json(const Judged& judged) {
   const Judgement& judgement = judged.judgement;
   Json json{{"checkpoint", judged.checkpoint}, {"on", judgement.on}, {"n", judgement.samples}};
   for (const auto& [name, value] : judgement.values) json[name] = value;
+  json["examples_per_second"] = judgement.samples_per_second;
   for (const OutputJudgement& output : judgement.outputs) {
     Json& place = output.name.empty() ? json : json["outputs"][output.name];
     if (output.confusion) place.update(scores_json(output.scores));
@@ -115,6 +116,9 @@ std::vector<std::string> write_numbers(const Judged& judged, const fs::path& fol
     if (!output.confusion) continue;
     written.push_back((folder / file_of(judged, "confusion", output.name, ".csv")).string());
     train::write_text(written.back(), output.confusion->csv(output.classes));
+    if (!output.answers) continue;
+    written.push_back((folder / file_of(judged, "answers", output.name, ".csv")).string());
+    train::write_text(written.back(), answers_csv(*output.answers, output.classes));
   }
   train::write_text(written.front(), judgement_json(judged) + "\n");
   return written;

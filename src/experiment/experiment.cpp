@@ -279,7 +279,8 @@ config::Node resolved(const Experiment& experiment, bool minimal) {
     out.set("seed", config::Node::scalar(std::to_string(experiment.config.seed)));
   out.set("model", graph::write(experiment.graph, minimal));
   for (const config::Node::Entry& entry : all.entries())
-    if (out.find(entry.key) == nullptr) out.set(entry.key, entry.value);
+    if (out.find(entry.key) == nullptr && !(entry.key == "gates" && entry.value.is_null()))
+      out.set(entry.key, entry.value);
   if (config::Node* run_dir =
           out.find("run_dir"))  // the default is relative to where one stands, a path in a file to the file
     *run_dir = config::Node::text(std::filesystem::absolute(run_dir->str()).string());

@@ -25,6 +25,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"parallel", "How replicas share the work."},
       {"runtime", "What changes speed and memory, not the meaning of the config."},
       {"callbacks", "Called in this order at the ends of steps and epochs."},
+      {"gates", "Limits that the model must keep at the end: exit code 7 where it does not."},
       // The model.
       {"layers", "Steps in order; each reads the one before it unless `inputs` names others."},
       {"blocks", "New layer types; every use makes new weights."},

@@ -21,8 +21,10 @@ std::vector<std::string> run_files(const std::vector<std::string>& outputs) {
   of_outputs.insert(of_outputs.end(), outputs.begin(), outputs.end());
   for (const char* const on : {"", "train", "validation"}) {
     files.push_back(evaluation_file("eval", "", on, ".json"));
+    files.push_back(evaluation_file("gates", "", on, ".json"));
     for (const std::string& output : of_outputs) {
       files.push_back(evaluation_file("confusion", output, on, ".csv"));
+      files.push_back(evaluation_file("answers", output, on, ".csv"));
       for (const char* const picture : {"confusion", "scores", "worst"})
         files.push_back(evaluation_file(picture, output, on, ".svg"));
     }

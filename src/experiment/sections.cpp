@@ -421,7 +421,8 @@ const config::Schema& config_schema() {
                                            .key(key("train", &S::train))
                                            .key(key("parallel", &S::parallel))
                                            .key(key("runtime", &S::runtime))
-                                           .key(key("callbacks", &S::callbacks));
+                                           .key(key("callbacks", &S::callbacks))
+                                           .key(key("gates", &S::gates));
   return schema;
 }
 

@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
+#include "gates/section.h"
 #include "optim/optimizers/rmsprop.h"
 #include "replica/replica.h"
 
@@ -145,6 +146,7 @@ struct ConfigFile {
   ParallelSection parallel;
   RuntimeSection runtime;
   std::vector<CallbackConfig> callbacks;
+  std::optional<gates::GatesSection> gates;  ///< what the model must keep at the end
 };
 
 const config::Schema& config_schema();

@@ -60,6 +60,8 @@ struct MetricType final : config::TypeDef {
   /// The mean of a number of each position, from which masked positions are left out, as Keras does. All others count
   /// masked positions, too.
   bool heeds_mask = true;
+  /// Whether the value is a share of samples, each of which counts 0 or 1.
+  std::function<bool(const MetricSubject&)> is_share;
   std::function<const std::string&(const void* spec)> log_name;
   /// Doubles of state.
   std::function<std::size_t(const void* spec, const MetricSubject&)> state;
@@ -122,6 +124,7 @@ class MetricBuilder {
       return std::vector<double>{sums.state[0] / sums.weight};
     };
     type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
+    type_->is_share = [](const MetricSubject&) { return false; };
   }
 
   template <class Owner, class T>
@@ -137,6 +140,16 @@ class MetricBuilder {
   template <class... Words>
   MetricBuilder&& larger_is_better(const Words&... words) && {
     type_->larger_is_better = {words...};
+    return std::move(*this);
+  }
+  /// Of a sample with one position its value is 0 or 1.
+  MetricBuilder&& share() && {
+    type_->is_share = [](const MetricSubject& subject) { return subject.positions() == 1; };
+    return std::move(*this);
+  }
+  /// Of a sample with one value.
+  MetricBuilder&& share_of_single_values() && {
+    type_->is_share = [](const MetricSubject& subject) { return subject.output.elements() == 1; };
     return std::move(*this);
   }
   MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) && {

@@ -124,7 +124,7 @@ EvaluationRecord evaluation_of(const fs::path& folder, const std::string& name, 
                          .on = json.value("on", ""),
                          .samples = json.value("n", std::int64_t{0})};
   for (const auto& [key, value] : json.items())
-    if (key != "n" && (value.is_number() || value.is_null()))
+    if (key != "n" && key != "examples_per_second" && (value.is_number() || value.is_null()))
       found.values.emplace_back(key, value.is_null() ? std::nan("") : value.get<double>());
   if (const auto outputs = json.find("outputs"); outputs != json.end())
     for (const auto& [output, inside] : outputs->items())

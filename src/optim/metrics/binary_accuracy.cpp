@@ -6,6 +6,7 @@ namespace {
 const RegisteredMetric kBinaryAccuracy = metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
                                              .key(key("threshold", &BinaryAccuracySpec::threshold))
                                              .reads(MetricReads::kThreshold)
+                                             .share_of_single_values()
                                              .larger_is_better("acc")
                                              .fits(compares_values);
 

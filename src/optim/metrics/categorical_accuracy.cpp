@@ -6,6 +6,7 @@ namespace {
 const RegisteredMetric kCategoricalAccuracy =
     metric<CategoricalAccuracySpec>("CategoricalAccuracy", {"categorical_accuracy"})
         .reads(MetricReads::kOrder)
+        .share()
         .larger_is_better("acc")
         .fits(ranks_classes);
 

@@ -6,6 +6,7 @@ namespace {
 const RegisteredMetric kSparseCategoricalAccuracy =
     metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
         .reads(MetricReads::kOrder)
+        .share()
         .larger_is_better("acc")
         .fits(ranks_classes);
 

@@ -10,6 +10,7 @@ const RegisteredMetric kSparseTopKCategoricalAccuracy =
         .key(key("k", &SparseTopKCategoricalAccuracySpec::k).at_least(1))
         .example("k: 2")
         .reads(MetricReads::kOrder)
+        .share()
         .larger_is_better("top_k")
         .fits([](const SparseTopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
           return top_k_misfit(spec.k, subject);

@@ -10,6 +10,7 @@ const RegisteredMetric kTopKCategoricalAccuracy =
         .key(key("k", &TopKCategoricalAccuracySpec::k).at_least(1))
         .example("k: 2")
         .reads(MetricReads::kOrder)
+        .share()
         .larger_is_better("top_k")
         .fits([](const TopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
           return top_k_misfit(spec.k, subject);

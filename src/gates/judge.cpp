@@ -1,0 +1,137 @@
+#include "gates/judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::gates {
+namespace {
+
+/// The power that notes speak of.
+constexpr double kPower = 0.95;
+
+/// One side of a limit.
+struct Side {
+  std::size_t gate;
+  bool at_most;
+  double limit;
+};
+
+std::string limit_text(bool at_most, double limit) {
+  return fmt::format("{} {}", at_most ? "<=" : ">=", shortest(limit));
+}
+
+std::vector<Side> sides_of(const Limit& limit, std::size_t gate) {
+  std::vector<Side> sides;
+  if (limit.at_least) sides.push_back({gate, false, *limit.at_least});
+  if (limit.at_most) sides.push_back({gate, true, *limit.at_most});
+  return sides;
+}
+
+/// "with 1000 samples of ... a drop of 0.043 is found with 95 %": of the gate that sees least.
+std::string note_of(const DropGate& gate, const Drop& drop, double level, const std::string& what) {
+  const double seen = drop.seen(level, kPower);
+  const PairedCounts& counts = gate.counts;
+  std::string note = fmt::format(
+      "{}: with {} samples, of which two runs answer {:.1f} % differently, and {} run{} against {}, a drop of {:.4f} is "
+      "found with {:.0f} %",
+      what, with_commas(counts.samples()), 100 * counts.disagreement(), counts.runs(), counts.runs() == 1 ? "" : "s",
+      counts.baseline_runs(), seen, 100 * kPower);
+  if (seen <= gate.limit.value) return note;
+  const double times = (seen / gate.limit.value) * (seen / gate.limit.value);
+  const double each = 2 * times / (1.0 / counts.runs() + 1.0 / counts.baseline_runs());
+  return note + fmt::format("; {} wants about {} samples, or {:.0f} runs against {:.0f}", shortest(gate.limit.value),
+                            with_commas(std::llround(times * static_cast<double>(counts.samples()))), std::ceil(each),
+                            std::ceil(each));
+}
+
+}  // namespace
+
+std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, double confidence) {
+  std::vector<Side> sides;
+  for (std::size_t i = 0; i < gates.size(); ++i)
+    for (const Side& side : sides_of(gates[i].limit, i)) sides.push_back(side);
+  std::vector<double> p;
+  for (const Side& side : sides)
+    p.push_back(wilson_p(gates[side.gate].right, gates[side.gate].samples, side.limit, side.at_most));
+  const std::vector<double> levels = holm_levels(p, 1 - confidence);
+
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const ShareGate& gate = gates[sides[i].gate];
+    Verdict verdict{.gate = gate.name, .found = gate.right / gate.samples};
+    verdict.limit = limit_text(sides[i].at_most, sides[i].limit);
+    verdict.interval = wilson(gate.right, gate.samples, 1 - levels[i]);
+    verdict.place = gate.limit.mark;
+    verdict.failed = p[i] <= levels[i];
+    if (verdict.failed)
+      verdict.message =
+          fmt::format("{} is {:.4f} of {} samples, surely no {} than {:.4f}; the limit is {} {}", gate.name,
+                      verdict.found, with_commas(std::llround(gate.samples)), sides[i].at_most ? "less" : "more",
+                      sides[i].at_most ? verdict.interval->low : verdict.interval->high,
+                      sides[i].at_most ? "at most" : "at least", shortest(sides[i].limit));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+std::vector<Verdict> judge_value(const std::string& name, double found, const Limit& limit) {
+  std::vector<Verdict> verdicts;
+  for (const Side& side : sides_of(limit, 0)) {
+    Verdict verdict{.gate = name, .found = found, .limit = limit_text(side.at_most, side.limit)};
+    verdict.place = limit.mark;
+    verdict.failed = !(side.at_most ? found <= side.limit : found >= side.limit);
+    if (verdict.failed)
+      verdict.message = fmt::format("{} is {:.6g}; the limit is {} {}", name, found,
+                                    side.at_most ? "at most" : "at least", shortest(side.limit));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+DropVerdicts judge_drops(const std::vector<DropGate>& gates, const Dispersion& dispersion, double confidence) {
+  const double alpha = 1 - confidence;
+  std::vector<Drop> drops;
+  std::vector<double> p;
+  for (const DropGate& gate : gates) {
+    drops.push_back(drop_of(gate.counts, dispersion));
+    p.push_back(drops.back().p);
+  }
+  const std::vector<double> levels = holm_levels(p, alpha);
+
+  DropVerdicts out;
+  std::size_t dimmest = 0;
+  const double first_level = alpha / static_cast<double>(std::max<std::size_t>(1, gates.size()));
+  const auto lacks = [&](std::size_t i) { return drops[i].seen(first_level, kPower) / gates[i].limit.value; };
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    const Drop& drop = drops[i];
+    Verdict verdict{.gate = "drop of " + gates[i].name, .found = drop.found};
+    verdict.limit = "< " + shortest(gates[i].limit.value);
+    verdict.interval = Interval{drop.low(levels[i]), drop.high(alpha)};
+    verdict.place = gates[i].limit.mark;
+    verdict.failed = p[i] <= levels[i] && verdict.interval->high >= gates[i].limit.value;
+    if (verdict.failed)
+      verdict.message = fmt::format(
+          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}, and seeds explain that with p = {:.2g} (needed: {:.2g}); "
+          "a loss of {} is to be found",
+          gates[i].name, gates[i].counts.share(), drop.found, gates[i].counts.baseline_share(), drop.p, levels[i],
+          shortest(gates[i].limit.value));
+    out.verdicts.push_back(std::move(verdict));
+    if (lacks(i) > lacks(dimmest)) dimmest = i;
+  }
+  if (!gates.empty())
+    out.notes.push_back(note_of(gates[dimmest], drops[dimmest], first_level, gates[dimmest].name));
+  if (!gates.empty() && dispersion.freedom == 0)
+    out.notes.push_back(
+        "with one run on each side a class that seeds move as a whole looks like a loss; name several runs under "
+        "baseline and runs");
+  if (dispersion.heeded())
+    out.notes.push_back(fmt::format("between seeds right answers of classes vary {:.2f} times as much as sample by "
+                                    "sample, which is heeded",
+                                    dispersion.factor));
+  return out;
+}
+
+}  // namespace dptrain::gates

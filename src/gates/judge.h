@@ -1,0 +1,41 @@
+#pragma once
+
+// Verdicts from what was measured and the limits. A gate fails on evidence: only where the whole interval lies on the
+// wrong side of the limit, so that noise alone fails one or more of a call's gates with a probability of at most
+// 1 - confidence (Holm's procedure over them). Pure functions; any thread.
+
+#include <string>
+#include <vector>
+
+#include "gates/paired.h"
+#include "gates/section.h"
+#include "gates/verdict.h"
+
+namespace dptrain::gates {
+
+/// A share of samples with its limit; samples > 0.
+struct ShareGate {
+  std::string name;
+  double right = 0, samples = 0;
+  Limit limit;
+};
+std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, double confidence);
+
+/// A value that has no interval is judged as it was found; NaN fails. Of a limit with two sides there are two.
+std::vector<Verdict> judge_value(const std::string& name, double found, const Limit& limit);
+
+/// A share of right answers against a baseline's; the counts have samples.
+struct DropGate {
+  std::string name;  ///< "accuracy", "recall of Shirt"
+  PairedCounts counts;
+  LostShare limit;
+};
+struct DropVerdicts {
+  std::vector<Verdict> verdicts;   ///< in the order of the gates
+  std::vector<std::string> notes;  ///< which drops could be found with these samples
+};
+/// A gate fails where the candidate has less than chance between seeds explains, and a loss of the limit cannot be ruled
+/// out: its interval lies above 0 and reaches the limit.
+DropVerdicts judge_drops(const std::vector<DropGate>& gates, const Dispersion& dispersion, double confidence);
+
+}  // namespace dptrain::gates

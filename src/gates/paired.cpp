@@ -1,0 +1,142 @@
+#include "gates/paired.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gates/statistics.h"
+
+namespace dptrain::gates {
+namespace {
+
+/// Beyond so many samples about which runs differ the normal distribution is exact enough.
+constexpr std::int64_t kMostExact = 100;
+
+double share_of(const std::vector<std::int64_t>& right, std::int64_t samples) {
+  const auto sum = static_cast<double>(std::accumulate(right.begin(), right.end(), std::int64_t{0}));
+  return sum / static_cast<double>(right.size()) / static_cast<double>(samples);
+}
+
+/// The sum over samples of (r/R) (1 - r/R).
+double split_sum(const PairedCounts& counts) {
+  const std::vector<std::int64_t>& together = counts.together();
+  const double runs = static_cast<double>(together.size() - 1);
+  double sum = 0;
+  for (std::size_t r = 0; r < together.size(); ++r) {
+    const double share = static_cast<double>(r) / runs;
+    sum += static_cast<double>(together[r]) * share * (1 - share);
+  }
+  return sum;
+}
+
+/// The sum of squared distances from the mean.
+double squares(const std::vector<std::int64_t>& values) {
+  double mean = 0, sum = 0;
+  for (const std::int64_t value : values) mean += static_cast<double>(value) / static_cast<double>(values.size());
+  for (const std::int64_t value : values) sum += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
+  return sum;
+}
+
+double choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
+
+/// P(the candidate's runs have at most so many right answers), each sample's being hypergeometric.
+double exact_p(const PairedCounts& counts, std::int64_t right) {
+  const int all = counts.baseline_runs() + counts.runs(), runs = counts.runs();
+  std::vector<double> distribution{1};  // of the right answers above the least that are possible
+  for (int r = 1; r < all; ++r) {
+    const int least = std::max(0, r - counts.baseline_runs()), most = std::min(r, runs);
+    std::vector<double> one;
+    for (int k = least; k <= most; ++k) one.push_back(choose(runs, k) * choose(all - runs, r - k) / choose(all, r));
+    const std::int64_t samples = counts.together()[static_cast<std::size_t>(r)];
+    right -= samples * least;
+    for (std::int64_t i = 0; i < samples; ++i) {
+      std::vector<double> next(distribution.size() + one.size() - 1);
+      for (std::size_t a = 0; a < distribution.size(); ++a)
+        for (std::size_t b = 0; b < one.size(); ++b) next[a + b] += distribution[a] * one[b];
+      distribution = std::move(next);
+    }
+  }
+  right -= counts.together().back() * runs;
+  double p = 0;
+  for (std::size_t a = 0; a < distribution.size() && static_cast<std::int64_t>(a) <= right; ++a) p += distribution[a];
+  return std::min(1.0, p);
+}
+
+}  // namespace
+
+void PairedCounts::add(const std::vector<char>& right, std::int64_t samples) {
+  std::size_t all = 0;
+  for (std::size_t run = 0; run < right.size(); ++run) {
+    if (right[run] == 0) continue;
+    ++all;
+    const bool of_baseline = run < baseline_right_.size();
+    (of_baseline ? baseline_right_[run] : right_[run - baseline_right_.size()]) += samples;
+  }
+  together_[all] += samples;
+  samples_ += samples;
+}
+
+void PairedCounts::add(const PairedCounts& other) {
+  const auto sum = [](std::vector<std::int64_t>& mine, const std::vector<std::int64_t>& theirs) {
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += theirs[i];
+  };
+  sum(baseline_right_, other.baseline_right_);
+  sum(right_, other.right_);
+  sum(together_, other.together_);
+  samples_ += other.samples_;
+}
+
+double PairedCounts::baseline_share() const { return share_of(baseline_right_, samples_); }
+double PairedCounts::share() const { return share_of(right_, samples_); }
+
+double PairedCounts::disagreement() const {
+  const double runs = static_cast<double>(together_.size() - 1);
+  return 2 * split_sum(*this) * runs / (runs - 1) / static_cast<double>(samples_);
+}
+
+Dispersion dispersion(const std::vector<PairedCounts>& classes) {
+  double found = 0, expected = 0, freedom = 0;
+  for (const PairedCounts& one : classes) {
+    const double all = one.baseline_runs() + one.runs(), own = all - 2;
+    const double variance = split_sum(one) * all / (all - 1);  // of the right answers of a run, sample by sample
+    if (variance <= 0 || own <= 0) continue;
+    found += squares(one.baseline_right()) + squares(one.right());
+    expected += own * variance;
+    freedom += own;
+  }
+  return {.factor = expected > 0 ? std::max(1.0, found / expected) : 1, .freedom = freedom};
+}
+
+Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
+  const double baseline_runs = counts.baseline_runs(), runs = counts.runs(), all = baseline_runs + runs;
+  const std::int64_t right = std::accumulate(counts.right().begin(), counts.right().end(), std::int64_t{0});
+  double mean = 0;
+  std::int64_t split = 0;
+  for (std::size_t r = 0; r < counts.together().size(); ++r) {
+    const std::int64_t samples = counts.together()[r];
+    mean += static_cast<double>(samples) * runs * static_cast<double>(r) / all;
+    if (r > 0 && r + 1 < counts.together().size()) split += samples;
+  }
+  const double variance = dispersion.factor * split_sum(counts) * runs * baseline_runs / (all - 1);
+
+  Drop drop{.found = counts.baseline_share() - counts.share()};
+  drop.freedom = dispersion.heeded() ? dispersion.freedom : 0;
+  drop.deviation = std::sqrt(variance) * (1 / baseline_runs + 1 / runs) / static_cast<double>(counts.samples());
+  if (split == 0) return drop;
+  const double z = (mean - static_cast<double>(right) - 0.5) / std::sqrt(variance);  // half an answer: counts are whole
+  if (drop.freedom > 0)
+    drop.p = student_tail(z, drop.freedom);
+  else
+    drop.p = split <= kMostExact ? exact_p(counts, right) : normal_tail(z);
+  return drop;
+}
+
+double Drop::quantile(double level) const {
+  return freedom > 0 ? student_quantile(1 - level, freedom) : normal_quantile(1 - level);
+}
+
+double Drop::seen(double level, double power) const {
+  return (quantile(level) + normal_quantile(power)) * deviation;
+}
+
+}  // namespace dptrain::gates
