@@ -176,7 +176,7 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
   const auto baseline_runs = static_cast<int>(section_->baseline.size());
   const auto runs = static_cast<int>(section_->runs.size()) + 1;
   std::vector<gates::DropGate> drops;
-  std::vector<gates::PairedCounts> classes;
+  const bool of_trainings = section_->compare == gates::Compared::kTrainings;
   for (const OutputJudgement& output : judged.judgement.outputs) {
     if (!output.answers) continue;
     std::vector<Answer> mine = *output.answers;
@@ -214,17 +214,17 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
       by_class[static_cast<std::size_t>(mine[i].label)].add(right);
     }
     for (const gates::PairedCounts& one : by_class) whole.add(one);
+    std::vector<gates::Dispersion> dispersions(by_class.size());
+    if (of_trainings) dispersions = gates::dispersions(by_class);
     if (section_->drop && whole.samples() > 0)
-      drops.push_back({of_output(output.name, "right answers"), whole, *section_->drop});
-    for (std::size_t c = 0; c < by_class.size(); ++c) {
-      if (by_class[c].samples() == 0) continue;
-      classes.push_back(by_class[c]);
-      if (section_->class_drop)
+      drops.push_back({of_output(output.name, "right answers"), whole, *section_->drop,
+                       of_trainings ? gates::dispersion(whole) : gates::Dispersion()});
+    for (std::size_t c = 0; section_->class_drop && c < by_class.size(); ++c)
+      if (by_class[c].samples() > 0)
         drops.push_back({of_output(output.name, "recall of " + output.classes.name(static_cast<std::int64_t>(c))),
-                         by_class[c], *section_->class_drop});
-    }
+                         by_class[c], *section_->class_drop, dispersions[c]});
   }
-  gates::DropVerdicts judged_drops = gates::judge_drops(drops, gates::dispersion(classes), section_->confidence);
+  gates::DropVerdicts judged_drops = gates::judge_drops(drops, section_->confidence);
   notes_ = std::move(judged_drops.notes);
   return std::move(judged_drops.verdicts);
 }

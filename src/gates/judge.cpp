@@ -30,21 +30,28 @@ std::vector<Side> sides_of(const Limit& limit, std::size_t gate) {
   return sides;
 }
 
-/// "with 1000 samples of ... a drop of 0.043 is found with 95 %": of the gate that sees least.
-std::string note_of(const DropGate& gate, const Drop& drop, double level, const std::string& what) {
+/// What could be seen of the gate, and what it takes to see its limit.
+std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   const double seen = drop.seen(level, kPower);
   const PairedCounts& counts = gate.counts;
-  std::string note = fmt::format(
-      "{}: with {} samples, of which two runs answer {:.1f} % differently, and {} run{} against {}, a drop of {:.4f} is "
-      "found with {:.0f} %",
-      what, with_commas(counts.samples()), 100 * counts.disagreement(), counts.runs(), counts.runs() == 1 ? "" : "s",
-      counts.baseline_runs(), seen, 100 * kPower);
+  const bool of_models = drop.freedom == 0;
+  std::string note = fmt::format("{}: with {} samples, of which two runs answer {:.1f} % differently, ", gate.name,
+                                 with_commas(counts.samples()), 100 * counts.disagreement());
+  if (!of_models)
+    note += fmt::format("and {} run{} against {}, between which right answers vary {:.1f} times as much as sample by "
+                        "sample, ",
+                        counts.runs(), counts.runs() == 1 ? "" : "s", counts.baseline_runs(), gate.dispersion.factor);
+  note += fmt::format("a drop of {:.4f} is found with {:.0f} %", seen, 100 * kPower);
   if (seen <= gate.limit.value) return note;
-  const double times = (seen / gate.limit.value) * (seen / gate.limit.value);
-  const double each = 2 * times / (1.0 / counts.runs() + 1.0 / counts.baseline_runs());
-  return note + fmt::format("; {} wants about {} samples, or {:.0f} runs against {:.0f}", shortest(gate.limit.value),
-                            with_commas(std::llround(times * static_cast<double>(counts.samples()))), std::ceil(each),
-                            std::ceil(each));
+  // more samples make a model better known, and more runs a training; with many runs the quantile is a normal one
+  const double needed = gate.limit.value / (normal_quantile(1 - level) + normal_quantile(kPower));
+  const double times = (drop.deviation / needed) * (drop.deviation / needed);
+  note += fmt::format("; {} wants ", shortest(gate.limit.value));
+  if (of_models)
+    return note + fmt::format("about {} samples",
+                              with_commas(std::llround(times * static_cast<double>(counts.samples()))));
+  const double runs = std::ceil(2 * times / (1.0 / counts.runs() + 1.0 / counts.baseline_runs()));
+  return note + fmt::format("about {:.0f} runs against {:.0f}, or a training that seeds move less", runs, runs);
 }
 
 }  // namespace
@@ -91,12 +98,12 @@ std::vector<Verdict> judge_value(const std::string& name, double found, const Li
   return verdicts;
 }
 
-DropVerdicts judge_drops(const std::vector<DropGate>& gates, const Dispersion& dispersion, double confidence) {
+DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence) {
   const double alpha = 1 - confidence;
   std::vector<Drop> drops;
   std::vector<double> p;
   for (const DropGate& gate : gates) {
-    drops.push_back(drop_of(gate.counts, dispersion));
+    drops.push_back(drop_of(gate.counts, gate.dispersion));
     p.push_back(drops.back().p);
   }
   const std::vector<double> levels = holm_levels(p, alpha);
@@ -114,23 +121,15 @@ DropVerdicts judge_drops(const std::vector<DropGate>& gates, const Dispersion& d
     verdict.failed = p[i] <= levels[i] && verdict.interval->high >= gates[i].limit.value;
     if (verdict.failed)
       verdict.message = fmt::format(
-          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}, and seeds explain that with p = {:.2g} (needed: {:.2g}); "
-          "a loss of {} is to be found",
+          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone makes that with p = {:.2g}, where {:.2g} is "
+          "enough, and a loss of {} is to be found",
           gates[i].name, gates[i].counts.share(), drop.found, gates[i].counts.baseline_share(), drop.p, levels[i],
           shortest(gates[i].limit.value));
     out.verdicts.push_back(std::move(verdict));
     if (lacks(i) > lacks(dimmest)) dimmest = i;
   }
   if (!gates.empty())
-    out.notes.push_back(note_of(gates[dimmest], drops[dimmest], first_level, gates[dimmest].name));
-  if (!gates.empty() && dispersion.freedom == 0)
-    out.notes.push_back(
-        "with one run on each side a class that seeds move as a whole looks like a loss; name several runs under "
-        "baseline and runs");
-  if (dispersion.heeded())
-    out.notes.push_back(fmt::format("between seeds right answers of classes vary {:.2f} times as much as sample by "
-                                    "sample, which is heeded",
-                                    dispersion.factor));
+    out.notes.push_back(note_of(gates[dimmest], drops[dimmest], first_level));
   return out;
 }
 

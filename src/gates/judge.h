@@ -29,13 +29,14 @@ struct DropGate {
   std::string name;  ///< "accuracy", "recall of Shirt"
   PairedCounts counts;
   LostShare limit;
+  Dispersion dispersion{};
 };
 struct DropVerdicts {
   std::vector<Verdict> verdicts;   ///< in the order of the gates
   std::vector<std::string> notes;  ///< which drops could be found with these samples
 };
-/// A gate fails where the candidate has less than chance between seeds explains, and a loss of the limit cannot be ruled
+/// A gate fails where the candidate has less than chance explains, and a loss of the limit cannot be ruled
 /// out: its interval lies above 0 and reaches the limit.
-DropVerdicts judge_drops(const std::vector<DropGate>& gates, const Dispersion& dispersion, double confidence);
+DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence);
 
 }  // namespace dptrain::gates

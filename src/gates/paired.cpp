@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "gates/statistics.h"
@@ -11,6 +12,8 @@ namespace {
 
 /// Beyond so many samples about which runs differ the normal distribution is exact enough.
 constexpr std::int64_t kMostExact = 100;
+/// A class's factor counts this share of the common one at least where its logarithm is taken.
+constexpr double kLeastOfPooled = 0.01;
 
 double share_of(const std::vector<std::int64_t>& right, std::int64_t samples) {
   const auto sum = static_cast<double>(std::accumulate(right.begin(), right.end(), std::int64_t{0}));
@@ -38,6 +41,46 @@ double squares(const std::vector<std::int64_t>& values) {
 }
 
 double choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
+
+/// An estimate of the factor of variance from one group alone.
+struct Spread {
+  double factor = 1, freedom = 0;
+  double expected = 0;  ///< the sum of squares that samples one by one would make; 0: all runs agree
+};
+
+Spread spread_of(const PairedCounts& counts) {
+  const double all = counts.baseline_runs() + counts.runs();
+  Spread spread{.factor = 1, .freedom = all - 2};
+  spread.expected = spread.freedom * split_sum(counts) * all / (all - 1);
+  if (spread.expected > 0) spread.factor = (squares(counts.baseline_right()) + squares(counts.right())) / spread.expected;
+  return spread;
+}
+
+/// What factors of classes scatter around, and how closely: as if so many degrees of freedom had been seen of it.
+struct Prior {
+  double factor = 1, freedom = std::numeric_limits<double>::infinity();
+};
+
+/// Smyth's estimate from the logarithms' mean and variance; infinite freedom where they scatter by chance alone. With few
+/// classes the freedom is known badly, and too much of it fails gates by noise: half of it is trusted.
+Prior prior_of(const std::vector<Spread>& spreads, double pooled) {
+  std::vector<double> logs;
+  double mean = 0, variance = 0;
+  for (const Spread& spread : spreads) {
+    if (spread.expected <= 0) continue;
+    const double half = spread.freedom / 2;
+    const double factor = std::max(spread.factor, kLeastOfPooled * pooled);  // counts may be equal by chance
+    logs.push_back(std::log(factor) - digamma(half) + std::log(half));
+  }
+  if (logs.size() < 2 || pooled <= 0) return {.factor = pooled};
+  const auto n = static_cast<double>(logs.size());
+  for (const double one : logs) mean += one / n;
+  for (const double one : logs) variance += (one - mean) * (one - mean) / (n - 1);
+  const double excess = variance - trigamma(spreads.front().freedom / 2);
+  if (excess <= 0) return {.factor = pooled};
+  const double half = trigamma_inverse(excess);
+  return {.factor = std::exp(mean + digamma(half) - std::log(half)), .freedom = half};  // half of Smyth's
+}
 
 /// P(the candidate's runs have at most so many right answers), each sample's being hypergeometric.
 double exact_p(const PairedCounts& counts, std::int64_t right) {
@@ -94,17 +137,34 @@ double PairedCounts::disagreement() const {
   return 2 * split_sum(*this) * runs / (runs - 1) / static_cast<double>(samples_);
 }
 
-Dispersion dispersion(const std::vector<PairedCounts>& classes) {
+Dispersion dispersion(const PairedCounts& counts) {
+  const Spread spread = spread_of(counts);
+  return {.factor = std::max(1.0, spread.factor), .freedom = spread.freedom};
+}
+
+std::vector<Dispersion> dispersions(const std::vector<PairedCounts>& classes) {
+  std::vector<Spread> spreads;
   double found = 0, expected = 0, freedom = 0;
   for (const PairedCounts& one : classes) {
-    const double all = one.baseline_runs() + one.runs(), own = all - 2;
-    const double variance = split_sum(one) * all / (all - 1);  // of the right answers of a run, sample by sample
-    if (variance <= 0 || own <= 0) continue;
-    found += squares(one.baseline_right()) + squares(one.right());
-    expected += own * variance;
-    freedom += own;
+    const Spread& spread = spreads.emplace_back(spread_of(one));
+    found += spread.factor * spread.expected;
+    expected += spread.expected;
+    freedom += spread.expected > 0 ? spread.freedom : 0;
   }
-  return {.factor = expected > 0 ? std::max(1.0, found / expected) : 1, .freedom = freedom};
+  const double pooled = expected > 0 ? found / expected : 1;
+  const Prior prior = prior_of(spreads, pooled);
+  std::vector<Dispersion> out;
+  for (const Spread& spread : spreads) {
+    Dispersion one{.factor = pooled, .freedom = freedom};
+    if (!std::isinf(prior.freedom) && spread.expected > 0) {
+      one.freedom = prior.freedom + spread.freedom;
+      one.factor = (prior.freedom * prior.factor + spread.freedom * spread.factor) / one.freedom;
+      one.freedom = std::min(one.freedom, freedom);
+    }
+    one.factor = std::max(1.0, one.factor);
+    out.push_back(one);
+  }
+  return out;
 }
 
 Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
@@ -120,7 +180,7 @@ Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
   const double variance = dispersion.factor * split_sum(counts) * runs * baseline_runs / (all - 1);
 
   Drop drop{.found = counts.baseline_share() - counts.share()};
-  drop.freedom = dispersion.heeded() ? dispersion.freedom : 0;
+  drop.freedom = dispersion.freedom;
   drop.deviation = std::sqrt(variance) * (1 / baseline_runs + 1 / runs) / static_cast<double>(counts.samples());
   if (split == 0) return drop;
   const double z = (mean - static_cast<double>(right) - 0.5) / std::sqrt(variance);  // half an answer: counts are whole

@@ -8,10 +8,11 @@
 // exact distribution of that sum. With one run on each side this is McNemar's test (Psychometrika 12, 1947) in its exact
 // form: a coin for every sample that one of both got right.
 //
-// That takes samples one by one. A seed can also move a class as a whole; then right answers of runs vary more than
-// those coins say. With two runs or more on a side the factor of variance is estimated from that, over all classes
-// together, and heeded where it is above 1, with Student's t for how well it is known (a dispersion factor as of
-// McCullagh and Nelder, Generalized Linear Models, 1989, section 4.5).
+// That takes samples one by one: it is the right question of two models. Of two trainings it is not, for a seed moves a
+// class as a whole: right answers of runs vary many times as much as those coins say. With three runs or more, two of
+// them on one side, the factor of variance is estimated: of all samples from their own runs; of a class from its own and
+// the other classes', the more alike they are (the moderated variance of G. K. Smyth, Statistical Applications in Genetics
+// and Molecular Biology 3, 2004; half of his prior degrees of freedom are trusted). It counts 1 at least, and the quantiles are Student's for how well it is known.
 
 #include <cstdint>
 #include <vector>
@@ -55,16 +56,18 @@ class PairedCounts {
 /// How much more right answers of runs of one side vary than samples one by one would make them.
 struct Dispersion {
   double factor = 1;   ///< of the variance; at least 1
-  double freedom = 0;  ///< degrees of freedom of the estimate; 0: one run on each side, nothing is known
-  bool heeded() const { return factor > 1 && freedom > 0; }
+  double freedom = 0;  ///< degrees of freedom of the estimate; 0: none was made, samples are taken one by one
 };
-Dispersion dispersion(const std::vector<PairedCounts>& classes);
+/// Of a group by itself, with three runs or more.
+Dispersion dispersion(const PairedCounts& counts);
+/// Of classes, in their order; all have the same runs, three or more.
+std::vector<Dispersion> dispersions(const std::vector<PairedCounts>& classes);
 
 /// Of the share of right answers, how much the candidate has less.
 struct Drop {
   double found = 0;      ///< negative: it has more
-  double deviation = 0;  ///< standard deviation of `found` between seeds of one training
-  double p = 1;          ///< the probability of this drop or a larger one between such seeds
+  double deviation = 0;  ///< standard deviation of `found` where chance alone makes it
+  double p = 1;          ///< the probability of this drop or a larger one by chance alone
   double freedom = 0;    ///< of the quantiles that go with it; 0: normal
 
   /// The smallest and largest true drops that this agrees with, each left out wrongly with probability `level`.

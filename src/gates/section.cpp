@@ -1,11 +1,19 @@
 #include "gates/section.h"
 
+#include <array>
+
 #include "config/json_fragment.h"
 #include "config/load.h"
 #include "core/error.h"
 #include "core/format.h"
 
 namespace dptrain::config {
+
+template <>
+struct EnumNames<gates::Compared> {
+  static constexpr std::array names{std::pair{gates::Compared::kTrainings, "trainings"},
+                                    std::pair{gates::Compared::kModels, "models"}};
+};
 
 using gates::ClassLimits;
 using gates::GatesSection;
@@ -187,6 +195,9 @@ std::string needs_baseline(const GatesSection& gates) {
   if (gates.baseline.empty() && (gates.pairs() || (gates.speed && gates.speed->of_baseline)))
     return "drop, class_drop and speed.of_baseline need a baseline, the folder of a run or a list of such";
   if (!gates.runs.empty() && !gates.pairs()) return "runs are judged by drop and class_drop, which are not there";
+  if (gates.pairs() && gates.compare == Compared::kTrainings && gates.baseline.size() + gates.runs.size() < 2)
+    return "with one run on each side nobody knows how much seeds alone move a class; name two runs or more of the "
+           "baseline's training, with other seeds, or say 'compare: models' to judge the weights as they are";
   return "";
 }
 
@@ -203,6 +214,7 @@ const config::Schema& gates_schema() {
                                            .key(key("classes", &S::classes).doc("Limits of single classes, by name."))
                                            .key(key("baseline", &S::baseline).doc("The folder of a run to compare with, or several of one training with other seeds."))
                                            .key(key("runs", &S::runs).doc("Folders of further runs of the training that is judged, with other seeds."))
+                                           .key(key("compare", &S::compare).doc("trainings: what seeds explain is no loss; models: the weights as they are."))
                                            .key(key("drop", &S::drop).doc("The loss of right answers against the baseline that is to be found."))
                                            .key(key("class_drop", &S::class_drop).doc("The loss of a class's recall against the baseline that is to be found."))
                                            .key(key("speed", &S::speed).doc("How fast the evaluation must be."))

@@ -49,6 +49,9 @@ struct SizeLimit {
   config::Mark mark{};
 };
 
+/// What a baseline is compared with: the weights as they are, or what the training makes with whatever seed.
+enum class Compared { kTrainings, kModels };
+
 struct GatesSection {
   double confidence = 0.99;
   NamedLimits metrics;
@@ -56,6 +59,7 @@ struct GatesSection {
   NamedClasses classes;
   std::vector<config::Path> baseline;  ///< folders of runs
   std::vector<config::Path> runs;      ///< of the same training as the one that is judged
+  Compared compare = Compared::kTrainings;
   std::optional<LostShare> drop, class_drop;
   std::optional<SpeedLimit> speed;
   std::optional<SizeLimit> size;

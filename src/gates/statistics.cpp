@@ -64,6 +64,24 @@ double student_quantile(double probability, double freedom) {
   return root([&](double t) { return student_tail(-t, freedom); }, probability, -1e6, 0);
 }
 
+double digamma(double x) {
+  double sum = 0;
+  for (; x < 10; ++x) sum -= 1 / x;
+  const double xx = 1 / (x * x);
+  return sum + std::log(x) - 0.5 / x - xx * (1.0 / 12 - xx * (1.0 / 120 - xx * (1.0 / 252 - xx / 240)));
+}
+
+double trigamma(double x) {
+  double sum = 0;
+  for (; x < 10; ++x) sum += 1 / (x * x);
+  const double xx = 1 / (x * x);
+  return sum + 1 / x + xx / 2 + xx / x * (1.0 / 6 - xx * (1.0 / 30 - xx * (1.0 / 42 - xx / 30)));
+}
+
+double trigamma_inverse(double value) {
+  return std::exp(root([](double log_x) { return -trigamma(std::exp(log_x)); }, -value, -20, 20));
+}
+
 Interval wilson(double right, double samples, double confidence) {
   const double z = normal_quantile(confidence), share = right / samples, zz = z * z / samples;
   const double middle = (share + zz / 2) / (1 + zz);

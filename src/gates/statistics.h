@@ -16,6 +16,12 @@ double normal_quantile(double probability);
 double student_tail(double t, double freedom);
 double student_quantile(double probability, double freedom);
 
+/// The first and second derivative of the logarithm of the gamma function, x > 0 (DLMF 5.5.2, 5.11.2).
+double digamma(double x);
+double trigamma(double x);
+/// The x whose trigamma this is, > 0.
+double trigamma_inverse(double value);
+
 struct Interval {
   double low = 0, high = 1;
 };

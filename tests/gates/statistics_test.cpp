@@ -21,6 +21,14 @@ TEST(Statistics, NormalAndStudentAsInTables) {
   EXPECT_NEAR(student_quantile(0.99, 1e7), normal_quantile(0.99), 1e-6);
 }
 
+TEST(Statistics, DerivativesOfTheGammaFunction) {
+  EXPECT_NEAR(digamma(1), -0.5772156649015329, 1e-12);
+  EXPECT_NEAR(digamma(0.5), -1.9635100260214235, 1e-12);
+  EXPECT_NEAR(trigamma(1), 1.6449340668482264, 1e-12);
+  EXPECT_NEAR(trigamma(0.5), 4.934802200544679, 1e-12);
+  EXPECT_NEAR(trigamma_inverse(trigamma(3.7)), 3.7, 1e-9);
+}
+
 TEST(Statistics, WilsonsBoundsInvertHisTest) {
   const Interval two_sided = wilson(81, 263, 0.975);  // Newcombe, Statistics in Medicine 17, 1998, table I
   EXPECT_NEAR(two_sided.low, 0.2553, 5e-5);
