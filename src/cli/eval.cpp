@@ -83,8 +83,7 @@ int run(const EvalFlags& flags, const Context& context, mpi::Processes* processe
     log::info("drew " + join(drawn, ", "));
   std::vector<gates::Verdict> verdicts = verdicts_of(assertions, judged_values(judgement));
   if (gates->present())
-    std::ranges::move(gates->judge(judged, session.plan(), session.model().parameters()),
-                      std::back_inserter(verdicts));
+    std::ranges::move(gates->judge(judged, session.plan(), session.model().parameters()), std::back_inserter(verdicts));
   gates->conclude(verdicts, evaluation.source().experiment, folder.string());
   return 0;
 }
@@ -95,7 +94,8 @@ void add_eval(App& app) {
   const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
-      "Prints one `name: value` line per metric, and writes eval.json, of classes confusion.csv, answers.csv and the pictures "
+      "Prints one `name: value` line per metric, and writes eval.json, of classes confusion.csv, answers.csv and the "
+      "pictures "
       "confusion.svg and scores.svg, and of images worst.svg (eval-train.json ... with --on train) into the "
       "checkpoint's run directory, or into the current one.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")

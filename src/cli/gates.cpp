@@ -29,9 +29,7 @@ std::string of_output(const std::string& output, const std::string& what) {
   return output.empty() ? what : output + ": " + what;
 }
 
-void append(std::vector<Verdict>& all, std::vector<Verdict> more) {
-  std::ranges::move(more, std::back_inserter(all));
-}
+void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges::move(more, std::back_inserter(all)); }
 
 bool wants_classes(const gates::GatesSection& section) {
   return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
@@ -77,9 +75,8 @@ Gates::Gates(const GateFlags& flags, const experiment::Experiment& experiment, c
   std::error_code ignored;
   for (const Run& run : runs_)
     if (!fs::is_directory(run.folder.value, ignored))
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}error: gates: {}: there is no such folder; expected that of a run",
-                              where(run.folder.mark), run.folder.value));
+      throw Error(ErrorKind::kUsage, fmt::format("{}error: gates: {}: there is no such folder; expected that of a run",
+                                                 where(run.folder.mark), run.folder.value));
   if (section_->speed && section_->speed->of_baseline) baseline_speed();
 }
 
@@ -100,14 +97,13 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
     for (std::int64_t c = 0; one.known() && c < one.count(); ++c) known.push_back(one.name(c));
   }
   if ((wants_classes(*section_) && !tells) || (section_->pairs() && !pairs))
-    diagnostics.error({}, fmt::format("gates: {} need an output that gives each sample one class; this model has none",
-                                      kOfClasses));
+    diagnostics.error(
+        {}, fmt::format("gates: {} need an output that gives each sample one class; this model has none", kOfClasses));
   for (std::size_t i = 0; tells && i < section_->classes.classes.size(); ++i) {
     const std::string& name = section_->classes.classes[i].first;
     if (std::ranges::find(known, name) == known.end())
-      diagnostics.error(section_->classes.marks[i],
-                        fmt::format("gates: there is no class '{}'{}; the classes are {}", name,
-                                    did_you_mean(name, known), join(known, ", ")));
+      diagnostics.error(section_->classes.marks[i], fmt::format("gates: there is no class '{}'{}; the classes are {}",
+                                                                name, did_you_mean(name, known), join(known, ", ")));
   }
   diagnostics.throw_if_errors();
 }
@@ -185,21 +181,22 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
     for (Run& run : runs_) others.push_back(&kept(run, output.name));
     for (const KeptAnswers* other : others) {
       if (other->answers.size() != mine.size())
-        throw Error(ErrorKind::kData,
-                    fmt::format("{}: has the answers to {} samples, this run has answered {}; both must be evaluated on "
-                                "the same data set",
-                                other->file, with_commas(static_cast<std::int64_t>(other->answers.size())),
-                                with_commas(static_cast<std::int64_t>(mine.size()))));
+        throw Error(
+            ErrorKind::kData,
+            fmt::format("{}: has the answers to {} samples, this run has answered {}; both must be evaluated on "
+                        "the same data set",
+                        other->file, with_commas(static_cast<std::int64_t>(other->answers.size())),
+                        with_commas(static_cast<std::int64_t>(mine.size()))));
       for (std::size_t i = 0; i < mine.size(); ++i) {
         const Answer& theirs = other->answers[i];
         const std::string label = output.classes.name(mine[i].label);
         if (theirs.sample != mine[i].sample || other->names[static_cast<std::size_t>(theirs.label)] != label)
-          throw Error(ErrorKind::kData,
-                      fmt::format("{}: its sample {} is '{}', where this run's sample {} is '{}'; both must be evaluated "
-                                  "on the same data set",
-                                  other->file, theirs.sample,
-                                  printable(other->names[static_cast<std::size_t>(theirs.label)]), mine[i].sample,
-                                  printable(label)));
+          throw Error(
+              ErrorKind::kData,
+              fmt::format("{}: its sample {} is '{}', where this run's sample {} is '{}'; both must be evaluated "
+                          "on the same data set",
+                          other->file, theirs.sample, printable(other->names[static_cast<std::size_t>(theirs.label)]),
+                          mine[i].sample, printable(label)));
       }
     }
     gates::PairedCounts whole(baseline_runs, runs);
@@ -254,7 +251,7 @@ std::vector<Verdict> Gates::judge_speed_and_size(const Judged& judged, std::int6
     double least = speed.at_least.value_or(0);
     if (speed.of_baseline) least = std::max(least, *speed.of_baseline * baseline_speed());
     append(verdicts, gates::judge_value("samples a second", judged.judgement.samples_per_second,
-                                        {.at_least = std::round(least), .mark = speed.mark}));
+                                        {.at_least = least >= 100 ? std::round(least) : least, .mark = speed.mark}));
   }
   if (!section_->size) return verdicts;
   const gates::SizeLimit& size = *section_->size;
@@ -290,7 +287,7 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
     train::write_text((fs::path(folder) / experiment::evaluation_file("gates", "", set_, ".json")).string(),
                       json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
-  const std::optional<std::string> junit = flags_.junit                ? flags_.junit
+  const std::optional<std::string> junit = flags_.junit                  ? flags_.junit
                                            : section_ && section_->junit ? std::optional(section_->junit->value)
                                                                          : std::nullopt;
   if (junit) train::write_text(*junit, gates::junit_of(verdicts, "dptrain " + experiment.config.name));

@@ -153,7 +153,8 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
   drawn.clear();
   if (!whole) return std::nullopt;
 
-  Judgement judgement{.on = on, .samples = sums->samples, .samples_per_second = 0, .values = session::values_of(session.plan(), *sums)};
+  Judgement judgement{
+      .on = on, .samples = sums->samples, .samples_per_second = 0, .values = session::values_of(session.plan(), *sums)};
   judgement.samples_per_second = static_cast<double>(sums->samples) / std::max(seconds, 1e-9);
   for (Gathered& one : gathered) {
     if (processes != nullptr && one.classes->one_per_sample()) add_processes(one.kept, *processes);

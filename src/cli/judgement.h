@@ -26,7 +26,7 @@ struct OutputJudgement {
   Classes classes;
   std::optional<Confusion> confusion{};  ///< where classes.known(), as the scores
   std::vector<ClassScore> scores{};
-  std::vector<WorstSample> worst{};  ///< the largest loss first
+  std::vector<WorstSample> worst{};              ///< the largest loss first
   std::optional<std::vector<Answer>> answers{};  ///< to every sample, where classes.one_per_sample()
 };
 

@@ -38,9 +38,10 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   std::string note = fmt::format("{}: with {} samples, of which two runs answer {:.1f} % differently, ", gate.name,
                                  with_commas(counts.samples()), 100 * counts.disagreement());
   if (!of_models)
-    note += fmt::format("and {} run{} against {}, between which right answers vary {:.1f} times as much as sample by "
-                        "sample, ",
-                        counts.runs(), counts.runs() == 1 ? "" : "s", counts.baseline_runs(), gate.dispersion.factor);
+    note += fmt::format(
+        "and {} run{} against {}, between which right answers vary {:.1f} times as much as sample by "
+        "sample, ",
+        counts.runs(), counts.runs() == 1 ? "" : "s", counts.baseline_runs(), gate.dispersion.factor);
   note += fmt::format("a drop of {:.4f} is found with {:.0f} %", seen, 100 * kPower);
   if (seen <= gate.limit.value) return note;
   // more samples make a model better known, and more runs a training; with many runs the quantile is a normal one
@@ -48,8 +49,8 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   const double times = (drop.deviation / needed) * (drop.deviation / needed);
   note += fmt::format("; {} wants ", shortest(gate.limit.value));
   if (of_models)
-    return note + fmt::format("about {} samples",
-                              with_commas(std::llround(times * static_cast<double>(counts.samples()))));
+    return note +
+           fmt::format("about {} samples", with_commas(std::llround(times * static_cast<double>(counts.samples()))));
   const double runs = std::ceil(2 * times / (1.0 / counts.runs() + 1.0 / counts.baseline_runs()));
   return note + fmt::format("about {:.0f} runs against {:.0f}, or a training that seeds move less", runs, runs);
 }
@@ -121,15 +122,15 @@ DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence) 
     verdict.failed = p[i] <= levels[i] && verdict.interval->high >= gates[i].limit.value;
     if (verdict.failed)
       verdict.message = fmt::format(
-          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone makes that with p = {:.2g}, where {:.2g} is "
+          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone makes that with p = {:.2g}, where {:.2g} "
+          "is "
           "enough, and a loss of {} is to be found",
           gates[i].name, gates[i].counts.share(), drop.found, gates[i].counts.baseline_share(), drop.p, levels[i],
           shortest(gates[i].limit.value));
     out.verdicts.push_back(std::move(verdict));
     if (lacks(i) > lacks(dimmest)) dimmest = i;
   }
-  if (!gates.empty())
-    out.notes.push_back(note_of(gates[dimmest], drops[dimmest], first_level));
+  if (!gates.empty()) out.notes.push_back(note_of(gates[dimmest], drops[dimmest], first_level));
   return out;
 }
 

@@ -36,7 +36,8 @@ double split_sum(const PairedCounts& counts) {
 double squares(const std::vector<std::int64_t>& values) {
   double mean = 0, sum = 0;
   for (const std::int64_t value : values) mean += static_cast<double>(value) / static_cast<double>(values.size());
-  for (const std::int64_t value : values) sum += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
+  for (const std::int64_t value : values)
+    sum += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
   return sum;
 }
 
@@ -52,7 +53,8 @@ Spread spread_of(const PairedCounts& counts) {
   const double all = counts.baseline_runs() + counts.runs();
   Spread spread{.factor = 1, .freedom = all - 2};
   spread.expected = spread.freedom * split_sum(counts) * all / (all - 1);
-  if (spread.expected > 0) spread.factor = (squares(counts.baseline_right()) + squares(counts.right())) / spread.expected;
+  if (spread.expected > 0)
+    spread.factor = (squares(counts.baseline_right()) + squares(counts.right())) / spread.expected;
   return spread;
 }
 
@@ -61,8 +63,8 @@ struct Prior {
   double factor = 1, freedom = std::numeric_limits<double>::infinity();
 };
 
-/// Smyth's estimate from the logarithms' mean and variance; infinite freedom where they scatter by chance alone. With few
-/// classes the freedom is known badly, and too much of it fails gates by noise: half of it is trusted.
+/// Smyth's estimate from the logarithms' mean and variance; infinite freedom where they scatter by chance alone. With
+/// few classes the freedom is known badly, and too much of it fails gates by noise: half of it is trusted.
 Prior prior_of(const std::vector<Spread>& spreads, double pooled) {
   std::vector<double> logs;
   double mean = 0, variance = 0;
@@ -195,8 +197,6 @@ double Drop::quantile(double level) const {
   return freedom > 0 ? student_quantile(1 - level, freedom) : normal_quantile(1 - level);
 }
 
-double Drop::seen(double level, double power) const {
-  return (quantile(level) + normal_quantile(power)) * deviation;
-}
+double Drop::seen(double level, double power) const { return (quantile(level) + normal_quantile(power)) * deviation; }
 
 }  // namespace dptrain::gates

@@ -5,14 +5,15 @@
 //
 // Were both sides the same training with other seeds, then, of a sample that r of all R runs got right, each choice of
 // r runs would be as likely: the number among the candidate's T runs is hypergeometric. The sum over samples has the
-// exact distribution of that sum. With one run on each side this is McNemar's test (Psychometrika 12, 1947) in its exact
-// form: a coin for every sample that one of both got right.
+// exact distribution of that sum. With one run on each side this is McNemar's test (Psychometrika 12, 1947) in its
+// exact form: a coin for every sample that one of both got right.
 //
 // That takes samples one by one: it is the right question of two models. Of two trainings it is not, for a seed moves a
 // class as a whole: right answers of runs vary many times as much as those coins say. With three runs or more, two of
-// them on one side, the factor of variance is estimated: of all samples from their own runs; of a class from its own and
-// the other classes', the more alike they are (the moderated variance of G. K. Smyth, Statistical Applications in Genetics
-// and Molecular Biology 3, 2004; half of his prior degrees of freedom are trusted). It counts 1 at least, and the quantiles are Student's for how well it is known.
+// them on one side, the factor of variance is estimated: of all samples from their own runs; of a class from its own
+// and the other classes', the more alike they are (the moderated variance of G. K. Smyth, Statistical Applications in
+// Genetics and Molecular Biology 3, 2004; half of his prior degrees of freedom are trusted). It counts 1 at least, and
+// the quantiles are Student's for how well it is known.
 
 #include <cstdint>
 #include <vector>

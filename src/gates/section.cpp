@@ -42,14 +42,14 @@ const Schema& schema_of(const Limit&) {
 
 const Schema& schema_of(const SpeedLimit&) {
   using S = SpeedLimit;
-  static const Schema schema = Schema::of<S>("gates.speed")
-                                   .key(key("at_least", &S::at_least).above(0).doc("Samples a second."))
-                                   .key(key("of_baseline", &S::of_baseline).above(0).doc("The least share of the baseline's samples a second."))
-                                   .rule<S>([](const S& speed) -> std::string {
-                                     return speed.at_least || speed.of_baseline
-                                                ? ""
-                                                : "needs at_least (samples a second) or of_baseline (a share)";
-                                   });
+  static const Schema schema =
+      Schema::of<S>("gates.speed")
+          .key(key("at_least", &S::at_least).above(0).doc("Samples a second."))
+          .key(key("of_baseline", &S::of_baseline).above(0).doc("The least share of the baseline's samples a second."))
+          .rule<S>([](const S& speed) -> std::string {
+            return speed.at_least || speed.of_baseline ? ""
+                                                       : "needs at_least (samples a second) or of_baseline (a share)";
+          });
   return schema;
 }
 
@@ -138,9 +138,11 @@ struct Value<NamedLimits> {
 namespace {
 
 const Schema& schema_of(const ClassLimits&) {
-  static const Schema schema = Schema::of<ClassLimits>("gates.classes")
-                                   .key(key("recall", &ClassLimits::recall).doc("The share of the class's samples that are found."))
-                                   .key(key("precision", &ClassLimits::precision).doc("The share of right ones among those taken for the class."));
+  static const Schema schema =
+      Schema::of<ClassLimits>("gates.classes")
+          .key(key("recall", &ClassLimits::recall).doc("The share of the class's samples that are found."))
+          .key(key("precision", &ClassLimits::precision)
+                   .doc("The share of right ones among those taken for the class."));
   return schema;
 }
 
@@ -206,21 +208,30 @@ std::string needs_baseline(const GatesSection& gates) {
 const config::Schema& gates_schema() {
   using config::key;
   using S = GatesSection;
-  static const config::Schema schema = config::Schema::of<S>("gates")
-                                           .key(key("confidence", &S::confidence).doc("With which a gate must know that its limit is broken before it fails.").at_least(0.5).below(1))
-                                           .key(key("metrics", &S::metrics).doc("Limits of metrics, by their names in eval."))
-                                           .key(key("class_recall", &S::class_recall).doc("A limit of the recall of every class that `classes` says nothing of."))
-                                           .key(key("class_precision", &S::class_precision).doc("A limit of the precision of every class that `classes` says nothing of."))
-                                           .key(key("classes", &S::classes).doc("Limits of single classes, by name."))
-                                           .key(key("baseline", &S::baseline).doc("The folder of a run to compare with, or several of one training with other seeds."))
-                                           .key(key("runs", &S::runs).doc("Folders of further runs of the training that is judged, with other seeds."))
-                                           .key(key("compare", &S::compare).doc("trainings: what seeds explain is no loss; models: the weights as they are."))
-                                           .key(key("drop", &S::drop).doc("The loss of right answers against the baseline that is to be found."))
-                                           .key(key("class_drop", &S::class_drop).doc("The loss of a class's recall against the baseline that is to be found."))
-                                           .key(key("speed", &S::speed).doc("How fast the evaluation must be."))
-                                           .key(key("size", &S::size).doc("The most that the model may have."))
-                                           .key(key("junit", &S::junit).doc("A file for the verdicts as JUnit's XML."))
-                                           .rule<S>(needs_baseline);
+  static const config::Schema schema =
+      config::Schema::of<S>("gates")
+          .key(key("confidence", &S::confidence)
+                   .doc("With which a gate must know that its limit is broken before it fails.")
+                   .at_least(0.5)
+                   .below(1))
+          .key(key("metrics", &S::metrics).doc("Limits of metrics, by their names in eval."))
+          .key(key("class_recall", &S::class_recall)
+                   .doc("A limit of the recall of every class that `classes` says nothing of."))
+          .key(key("class_precision", &S::class_precision)
+                   .doc("A limit of the precision of every class that `classes` says nothing of."))
+          .key(key("classes", &S::classes).doc("Limits of single classes, by name."))
+          .key(key("baseline", &S::baseline)
+                   .doc("The folder of a run to compare with, or several of one training with other seeds."))
+          .key(key("runs", &S::runs).doc("Folders of further runs of the training that is judged, with other seeds."))
+          .key(key("compare", &S::compare)
+                   .doc("trainings: what seeds explain is no loss; models: the weights as they are."))
+          .key(key("drop", &S::drop).doc("The loss of right answers against the baseline that is to be found."))
+          .key(key("class_drop", &S::class_drop)
+                   .doc("The loss of a class's recall against the baseline that is to be found."))
+          .key(key("speed", &S::speed).doc("How fast the evaluation must be."))
+          .key(key("size", &S::size).doc("The most that the model may have."))
+          .key(key("junit", &S::junit).doc("A file for the verdicts as JUnit's XML."))
+          .rule<S>(needs_baseline);
   return schema;
 }
 

@@ -51,7 +51,8 @@ std::string table_of(const std::vector<Verdict>& verdicts) {
   std::vector<std::string> lines;
   for (const Row& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) line += row[i] + std::string(widths[i] + 2 - width_of(row[i]), ' ');
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      line += row[i] + std::string(widths[i] + 2 - width_of(row[i]), ' ');
     lines.push_back(line + row.back());
   }
   return join(lines, "\n");

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a gate has found, and a list of such as a table, as JUnit's XML and as annotations of GitHub. Pure functions; any
-// thread.
+// What a gate has found, and a list of such as a table, as JUnit's XML and as annotations of GitHub. Pure functions;
+// any thread.
 
 #include <optional>
 #include <string>

@@ -69,6 +69,54 @@ TEST_F(ExitCode, HelpAndVersionAreResults) {
   EXPECT_NE(dptrain({"help", "eval"}).out.find("Usage: dptrain eval"), std::string::npos);
 }
 
+TEST_F(ExitCode, GatesThatFailAre7) {
+  for (const char* const run : {"good", "other", "third"})
+    expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", run});
+  EXPECT_TRUE(here_.read("good/answers.csv").starts_with("sample,label,answer\n0,"));
+
+  here_.write("gates.yaml",
+              "metrics: {loss: {at_most: 1000}}\nbaseline: [good, other]\ndrop: 0.1\nclass_drop: 0.2\n"
+              "speed: {of_baseline: 0.0001}\nsize: {parameters: 1000}\n");
+  const Outcome kept = dptrain({"eval", "third", "--gates", "gates.yaml", "--junit", "kept.xml"});
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_NE(kept.out.find("drop of recall of owl  0 "), std::string::npos) << kept.out;
+  EXPECT_EQ(nlohmann::json::parse(here_.read("third/gates.json"))["passed"], true);
+  EXPECT_NE(here_.read("kept.xml").find("failures=\"0\""), std::string::npos);
+
+  here_.write("hard.yaml", "size:\n  parameters: 10\n");
+  const Outcome broken = dptrain({"eval", "third", "--gates", "hard.yaml", "--annotations", "--assert", "loss<0"});
+  EXPECT_EQ(broken.code, 7);
+  EXPECT_NE(broken.err.find("hard.yaml:2:3: error: gate: parameters is"), std::string::npos) << broken.err;
+  EXPECT_NE(broken.err.find("error: assertion 'loss<0'"), std::string::npos) << broken.err;
+  EXPECT_NE(broken.out.find("::error file=hard.yaml,line=2,title=gate parameters::"), std::string::npos) << broken.out;
+  EXPECT_EQ(nlohmann::json::parse(here_.read("third/gates.json"))["passed"], false);
+
+  const std::vector<std::string> fit{"fit", "tiny.yaml", "--epochs", "1", "--set", "gates={size: {parameters: 10}}"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = fit;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  expect(7, "error: gate: parameters is", with({"--run-dir", "gated"}));
+  EXPECT_TRUE(fs::exists(here_.path("gated/gates.json")));
+  expect(2, "--no-report leaves out the evaluation that the gates judge", with({"--no-report"}));
+}
+
+TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
+  const auto gates = [&](int code, const std::string& said, const std::string& text) {
+    here_.write("gates.yaml", text);
+    expect(code, said, {"eval", "run", "--gates", "gates.yaml"});
+  };
+  gates(2, "gates.yaml:2:3: error: gates: there is no 'acuracy' among", "metrics:\n  acuracy: {at_least: 0}\n");
+  gates(2, "there is no class 'owk'; did you mean 'owl'?", "classes: {owk: {recall: {at_least: 0}}}\n");
+  gates(2, "there is no such folder", "baseline: [nowhere, run]\ndrop: 0.1\n");
+  here_.write("empty/labels.txt", "");
+  gates(3, "answers.csv is not there; 'dptrain eval", "baseline: [run, empty]\ndrop: 0.1\n");
+  here_.write("empty/answers.csv", "sample,label,answer\n0,cat,dog\n");
+  gates(3, "both must be evaluated on the same data set", "baseline: [run, empty]\ndrop: 0.1\n");
+}
+
 TEST_F(ExitCode, UsageIs2) {
   expect(2, "Usage: dptrain COMMAND", {});
   expect(2, "error: unknown command 'train'; did you mean 'fit'?", {"train", "tiny.yaml"});

@@ -103,10 +103,10 @@ TEST_F(JudgementTest, IsWrittenAsFiles) {
   const Judged judged{experiment_, checkpoint, judgement, session_.source("validation")};
   EXPECT_EQ(write_numbers(judged, folder.path()).size(), 5U);
   EXPECT_EQ(write_pictures(judged, folder.path()).size(), 7U);
-  EXPECT_THAT(folder.files(),
-              testing::UnorderedElementsAre("eval.json", "confusion-kind.csv", "confusion-sure.csv", "answers-kind.csv", "answers-sure.csv",
-                                            "confusion-kind.svg", "confusion-sure.svg", "scores-kind.svg",
-                                            "scores-sure.svg", "worst-kind.svg", "worst-sure.svg", "worst-size.svg"));
+  EXPECT_THAT(folder.files(), testing::UnorderedElementsAre(
+                                  "eval.json", "confusion-kind.csv", "confusion-sure.csv", "answers-kind.csv",
+                                  "answers-sure.csv", "confusion-kind.svg", "confusion-sure.svg", "scores-kind.svg",
+                                  "scores-sure.svg", "worst-kind.svg", "worst-sure.svg", "worst-size.svg"));
   const auto json = nlohmann::json::parse(train::read_text(folder / "eval.json"));
   const auto& worst = json["outputs"]["size"]["worst"][0];
   EXPECT_EQ(worst["label"].size(), 2U);

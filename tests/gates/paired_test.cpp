@@ -77,7 +77,8 @@ struct World {
   double disagreement = 0.05;
   int runs = 1;     ///< on each side
   double lost = 0;  ///< of the recall of the first class
-  double tilt = 0;  ///< how far seeds move the chances of a class's unsure samples, some classes' five times as far as others'
+  double tilt =
+      0;  ///< how far seeds move the chances of a class's unsure samples, some classes' five times as far as others'
 };
 
 struct Rates {
@@ -184,9 +185,10 @@ TEST(GatesOfABaseline, NoteSaysWhatCanBeSeenAndWhatIsMissing) {
   counts.add({0, 1}, 25);
   counts.add({1, 1}, 950);
   const auto notes = judge_drops({{.name = "recall of a", .counts = counts, .limit = {.value = 0.02}}}, 0.99).notes;
-  EXPECT_EQ(notes, std::vector<std::string>{
-                       "recall of a: with 1,000 samples, of which two runs answer 5.0 % differently, a drop of 0.0281 is "
-                       "found with 95 %; 0.02 wants about 1,971 samples"});
+  EXPECT_EQ(notes,
+            std::vector<std::string>{
+                "recall of a: with 1,000 samples, of which two runs answer 5.0 % differently, a drop of 0.0281 is "
+                "found with 95 %; 0.02 wants about 1,971 samples"});
 }
 
 }  // namespace

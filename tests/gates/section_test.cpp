@@ -1,0 +1,103 @@
+// The section as it is written, and what becomes of verdicts.
+
+#include "gates/section.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "config/diagnostics.h"
+#include "config/load.h"
+#include "gates/judge.h"
+
+namespace dptrain::gates {
+namespace {
+
+/// What reading says, or "" and the section.
+std::string read(const std::string& text, GatesSection* out = nullptr) {
+  config::Diagnostics diagnostics;
+  const config::Node node = config::load_text(text, "gates.yaml", "/here", diagnostics);
+  config::Reader reader(diagnostics);
+  GatesSection section;
+  config::Value<GatesSection>::read(node, reader, section);
+  if (out != nullptr) *out = section;
+  try {
+    diagnostics.throw_if_errors();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
+  GatesSection section;
+  ASSERT_EQ(read("metrics:\n"
+                 "  accuracy: {at_least: 0.9}\n"
+                 "class_recall: {at_least: 70%}\n"
+                 "classes: {Shirt: {recall: {at_least: 0.5}}}\n"
+                 "baseline: [good, better]\n"
+                 "drop: 0.01\n"
+                 "size: {file: 1 MiB}\n",
+                 &section),
+            "");
+  EXPECT_EQ(section.metrics.limits[0].second.mark.str(), "gates.yaml:2:3");
+  EXPECT_EQ(section.class_recall->at_least, 0.7);
+  EXPECT_EQ(section.baseline[0].value, "/here/good");
+  EXPECT_EQ(section.size->file->bytes, 1U << 20);
+  const config::Node written = config::Value<GatesSection>::write(section);
+  GatesSection again;
+  ASSERT_EQ(read(config::to_yaml(written), &again), "");
+  EXPECT_TRUE(config::same(written, config::Value<GatesSection>::write(again))) << config::to_yaml(written);
+}
+
+TEST(GatesSection, SaysWhatIsWrongAndWhere) {
+  using testing::HasSubstr;
+  EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"), HasSubstr("gates.yaml:2:14: error: gates: unknown key "));
+  EXPECT_THAT(read("metrics: {accuracy: 0.9}\n"), HasSubstr("accuracy must be a mapping"));
+  EXPECT_THAT(read("metrics: {accuracy: {}}\n"), HasSubstr("needs at_least or at_most"));
+  EXPECT_THAT(read("drop: 2\nbaseline: [a, b]\n"), HasSubstr("a share of right answers between 0 and 1"));
+  EXPECT_THAT(read("drop: 0.01\n"), HasSubstr("need a baseline"));
+  EXPECT_THAT(read("drop: 0.01\nbaseline: good\n"), HasSubstr("compare: models"));
+  EXPECT_EQ(read("drop: 0.01\nbaseline: good\ncompare: models\n"), "");
+  EXPECT_THAT(read("baselin: a\n"), HasSubstr("did you mean 'baseline'?"));
+}
+
+TEST(Verdicts, NoiseAloneFailsNoLimit) {
+  const auto failed = [](double right, double samples) {
+    return any_failed(judge_shares({{"accuracy", right, samples, {.at_least = 0.9}}}, 0.99));
+  };
+  EXPECT_FALSE(failed(88, 100)) << "two of a hundred are noise";
+  EXPECT_TRUE(failed(8800, 10000)) << "two hundred of ten thousand are none";
+  EXPECT_FALSE(any_failed(judge_shares({{"share", 12, 100, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_TRUE(any_failed(judge_shares({{"share", 1200, 10000, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_TRUE(any_failed(judge_value("loss", std::nan(""), {.at_most = 1}))) << "what is no number keeps no limit";
+}
+
+TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
+  std::vector<Verdict> verdicts = judge_value("loss of <a>", 0.5, {.at_most = 0.25});
+  verdicts.push_back({.gate = "b", .found = 1, .interval = Interval{0.5, 1}, .limit = ">= 0.9"});
+  auto source = std::make_shared<config::Source>();
+  source->name = "a,b.yaml";
+  verdicts[0].place = {.source = source, .line = 7, .column = 3};
+  EXPECT_EQ(table_of(verdicts),
+            "gate         found  interval          limit    verdict\n"
+            "loss of <a>  0.5    -                 <= 0.25  FAILED\n"
+            "b            1      0.5000 .. 1.0000  >= 0.9   ok");
+  EXPECT_EQ(junit_of(verdicts, "net"),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites>\n"
+            "  <testsuite name=\"net\" tests=\"2\" failures=\"1\" errors=\"0\">\n"
+            "    <testcase classname=\"net\" name=\"loss of &lt;a&gt; &lt;= 0.25\">\n"
+            "      <failure message=\"loss of &lt;a&gt; is 0.5; the limit is at most 0.25\">a,b.yaml:7:3: loss of "
+            "&lt;a&gt; is 0.5; the limit is at most 0.25</failure>\n"
+            "    </testcase>\n"
+            "    <testcase classname=\"net\" name=\"b &gt;= 0.9\"/>\n"
+            "  </testsuite>\n"
+            "</testsuites>\n");
+  EXPECT_EQ(annotations_of(verdicts),
+            std::vector<std::string>{"::error file=a%2Cb.yaml,line=7,title=gate loss of <a>::loss of <a> is 0.5; the "
+                                     "limit is at most 0.25"});
+}
+
+}  // namespace
+}  // namespace dptrain::gates
