@@ -52,7 +52,8 @@ TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
 
 TEST(GatesSection, SaysWhatIsWrongAndWhere) {
   using testing::HasSubstr;
-  EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"), HasSubstr("gates.yaml:2:14: error: gates.accuracy: unknown key "));
+  EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"),
+              HasSubstr("gates.yaml:2:14: error: gates.accuracy: unknown key "));
   EXPECT_THAT(read("metrics: {accuracy: 0.9}\n"), HasSubstr("accuracy must be a mapping"));
   EXPECT_THAT(read("metrics: {accuracy: {}}\n"), HasSubstr("needs at_least or at_most"));
   EXPECT_THAT(read("drop: 2\nbaseline: [a, b]\n"), HasSubstr("a share of right answers between 0 and 1"));
