@@ -129,15 +129,15 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
 /// They judge what the evaluation at the end finds on the validation set.
 void check_gates(const FitFlags& flags, const experiment::Experiment& experiment) {
   if (flags.dry_run || flags.find_lr || (!flags.gates.file && !experiment.config.gates)) return;
-  if (!experiment.config.data.validation)
+  if (flags.no_report && flags.gates.file)
+    throw Error(ErrorKind::kUsage, "--no-report leaves out the evaluation that --gates judges; leave out one of both");
+  if (flags.no_report)
+    log::warn("the gates are not judged: --no-report leaves out the evaluation that they judge");
+  else if (!experiment.config.data.validation)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: the gates are judged on data.validation, which the config does not have; add it, or "
                             "take them away with --set gates=null and judge them with dptrain eval --gates",
                             experiment.file));
-  if (flags.no_report)
-    throw Error(ErrorKind::kUsage,
-                "--no-report leaves out the evaluation that the gates judge; leave it out, or take the gates away with "
-                "--set gates=null");
 }
 
 int run_dry(session::Session& session) {
@@ -294,7 +294,7 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   options.steps = flags.overrides.steps;
   const bool first = processes == nullptr || processes->is_first();
   std::optional<Gates> gates;
-  if (first && !flags.dry_run && !flags.find_lr) gates.emplace(flags.gates, experiment, "validation");
+  if (first && !flags.dry_run && !flags.find_lr) gates.emplace(flags.gates, experiment, "validation", !flags.no_report);
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
   Beginning beginning;

@@ -65,10 +65,11 @@ void GateFlags::add(Command& command) {
       .flag("--annotations", annotations, "what failed as ::error lines for GitHub; the default in its Actions");
 }
 
-Gates::Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on)
+Gates::Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on, bool judged)
     : flags_(flags),
       section_(flags.file ? std::optional(gates::load_gates(*flags.file)) : experiment.config.gates),
       set_(on == usual_set(experiment) ? "" : on) {
+  if (!judged) section_.reset();
   if (!section_) return;
   for (const config::Path& folder : section_->baseline) runs_.push_back({.folder = folder, .of_baseline = true});
   for (const config::Path& folder : section_->runs) runs_.push_back({.folder = folder});

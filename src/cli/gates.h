@@ -25,9 +25,9 @@ struct GateFlags {
 
 class Gates {
  public:
-  /// --gates, else what the config says, which may be nothing. `on`: the data set that will be judged. Reads what a
-  /// baseline has left. Throws Error{kUsage}, Error{kData}.
-  Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on);
+  /// --gates, else what the config says, which may be nothing; nothing without `judged`. `on`: the data set that will
+  /// be judged. Looks for the folders of a baseline. Throws Error{kUsage}, Error{kData}.
+  Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on, bool judged = true);
 
   bool present() const { return section_.has_value(); }
   /// Before time is spent: throws Error{kUsage} for metrics and classes that there are not, and for limits of classes

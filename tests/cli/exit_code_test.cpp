@@ -99,7 +99,8 @@ TEST_F(ExitCode, GatesThatFailAre7) {
   };
   expect(7, "error: gate: parameters is", with({"--run-dir", "gated"}));
   EXPECT_TRUE(fs::exists(here_.path("gated/gates.json")));
-  expect(2, "--no-report leaves out the evaluation that the gates judge", with({"--no-report"}));
+  expect(0, "warning: the gates are not judged: --no-report", with({"--no-report", "--run-dir", "quick"}));
+  expect(2, "--no-report leaves out the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
 }
 
 TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
