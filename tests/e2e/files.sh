@@ -67,7 +67,7 @@ loss=$(sed -n 's/^loss: //p' out)
 close 1e-5 "$loss" "$(column run/train.csv val_loss | tail -n 1)" || fail "eval says loss $loss"
 [ "$(cut -d: -f1 out | paste -sd,)" = loss,accuracy,n ] || fail "lines of eval: $(cat out)"
 says "n: 120"
-json run/eval.json '{"checkpoint", "on", "n", "loss", "accuracy", "classes", "macro", "worst"} == set(j)' 'j["n"] == 120' 'j["on"] == "validation"' \
+json run/eval.json '{"checkpoint", "on", "n", "loss", "accuracy", "examples_per_second", "classes", "macro", "worst"} == set(j)' 'j["n"] == 120' 'j["on"] == "validation"' \
   'len(j["worst"]) == 24' '{"sample", "label", "answer", "probability", "loss"} == set(j["worst"][0])' \
   '[w["loss"] for w in j["worst"]] == sorted((w["loss"] for w in j["worst"]), reverse=True)'
 for picture in confusion scores; do python3 "$support" xml run/$picture.svg || fail "$picture.svg"; done
