@@ -15,10 +15,10 @@ json() { python3 "$support" json "$@" || fail "$1"; }
 say "a run's folder"
 run 0 fit small.yaml --cpus 2x1 --run-dir "a run"
 for name in config.yaml config.resolved.yaml command.txt env.json train.log train.csv steps.csv events.jsonl result.json model.h5 \
-  labels.txt log.csv checkpoints/last.h5 checkpoints/best.h5 report.html eval.json confusion.csv; do
+  labels.txt log.csv checkpoints/last.h5 checkpoints/best.h5 report.html eval.json confusion.csv answers.csv; do
   [ -s "a run/$name" ] || fail "no $name"
 done
-[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 21 ] || fail "unexpected files: $(find "a run" -type f)"
+[ "$(find "a run" -type f ! -name .lock | wc -l)" -eq 22 ] || fail "unexpected files: $(find "a run" -type f)"
 for picture in curves confusion scores worst; do python3 "$support" xml "a run/$picture.svg" || fail "$picture.svg of a run"; done
 cmp -s small.yaml "a run/config.yaml" || fail "config.yaml is not the config as written"
 [ "$(cat "a run/command.txt")" = "$DPTRAIN fit small.yaml --cpus 2x1 --run-dir 'a run'" ] || fail "command.txt: $(cat "a run/command.txt")"
