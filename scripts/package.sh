@@ -8,7 +8,7 @@
 #   --for SUITE      build in a bare root of this distribution, made for it (bookworm: Debian 12, noble: Ubuntu 24.04); needs
 #                    root's rights, mmdebstrap and the network. Otherwise on this machine, for its own
 #   --output DIR     where the package goes (build/packages)
-#   --build-dir DIR  where it is built (build/package, build/package-tar; for a SUITE build/package-SUITE)
+#   --build-dir DIR  where it is built (build/package, build/package-tar; for a SUITE with -SUITE behind it)
 #   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (80-virtual;90-real: all from compute capability 8.0 on)
 #   --jobs N         parallel compilations (number of cores)
 #   --without-cuda   leave the GPU backend out, which otherwise comes in where nvcc is
@@ -83,7 +83,7 @@ build_in_root() {
   in_root "$root" "${binds[@]}" bash -c 'cd "$1" && apt-get -qq update &&
     apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install $2 >/dev/null && scripts/install_deps.sh product mpi &&
     git config --global --add safe.directory "*" && export SOURCE_DATE_EPOCH=$3 && shift 3 && scripts/package.sh "$@"' \
-    bash "$PWD" "$packages" "$SOURCE_DATE_EPOCH" "$kind" --output "$output" --build-dir "${build:-build/package-$suite}" --arch "$arch" \
+    bash "$PWD" "$packages" "$SOURCE_DATE_EPOCH" "$kind" --output "$output" --build-dir "${build:-build/package$([ "$kind" = deb ] || echo -tar)-$suite}" --arch "$arch" \
     --jobs "$jobs" "${flags[@]}"
 }
 

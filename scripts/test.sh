@@ -94,7 +94,11 @@ fuzz() { build fuzz all -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds" && run_tests fuzz
 
 # The .deb as scripts/package.sh makes it, from objects that the release build has left in the compiler's cache; 77: skipped.
 package() {
-  if ! command -v dpkg-deb >/dev/null; then echo "SKIPPED: this is no distribution of Debian's kind"; return 77; fi
+  case $(. /etc/os-release 2>/dev/null; echo "${VERSION_CODENAME:-}") in
+    bookworm | noble) ;;
+    *) echo "SKIPPED: packages are made for Debian 12 and Ubuntu 24.04"; return 77 ;;
+  esac
+  if ! command -v dpkg-shlibdeps >/dev/null; then echo "SKIPPED: dpkg-dev is missing"; return 77; fi
   local result=0 packages=build/packages-test
   rm -rf "$packages"
   scripts/package.sh deb --without-cuda --build-dir build/package-test --output "$packages" --jobs "$jobs" || return 1
@@ -104,10 +108,10 @@ package() {
 }
 
 groups=(build check)
-if [ $quick = no ]; then groups+=(package); fi
 if [ "$fuzz_seconds" -gt 0 ]; then groups+=(fuzz); fi
 start=$SECONDS
 scripts/install_deps.sh "${install_flag[@]}" "${groups[@]}"
+if [ $quick = no ]; then scripts/install_deps.sh "${install_flag[@]}" package || echo "test: the package will not be tried"; fi
 times+=("$(printf '%-34s %5d s  ok' "Dependencies" $((SECONDS - start)))")
 
 phase "Release build, whole suite" release

@@ -53,7 +53,8 @@ bare_root() {
 
 # unpack_root SUITE FOLDER: a fresh copy of it.
 unpack_root() {
-  mkdir -p "$2" && tar -C "$2" -xf "$roots/$1.tar" && cp -L /etc/resolv.conf "$2/etc/resolv.conf"
+  mkdir -p "$2" && tar -C "$2" -xf "$roots/$1.tar" &&
+    { [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$2/etc/resolv.conf"; }
 }
 
 # in_root FOLDER [--bind FROM TO]... COMMAND...: runs it there as root, with /proc and /dev, in an almost empty environment:

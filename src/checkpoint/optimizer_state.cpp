@@ -8,6 +8,8 @@
 
 #include "checkpoint/contents.h"
 #include "checkpoint/pairing.h"
+#include "config/diagnostics.h"
+#include "config/load.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "export/keras3/keras3_optimizer.h"
@@ -15,6 +17,8 @@
 
 namespace dptrain::checkpoint {
 namespace {
+
+constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 48;
 
 using exporting::OptimizerState;
 
@@ -56,6 +60,26 @@ std::string class_of(const Contents& contents) {
   if (!name.is_string()) return "";
   const auto text = name.get<std::string>();
   return text.substr(text.rfind('>') + 1);
+}
+
+void check_same(const Contents& contents, const std::string& found, const config::Typed& optimizer) {
+  const auto* type = optim::optimizer_family().find(found);
+  if (type == nullptr) contents.file().refuse(fmt::format("was trained with {}, which dptrain does not have", found));
+  if (type->name != optimizer.name())
+    contents.file().refuse(
+        fmt::format("was trained with {}, and the config's optimizer is {}: give that one to go on with its state",
+                    type->name, optimizer.name()));
+}
+
+/// Of a checkpoint of dptrain; "" where its config does not say.
+std::string trained_with(const Contents& contents) {
+  config::Diagnostics ignored;
+  const config::Node saved = config::load_text(contents.resolved_config(), contents.file().name(), ".", ignored);
+  const config::Node* const train = saved.find("train");
+  const config::Node* const optimizer = train == nullptr ? nullptr : train->find("optimizer");
+  if (optimizer == nullptr) return "";
+  if (optimizer->is_scalar()) return optimizer->str();
+  return optimizer->is_map() && optimizer->entries().size() == 1 ? optimizer->entries().front().key : "";
 }
 
 /// Keras's optimizers before 2.11 keep one slot of all weights, then the next, and name each behind its weight.
@@ -101,14 +125,7 @@ class Reading {
           "weights alone)");
     const std::string found = class_of(contents_);
     if (found.empty()) contents_.file().refuse("does not say which optimizer its state belongs to");
-    const auto* type = optim::optimizer_family().find(found);
-    if (type == nullptr)
-      contents_.file().refuse(fmt::format("was trained with {}, which dptrain does not have", found));
-    if (type->name != optimizer_.name())
-      contents_.file().refuse(
-          fmt::format("was trained with {}, and the config's optimizer is {}: give that one to "
-                      "go on with its state",
-                      type->name, optimizer_.name()));
+    check_same(contents_, found, optimizer_);
   }
 
   /// The model's trained weights in the order of the file's layers.
@@ -168,9 +185,9 @@ class Reading {
   }
 
   std::int64_t iterations() const {
-    constexpr std::int64_t kMost = std::int64_t{1} << 48;
     const std::int64_t steps = variables_.front().values.whole_number();
-    if (steps < 0 || steps > kMost) contents_.file().damaged(fmt::format("its optimizer has done {} steps", steps));
+    if (steps < 0 || steps > static_cast<std::int64_t>(kMostSteps))
+      contents_.file().damaged(fmt::format("its optimizer has done {} steps", steps));
     return steps;
   }
 
@@ -181,13 +198,14 @@ class Reading {
   std::map<std::string, Shape> shape_of_;
 };
 
-OptimizerState own_state(const Contents& contents) {
+OptimizerState own_state(const Contents& contents, const config::Typed& optimizer) {
+  if (const std::string found = trained_with(contents); !found.empty()) check_same(contents, found, optimizer);
   const nlohmann::json trainer = nlohmann::json::parse(contents.trainer(), nullptr, false);
   const auto count = [&](const char* key) {
     const bool there = trainer.is_object() && trainer.contains(key) && trainer.at(key).is_number_unsigned();
-    return there ? trainer.at(key).get<std::int64_t>() : 0;
+    return there ? std::min(trainer.at(key).get<std::uint64_t>(), kMostSteps) : 0;
   };
-  OptimizerState state{.iterations = count("step") + count("earlier_steps")};
+  OptimizerState state{.iterations = static_cast<std::int64_t>(count("step") + count("earlier_steps"))};
   for (const auto& [name, dataset] : contents.arrays())
     if (!name.starts_with("callback")) state.slots.push_back({name, dataset.shape(), dataset.floats()});
   return state;
@@ -197,7 +215,7 @@ OptimizerState own_state(const Contents& contents) {
 
 OptimizerState read_optimizer_state(const Contents& contents, const config::Typed& optimizer,
                                     const graph::Model& model) {
-  return contents.has_state() ? own_state(contents) : Reading(contents, optimizer, model).take();
+  return contents.has_state() ? own_state(contents, optimizer) : Reading(contents, optimizer, model).take();
 }
 
 OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,

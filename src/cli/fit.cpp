@@ -212,6 +212,7 @@ void judge_end(Gates& gates, const std::vector<Assertion>& assertions, const tra
   std::vector<gates::Verdict> verdicts = verdicts_of(assertions, ended.result.final.items());
   if (gates.present() && !has_ended_well(ended)) {
     log::warn("the gates are not judged: the run has not come to its end");
+    gates.leave_unjudged();
   } else if (gates.present()) {
     std::vector<gates::Verdict> more = gates.not_judged();
     if (last) {
@@ -237,7 +238,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
               std::optional<Gates>& gates, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   check_names(assertions, metric_names(session));
-  if (gates)
+  if (gates && gates->present())
     gates->check(session.plan(),
                  classes_of_outputs(session.experiment(), session.model().graph, session.class_names()));
   const train::RunDirectory run = run_directory(flags, session, resume, context);

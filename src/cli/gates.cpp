@@ -133,7 +133,7 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
   }
   const auto add = [&](const OutputJudgement& output, const std::string& name, const std::optional<double>& score,
                        double count, const std::optional<gates::Limit>& limit) {
-    if (!limit) return;
+    if (!limit || count == 0) return;  // nothing was seen, and nothing is proved
     const std::string gate = of_output(output.name, name);
     if (score && count > 0 && output.classes.one_per_sample())
       of_shares.push_back({gate, *score * count, count, *limit});
@@ -280,9 +280,10 @@ std::vector<Verdict> Gates::not_judged() const {
 void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                      const std::string& folder) const {
   if (section_) {
-    if (!log::is_json()) log::info(gates::table_of(verdicts));
+    if (!log::is_json() && !verdicts.empty()) log::info(gates::table_of(verdicts));
     for (const std::string& note : notes_) log::info(note);
-    Json json{{"passed", !gates::any_failed(verdicts)}, {"confidence", section_->confidence}, {"gates", Json::array()}};
+    const Json passed = unjudged_ ? Json() : Json(!gates::any_failed(verdicts));
+    Json json{{"passed", passed}, {"confidence", section_->confidence}, {"gates", Json::array()}};
     for (const Verdict& verdict : verdicts) json["gates"].push_back(json_of(verdict));
     json["notes"] = notes_;
     train::write_text((fs::path(folder) / experiment::evaluation_file("gates", "", set_, ".json")).string(),
@@ -291,7 +292,9 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
   const std::optional<std::string> junit = flags_.junit                  ? flags_.junit
                                            : section_ && section_->junit ? std::optional(section_->junit->value)
                                                                          : std::nullopt;
-  if (junit) train::write_text(*junit, gates::junit_of(verdicts, "dptrain " + experiment.config.name));
+  if (junit)
+    train::write_text(*junit, gates::junit_of(verdicts, "dptrain " + experiment.config.name,
+                                              unjudged_ ? "the run has not come to its end" : ""));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   if (!log::is_json() && (flags_.annotations || (actions != nullptr && std::string_view(actions) == "true")))
     for (const std::string& line : gates::annotations_of(verdicts)) log::print(line);

@@ -37,6 +37,8 @@ class Gates {
   std::vector<gates::Verdict> judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters);
   /// Of a run that ended well and could not be judged.
   std::vector<gates::Verdict> not_judged() const;
+  /// Of a run that was ended early: gates.json and JUnit's XML say that nothing was judged.
+  void leave_unjudged() { unjudged_ = true; }
   /// Says and writes them, gates.json into `folder`, and throws Error{kCheck} where one failed. What --assert asks for
   /// may be among them.
   void conclude(const std::vector<gates::Verdict>& verdicts, const experiment::Experiment& experiment,
@@ -60,6 +62,7 @@ class Gates {
   std::string set_;  ///< in the names of files: "" for the usual one
   std::vector<Run> runs_;
   std::vector<std::string> notes_;
+  bool unjudged_ = false;
 };
 
 }  // namespace dptrain::cli

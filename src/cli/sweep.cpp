@@ -244,7 +244,8 @@ void add_sweep(App& app) {
       .example("--resume runs/net/sweep-001");
   flags->add(command);
   command.run([flags](const Context& context) {
-    const train::Signals signals;  // before there are other threads
+    const train::Signals signals;   // before there are other threads
+    std::signal(SIGCHLD, SIG_DFL);  // whoever started this may ignore it, and then nobody hears how a trial has ended
     log::outlive_readers();
     return run(*flags, context);
   });

@@ -25,8 +25,9 @@ struct Verdict {
 bool any_failed(const std::vector<Verdict>& verdicts);
 /// Aligned columns "gate found interval limit verdict", without a line break at the end.
 std::string table_of(const std::vector<Verdict>& verdicts);
-/// One testsuite named `suite`, one testcase for each gate, with a failure where it failed.
-std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite);
+/// One testsuite named `suite`, one testcase for each gate, with a failure where it failed; and one that was skipped
+/// where `unjudged` says why gates were not judged.
+std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite, const std::string& unjudged = "");
 /// A line `::error file=F,line=N,title=gate::message` for each that failed; without a place, `::error title=...`.
 std::vector<std::string> annotations_of(const std::vector<Verdict>& verdicts);
 

@@ -219,7 +219,9 @@ Ended ProcessRunner::ended(int slot, int status) const {
   const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
   const bool by_request =
       WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGTERM || WEXITSTATUS(status) == train::kStoppedUnsaved);
-  ended.how = stopping_ && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
+  // Whoever stops the whole group may have told the trial before this process has seen it.
+  const bool stops = stopping_ || train::Signals::stop_signal() != 0;
+  ended.how = stops && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
   if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, child.log);
   return ended;
 }

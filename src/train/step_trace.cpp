@@ -85,6 +85,7 @@ StepTrace::~StepTrace() {
 void StepTrace::before(std::int64_t step) {
   if (!steps_ || begun_ || step < steps_->first || step > steps_->last) return;
   begun_ = true;
+  first_ = step;
   origin_ = trace::now();
   trace::start();
 }
@@ -122,7 +123,7 @@ void StepTrace::write(std::int64_t last) {
   }
   if (!directory_.is_here()) return;
   events.resize(events.size() - std::string_view(",\n").size());
-  const StepRange traced{steps_->first, last};
+  const StepRange traced{first_, last};
   try {
     write_text(directory_.file("trace.json"),
                fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"steps\":\"{}\",\"left_out\":{}}},\n"

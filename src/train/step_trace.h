@@ -46,6 +46,7 @@ class StepTrace {
   void write(std::int64_t last);
 
   const std::optional<StepRange> steps_;
+  std::int64_t first_ = 0;  ///< the one at which it has begun
   const RunDirectory& directory_;
   mpi::Processes* const processes_;
   bool begun_ = false, written_ = false;

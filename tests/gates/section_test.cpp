@@ -87,7 +87,7 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
   EXPECT_EQ(junit_of(verdicts, "net"),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuites>\n"
-            "  <testsuite name=\"net\" tests=\"2\" failures=\"1\" errors=\"0\">\n"
+            "  <testsuite name=\"net\" tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
             "    <testcase classname=\"net\" name=\"loss of &lt;a&gt; &lt;= 0.25\">\n"
             "      <failure message=\"loss of &lt;a&gt; is 0.5; the limit is at most 0.25\">a,b.yaml:7:3: loss of "
             "&lt;a&gt; is 0.5; the limit is at most 0.25</failure>\n"
@@ -95,6 +95,7 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
             "    <testcase classname=\"net\" name=\"b &gt;= 0.9\"/>\n"
             "  </testsuite>\n"
             "</testsuites>\n");
+  EXPECT_THAT(junit_of({}, "net", "stopped"), testing::HasSubstr("<skipped message=\"stopped\"/>"));
   EXPECT_EQ(annotations_of(verdicts),
             std::vector<std::string>{"::error file=a%2Cb.yaml,line=7,title=gate loss of <a>::loss of <a> is 0.5; the "
                                      "limit is at most 0.25"});

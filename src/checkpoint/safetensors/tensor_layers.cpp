@@ -36,7 +36,7 @@ std::size_t place_of_part(const std::string& part) {
 
 /// Keras's order of the weights of a layer, over all layers.
 std::size_t place_of_weight(const std::string& weight) {
-  static constexpr std::array<const char*, 14> kOrder{"kernel",
+  static constexpr std::array<const char*, 17> kOrder{"kernel",
                                                       "depthwise_kernel",
                                                       "pointwise_kernel",
                                                       "recurrent_kernel",
@@ -49,6 +49,9 @@ std::size_t place_of_weight(const std::string& weight) {
                                                       "beta",
                                                       "moving_mean",
                                                       "moving_variance",
+                                                      "mean",
+                                                      "variance",
+                                                      "count",
                                                       "concat_score_weight"};
   return place_in(kOrder, weight);
 }

@@ -91,7 +91,9 @@ class IntegerLookup final : public WordEncoder {
   std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
     exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
-    for (const std::int64_t number : numbers_) look.words.emplace_back(std::to_string(number), places_.at(number));
+    for (const std::int64_t number : numbers_)  // as tables write them: 7, and 7.0 where another cell is missing
+      for (const char* const end : {"", ".0"})
+        look.words.emplace_back(std::to_string(number) + end, places_.at(number));
     if (unknown_ == 1) look.unknown = 0;
     if (const auto filled = places_.find(filler_.value_or(kKerasUnknown)); filled != places_.end())
       look.missing = filled->second;

@@ -1,5 +1,6 @@
 #include "layers/layer_scale.h"
 
+#include "device/cpu/workspace.h"
 #include "device/device.h"
 #include "kernels/cpu/affine.h"
 
@@ -11,9 +12,9 @@ class LayerScaleOp final : public Op {
   LayerScaleOp(const layers::LayerScaleSpec&, const OpContext& context, Device&)
       : channels_(context.output().back()), positions_(context.output().elements() / channels_) {
     if (context.step.has_backward && context.step.parameter_gradients[0])
-      scratch_ =
-          static_cast<std::uint64_t>(kernels::cpu::channel_scale_workspace(context.rows * positions_, channels_)) *
-          sizeof(float);
+      scratch_ = workspace_bytes(context.rows, [&](std::int64_t rows) {
+        return kernels::cpu::channel_scale_workspace(rows * positions_, channels_);
+      });
   }
 
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }

@@ -62,9 +62,12 @@ Json compile_config(const Compiled& compiled) {
     for (const config::Typed& one : output.metrics) metrics[output.name].push_back(metric_entry(one));
   }
   const bool one = compiled.outputs.front().name.empty();
+  const double weight = compiled.outputs.front().weight;
   return {{"optimizer", optimizer_entry(compiled.optimizer, compiled.learning_rate)},
           {"loss", one ? losses.front() : losses},
-          {"loss_weights", one ? Json() : weights},
+          {"loss_weights", !one          ? weights
+                           : weight == 1 ? Json()
+                                         : Json::array({weight})},
           {"metrics", one ? metrics.front() : metrics},
           {"weighted_metrics", nullptr},
           {"run_eagerly", false},

@@ -39,7 +39,8 @@ class Column {
   Value operator()(const FindBin& bins) {
     const auto count = static_cast<std::int64_t>(bins.boundaries.size());
     const Value x = filled(Element::kFloat);
-    if (count == 0) return index(to_.cast(to_.binary("Mul", x, to_.scalar(0)), Element::kInt64), nan(x), 1);
+    // Not x times 0, which is no number for an infinite one.
+    if (count == 0) return index(to_.cast(to_.where(nan(x), to_.scalar(0), to_.scalar(0)), Element::kInt64), nan(x), 1);
     const Value above = to_.binary("GreaterOrEqual", x, to_.floats({count}, bins.boundaries), Element::kBool);
     const Value below = to_.reduce("ReduceSum", to_.cast(above, Element::kFloat), {1}, true);
     return index(to_.cast(below, Element::kInt64), nan(x), count + 1);

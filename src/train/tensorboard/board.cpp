@@ -123,6 +123,10 @@ void Board::validation_picture(const std::string& tag, std::int64_t step, std::s
     for (std::size_t i = at; i < at + 4 && i < png.size(); ++i) value = value << 8 | static_cast<std::uint8_t>(png[i]);
     return value;
   };
+  flush();
+  files_[kValidation].reset();  // what comes next begins a file of its own
+  for (const std::string& file : event_files((fs::path(folder_) / kFolders[kValidation]).string()))
+    filter_records(file, [&](std::string_view record) { return head_of(record).tag != tag; });
   add(kValidation, image_event(tag, step, extent(20), extent(16), 3, png));
 }
 void Board::graph(const graph::Model& model) { add(kTrain, graph_event(graph_def(model))); }

@@ -36,7 +36,7 @@ class Board final : public RunSink {
   void scalar(const std::string& tag, std::int64_t step, double value);
   void histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
   void image(const std::string& tag, std::int64_t step, const picture::RgbImage& image);
-  /// The bytes of a PNG file, in `validation`.
+  /// The bytes of a PNG file, in `validation`; it takes the place of those that the tag has there.
   void validation_picture(const std::string& tag, std::int64_t step, std::string_view png);
   void graph(const graph::Model& model);
   void hyper_parameters(const std::vector<HyperParameter>& all, const std::string& group);
