@@ -128,6 +128,11 @@ TEST(Keras3File, TheConfigIsThatOfKeras3) {
   EXPECT_EQ(compile["optimizer"]["config"]["learning_rate"], 0.002);
   EXPECT_EQ(compile["loss"], "categorical_crossentropy");
   EXPECT_EQ(compile["metrics"], json::parse(R"(["accuracy"])"));
+  EXPECT_EQ(compile["loss_weights"], json());
+  exporting::Compiled weighted = sample::compiled();
+  weighted.outputs.front().weight = 2;
+  const json twice = json::parse(exporting::keras::keras3_config(model.graph, weighted));
+  EXPECT_EQ(twice["compile_config"]["loss_weights"], json::parse("[2.0]"));
 }
 
 /// Name and length of each variable of the file's optimizer.
@@ -178,6 +183,22 @@ std::string refusal(const std::string& path, const config::Typed& optimizer, con
     return error.what();
   }
   return "taken";
+}
+
+TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
+  const test::Folder folder;
+  const graph::Model model = small_dense();
+  const optim::Optimizer adam = optim::optimizer_family().make(optim::AdamSpec{});
+  State state;
+  state.trainer = R"({"step": 3})";
+  for (const char* const config :
+       {"{train: {optimizer: {Adam: {learning_rate: 0.1}}}}", "{train: {optimizer: Adam}}"}) {
+    state.resolved_config = config;
+    save(folder / "last.h5", model, {}, state);
+    EXPECT_EQ(read_optimizer_state(folder / "last.h5", adam, model).iterations, 3);
+    EXPECT_THAT(refusal(folder / "last.h5", optim::optimizer_family().make(optim::NadamSpec{}), model),
+                testing::HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));
+  }
 }
 
 TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
