@@ -12,7 +12,6 @@ import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -23,18 +22,11 @@ import onnxruntime
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from onnx_cases import CASES
+from program import dptrain
 
 SAMPLES = 3
 SMALL = {"densenet121": 64, "inception_v3": 96, "mobilenet": 64, "mobilenet_v2": 64, "resnet50": 64, "vgg16": 64, "vgg19": 64,
          "vit": 32, "xception": 80, "inception_resnet_v2": 96}   # sides of the images; all others 64
-
-
-def dptrain(program, *words):
-    command = [program, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def draw_weights(file, random, deep):

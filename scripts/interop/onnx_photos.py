@@ -14,12 +14,14 @@ import argparse
 import csv
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import onnxruntime
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from program import dptrain
 
 SCALE = {"Rescaling": {"scale": 1 / 127.5, "offset": -1}}
 RESIZINGS = {
@@ -34,14 +36,6 @@ RESIZINGS = {
     "standardized first": ["PerImageStandardization", {"Resizing": {"height": 48, "width": 40}},
                            {"Normalization": {"mean": [0.1, 0.2, 0.3], "variance": [1, 2, 3]}}],
 }
-
-
-def dptrain(program, *words):
-    command = [program, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def scores_of(text):

@@ -20,7 +20,7 @@ struct Side {
 };
 
 std::string limit_text(bool at_most, double limit) {
-  return fmt::format("{} {}", at_most ? "<=" : ">=", shortest(limit));
+  return fmt::format("{} {}", at_most ? "<=" : ">=", number_text(limit));
 }
 
 std::vector<Side> sides_of(const Limit& limit, std::size_t gate) {
@@ -92,8 +92,8 @@ std::vector<Verdict> judge_value(const std::string& name, double found, const Li
     verdict.place = limit.mark;
     verdict.failed = !(side.at_most ? found <= side.limit : found >= side.limit);
     if (verdict.failed)
-      verdict.message = fmt::format("{} is {:.6g}; the limit is {} {}", name, found,
-                                    side.at_most ? "at most" : "at least", shortest(side.limit));
+      verdict.message = fmt::format("{} is {}; the limit is {} {}", name, number_text(found),
+                                    side.at_most ? "at most" : "at least", number_text(side.limit));
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

@@ -11,7 +11,7 @@
 namespace dptrain::gates {
 namespace {
 
-std::string number_of(double value) { return std::isnan(value) ? "-" : fmt::format("{:.6g}", value); }
+std::string number_of(double value) { return std::isnan(value) ? "-" : number_text(value); }
 
 std::string interval_of(const Verdict& verdict) {
   return verdict.interval ? fmt::format("{:.4f} .. {:.4f}", verdict.interval->low, verdict.interval->high) : "-";
@@ -34,6 +34,12 @@ std::size_t width_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::string number_text(double value) {
+  constexpr double kMost = 1e15;  // whole numbers up to here are exact
+  return value == std::trunc(value) && std::abs(value) < kMost ? fmt::format("{:.0f}", value)
+                                                               : fmt::format("{:.6g}", value);
+}
 
 bool any_failed(const std::vector<Verdict>& verdicts) {
   return std::ranges::any_of(verdicts, [](const Verdict& verdict) { return verdict.failed; });

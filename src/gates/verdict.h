@@ -22,6 +22,8 @@ struct Verdict {
   config::Mark place{};   ///< of the limit in its file; unknown for a flag
 };
 
+/// "0.8271", "1555630": whole numbers with all their digits, others with six.
+std::string number_text(double value);
 bool any_failed(const std::vector<Verdict>& verdicts);
 /// Aligned columns "gate found interval limit verdict", without a line break at the end.
 std::string table_of(const std::vector<Verdict>& verdicts);

@@ -95,6 +95,8 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
             "    <testcase classname=\"net\" name=\"b &gt;= 0.9\"/>\n"
             "  </testsuite>\n"
             "</testsuites>\n");
+  EXPECT_EQ(number_text(1555630), "1555630");
+  EXPECT_EQ(number_text(0.25), "0.25");
   EXPECT_THAT(junit_of({}, "net", "stopped"), testing::HasSubstr("<skipped message=\"stopped\"/>"));
   EXPECT_EQ(annotations_of(verdicts),
             std::vector<std::string>{"::error file=a%2Cb.yaml,line=7,title=gate loss of <a>::loss of <a> is 0.5; the "
