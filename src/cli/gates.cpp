@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -116,7 +117,7 @@ std::vector<Verdict> Gates::judge(const Judged& judged, const plan::Plan& plan, 
   return verdicts;
 }
 
-std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan& plan) const {
+std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan& plan) {
   const Judgement& judgement = judged.judgement;
   const std::vector<std::string> shares = sample_shares(plan);
   const auto samples = static_cast<double>(judgement.samples);
@@ -133,8 +134,12 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
   }
   const auto add = [&](const OutputJudgement& output, const std::string& name, const std::optional<double>& score,
                        double count, const std::optional<gates::Limit>& limit) {
-    if (!limit || count == 0) return;  // nothing was seen, and nothing is proved
+    if (!limit) return;
     const std::string gate = of_output(output.name, name);
+    if (count == 0) {  // nothing was seen, and nothing is proved
+      notes_.push_back(gate + ": there is no sample of it, so it is not judged");
+      return;
+    }
     if (score && count > 0 && output.classes.one_per_sample())
       of_shares.push_back({gate, *score * count, count, *limit});
     else  // the positions of a sample are not independent of one another
@@ -223,7 +228,7 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
                          by_class[c], *section_->class_drop, dispersions[c]});
   }
   gates::DropVerdicts judged_drops = gates::judge_drops(drops, section_->confidence);
-  notes_ = std::move(judged_drops.notes);
+  std::ranges::move(judged_drops.notes, std::back_inserter(notes_));
   return std::move(judged_drops.verdicts);
 }
 

@@ -51,7 +51,7 @@ class Gates {
     std::vector<std::pair<std::string, KeptAnswers>> answers{};  ///< by output
   };
 
-  std::vector<gates::Verdict> judge_limits(const Judged& judged, const plan::Plan& plan) const;
+  std::vector<gates::Verdict> judge_limits(const Judged& judged, const plan::Plan& plan);
   std::vector<gates::Verdict> judge_against_baseline(const Judged& judged);
   std::vector<gates::Verdict> judge_speed_and_size(const Judged& judged, std::int64_t parameters) const;
   const KeptAnswers& kept(Run& run, const std::string& output) const;

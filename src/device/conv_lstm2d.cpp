@@ -34,12 +34,13 @@ ConvLSTM2DOp::ConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& 
   inputs_ =
       conv(context, layers::input_convolution(spec, input_groups()), 0, 1, wants_dx_, wants_weights_, rows_ * steps_);
   const layers::Conv2DSpec of_state = layers::state_convolution(spec, state_groups());
-  state_ = conv(context, of_state, 2, 1, keeps_, false, rows_);
+  // A step begins behind those before it.
+  state_ = conv(context, of_state, 2, 1, keeps_, false, rows_, alignment_of(pixels_ * units_, type_));
   if (wants_weights_) weights_ = conv(context, of_state, 2, 1, false, true, rows_ * steps_);
 }
 
 ConvLSTM2DOp::Conv ConvLSTM2DOp::conv(const OpContext& context, const layers::Conv2DSpec& spec, int input, int output,
-                                      bool wants_dx, bool wants_weights, std::int64_t rows) {
+                                      bool wants_dx, bool wants_weights, std::int64_t rows, int alignment) {
   Conv made;
   made.step = {.name = context.step.name, .node = context.step.node, .spec = layers::layer_family().make(spec)};
   made.step.inputs = {input};
@@ -55,7 +56,7 @@ ConvLSTM2DOp::Conv ConvLSTM2DOp::conv(const OpContext& context, const layers::Co
                              .seed = context.seed,
                              .stream_id = context.stream_id,
                              .replicas = context.replicas,
-                             .alignment = alignment_of(pixels_ * units_, type_)});
+                             .alignment = alignment});
   return made;
 }
 

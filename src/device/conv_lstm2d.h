@@ -83,7 +83,7 @@ class ConvLSTM2DOp : public Op {
   };
 
   Conv conv(const OpContext& context, const layers::Conv2DSpec& spec, int input, int output, bool wants_dx,
-            bool wants_weights, std::int64_t rows);
+            bool wants_weights, std::int64_t rows, int alignment = kFullAlignment);
   Rooms rooms(void* saved, void* scratch, bool for_backward) const;
   std::uint64_t bytes(std::int64_t elements) const { return static_cast<std::uint64_t>(elements) * size_of(type_); }
   void* at(void* from, std::int64_t element) const {

@@ -149,6 +149,9 @@ std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, con
     }
     for (Candidate& candidate : candidates) {
       if (plans.size() == query.wanted) break;
+      const bool named_before = std::ranges::any_of(
+          plans, [&](const EnginePlan& plan) { return plan.name.text() == candidate.plan.name.text(); });
+      if (named_before) continue;
       if (!accept(candidate, device, query, rejections)) continue;
       candidate.plan.graph = graph;
       plans.push_back(std::move(candidate.plan));

@@ -139,7 +139,7 @@ std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGra
     query.only.clear();
     stale = *known;
   }
-  query.wanted = kMeasured;
+  query.wanted = std::max(query.wanted, kMeasured);
   std::vector<EnginePlan> plans = find_engines(graph, device, query, rejections);
   if (plans.empty()) return std::nullopt;
 
@@ -181,22 +181,22 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
 
 std::optional<EnginePlan> CudnnTuner::first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
                                                       Rejections& rejections) {
-  std::uint64_t workspace = 0;
-  for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
   const std::lock_guard lock(measuring_);
   Stopwatch watch(*runtime_);
-  const Tensors tensors(*runtime_, problem, workspace);
-  tensors.fill(watch.stream(), runtime_->name());
   for (EnginePlan& plan : plans) {
     const auto tried = std::make_shared<EnginePlan>(std::move(plan));
     CudnnPass candidate(tried);
+    const Tensors tensors(*runtime_, problem, tried->workspace);
+    tensors.fill(watch.stream(), runtime_->name());
     try {
       candidate.run(*handle_, tensors.memory(), watch.stream());
-      runtime_->synchronize(watch.stream());
-      return std::move(*tried);
     } catch (const Error& error) {
       rejections.add(error.what(), candidate.name());
+      runtime_->synchronize(watch.stream());
+      continue;
     }
+    runtime_->synchronize(watch.stream());  // what fails here is the GPU's failure, not the engine's choice
+    return std::move(*tried);
   }
   return std::nullopt;
 }

@@ -19,13 +19,14 @@ class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
-  /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds,
-  /// or from the cache if it is there and still holds; none where there are no engines. Takes memory of the size of the
-  /// pass's tensors and workspaces while it measures.
+  /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds
+  /// (32 where addresses are less aligned), or from the cache if it is there and still holds; none where there are no
+  /// engines. Takes memory of the size of the pass's tensors and workspaces while it measures.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
-  /// The first of the plans that runs on tensors of the problem's alignment; none where none does.
+  /// The first of the plans that runs on tensors of the problem's alignment; none where none does. Takes memory as
+  /// choose() does, for one plan at a time.
   std::optional<EnginePlan> first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
                                             Rejections& rejections);
 
