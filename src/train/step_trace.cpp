@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,11 @@ std::string microseconds(std::int64_t nanoseconds) {
   return fmt::format("{}.{:03}", least / 1000, least % 1000);
 }
 
+/// The order of the lines: the trainer, replicas and slots, the loader's workers.
+auto line_order(const trace::ThreadEntries& thread) {
+  return std::tuple(!thread.thread.starts_with("trainer"), thread.thread.starts_with("loader"), thread.thread);
+}
+
 std::optional<std::int64_t> step_number(std::string_view text) {
   std::int64_t value = 0;
   const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -52,24 +58,27 @@ StepRange parse_step_range(const std::string& text) {
   return {*first, *last};
 }
 
-std::string trace_events(const std::vector<trace::ThreadEntries>& threads, int process, const std::string& name,
+std::string trace_events(std::vector<trace::ThreadEntries> threads, int process, const std::string& name,
                          std::int64_t origin) {
+  std::ranges::stable_sort(threads, {}, line_order);
+  // Viewers take thread 1000 of process 1000 for its main one, and process 0 for none.
+  const std::size_t id = 1000 * (static_cast<std::size_t>(process) + 1);
   std::string text = fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)"
                                  "\n",
-                                 process, quoted(name));
+                                 id, quoted(name));
   for (std::size_t line = 0; line < threads.size(); ++line) {
     const trace::ThreadEntries& thread = threads[line];
     const std::string lost = thread.left_out > 0 ? fmt::format(" ({} spans left out)", thread.left_out) : "";
     text += fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)"
                         "\n",
-                        process, line, quoted(thread.thread + lost));
+                        id, id + line, quoted(thread.thread + lost));
     text += fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}},)"
                         "\n",
-                        process, line, line);
+                        id, id + line, line);
     for (const trace::Entry& entry : thread.entries)
       text += fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"{}","name":{}}},)"
                           "\n",
-                          process, line, microseconds(entry.begin - origin), microseconds(entry.end - entry.begin),
+                          id, id + line, microseconds(entry.begin - origin), microseconds(entry.end - entry.begin),
                           entry.category, quoted(name_of(entry)));
   }
   return text;
@@ -103,8 +112,7 @@ void StepTrace::finish(std::int64_t steps) {
 
 void StepTrace::write(std::int64_t last) {
   written_ = true;
-  std::vector<trace::ThreadEntries> threads = trace::stop();
-  std::ranges::stable_sort(threads, {}, [](const trace::ThreadEntries& thread) { return thread.thread; });
+  const std::vector<trace::ThreadEntries> threads = trace::stop();
   std::int64_t spans = 0, lost = 0;
   for (const trace::ThreadEntries& thread : threads) {
     spans += static_cast<std::int64_t>(thread.entries.size());

@@ -54,7 +54,7 @@ class StepTrace {
 };
 
 /// The events of one process, each followed by ",\n". Spans are in microseconds since `origin`.
-std::string trace_events(const std::vector<trace::ThreadEntries>& threads, int process, const std::string& name,
+std::string trace_events(std::vector<trace::ThreadEntries> threads, int process, const std::string& name,
                          std::int64_t origin);
 
 }  // namespace dptrain::train

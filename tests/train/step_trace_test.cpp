@@ -45,14 +45,27 @@ TEST(TraceEvents, AreOfTheTraceEventFormat) {
   EXPECT_EQ(events[0]["args"]["name"], "process 5 (host)");
   EXPECT_EQ(events[1]["args"]["name"], "replica 0 (2 spans left out)");
   EXPECT_EQ(events[3]["ph"], "X");
-  EXPECT_EQ(events[3]["pid"], 5);
+  EXPECT_EQ(events[3]["pid"], 6000);
   EXPECT_EQ(events[3]["tid"], events[1]["tid"]);
+  EXPECT_EQ(events[3]["tid"], 6000);
   EXPECT_EQ(events[3]["ts"], 1.234);
   EXPECT_EQ(events[3]["dur"], 2.222);
   EXPECT_EQ(events[3]["name"], "launch: forward of layer con\"v");
   EXPECT_EQ(events[4]["ts"], 1000);
   EXPECT_EQ(events[4]["name"], "summing bucket 3");
   EXPECT_EQ(events[4]["cat"], "all-reduce");
+}
+
+TEST(TraceEvents, HaveTheTrainersLineFirstAndTheLoadersLast) {
+  std::string text = trace_events({{"loader, worker 0", {}, 0}, {"replica 1", {}, 0}, {"trainer", {}, 0}}, 0, "", 0);
+  text.resize(text.size() - 2);
+  std::map<int, std::string> by_place;
+  std::map<int, std::string> names;
+  for (const auto& event : nlohmann::json::parse("[" + text + "]")) {
+    if (event["name"] == "thread_name") names[event["tid"]] = event["args"]["name"];
+    if (event["name"] == "thread_sort_index") by_place[event["args"]["sort_index"]] = names.at(event["tid"]);
+  }
+  EXPECT_EQ(by_place, (std::map<int, std::string>{{0, "trainer"}, {1, "replica 1"}, {2, "loader, worker 0"}}));
 }
 
 const char* const kTracedConfig =
