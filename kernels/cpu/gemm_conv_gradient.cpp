@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/gemm_conv.h"
-#include "kernels/cpu/gemm_pixels.h"
+#include "kernels/cpu/gemm_gradient.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
@@ -13,18 +13,6 @@
 #define DPTRAIN_KERNELS_CPU_GEMM_CONV_GRADIENT_ONCE
 namespace dptrain::kernels::cpu {
 
-struct GemmGradient {
-  GemmPixels pixels;  ///< of the forward pass
-  int64_t rows = 0;   ///< windows: of all images
-  const float *x = nullptr, *dy = nullptr;
-  float *dweights = nullptr, *dbias = nullptr;
-};
-
-/// Blocks of 16 of K and of columns that a piece of the work has, and windows that it packs at a time.
-inline constexpr int64_t kGradientBlocks = 16, kGradientRows = 128;
-/// Pieces in all where the gradient is too small to divide among threads: the batch is cut, into parts of so many
-/// windows.
-inline constexpr int64_t kGradientPieces = 16, kPartRows = 512;
 /// Floats of a gradient that no cache holds until the optimizer reads it: written past the caches.
 inline constexpr int64_t kStreamedFloats = 2 << 20;
 
@@ -118,8 +106,7 @@ class WeightProducts {
     wide_ = even_block(kGradientBlocks, out_blocks, 2);
     down_ = pieces_of(depth_, deep_);
     across_ = pieces_of(out_blocks, wide_);
-    const int64_t most = std::max<int64_t>(1, kGradientPieces / (down_ * across_));
-    part_rows_ = std::max<int64_t>(1, pieces_of(g_.rows, std::clamp<int64_t>(g_.rows / kPartRows, 1, most)));
+    part_rows_ = std::max<int64_t>(1, pieces_of(g_.rows, gradient_parts(g_.rows, down_ * across_)));
     parts_ = std::max<int64_t>(1, pieces_of(g_.rows, part_rows_));
     rows_ = even_block(kGradientRows, part_rows_, 1);
 
@@ -271,7 +258,9 @@ GemmGradient gradient_of(ConvWindow window, int64_t rows) {
 }  // namespace
 
 int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads) {
-  return HWY_DYNAMIC_DISPATCH(gemm_gradient)(gradient_of(window, rows), threads, nullptr);
+  const GemmGradient gradient = gradient_of(window, rows);
+  if (direct_gradient_fits(gradient)) return direct_gradient_workspace(gradient);
+  return HWY_DYNAMIC_DISPATCH(gemm_gradient)(gradient, threads, nullptr);
 }
 
 void gemm_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, int64_t rows,
@@ -281,6 +270,7 @@ void gemm_conv_backward_weights(const ConvWindow& window, const float* x, const 
   gradient.dy = dy;
   gradient.dweights = dweights;
   gradient.dbias = dbias;
+  if (direct_gradient_fits(gradient)) return direct_gradient(gradient, workspace);
   HWY_DYNAMIC_DISPATCH(gemm_gradient)(gradient, thread_count(), workspace);
 }
 

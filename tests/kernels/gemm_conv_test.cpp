@@ -63,6 +63,26 @@ TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
   check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 60, 3);
 }
 
+TEST(GemmConvTest, ManyRowsAreReadWhereTheyStand) {
+  check(matrix_window(64, 64), 256, 12);  // every count of a tile's rows and vectors, on any instruction set
+  check(matrix_window(4, 16), 300, 13);
+  check(matrix_window(44, 80), 257, 14);
+  check(matrix_window(24, 112), 640, 15);
+  check(matrix_window(272, 304), 511, 16);  // several blocks of the gradient
+  check(matrix_window(20, 32), 8200, 17);   // and parts of the batch
+  check(matrix_window(16, 32), 1029, 18, false);
+}
+
+TEST(GemmConvTest, StridedPixelsAreReadWhereTheyStand) {
+  check(conv_window(14, 14, 16, 48, 1, 2, 0, 0), 21, 19);
+  check(conv_window(9, 7, 28, 32, 1, 2, 0, 0), 30, 20);
+  check(conv_window(13, 10, 12, 16, 1, 3, 0, 0), 40, 21);
+  check(conv_window(28, 28, 8, 16, 1, 2, 0, 0), 11, 22);
+  check(conv_window(300, 3, 4, 16, 1, 2, 0, 0), 2, 23);    // lines of two windows
+  check(conv_window(3, 300, 4, 16, 1, 2, 0, 0), 2, 24);    // lines longer than a block: packed
+  check(conv_window(14, 14, 16, 32, 1, 2, 1, 1), 21, 25);  // outside of the image: packed
+}
+
 TEST(GemmConvTest, LargeGradientsAreWrittenPastTheCaches) {
   check(matrix_window(2048, 1040), 2, 4);
   check(matrix_window(2047, 1040), dptrain::test::kThreadSanitizer ? 9 : 129,
