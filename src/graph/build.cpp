@@ -34,7 +34,7 @@ std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansi
     const Port found = find_port(expansion.graph, expansion.names, *name);
     if (found.node < 0 && !expansion.names.contains(*name)) {
       std::vector<std::string> names;
-      for (const auto& [other, index] : expansion.names) names.push_back(other);
+      for (const auto& [other, port] : expansion.names) names.push_back(other);
       std::string hint = port_hint(expansion.graph, expansion.names, *name);
       if (hint.empty()) hint = did_you_mean(*name, names);
       reader.error(item, fmt::format("no step is called '{}'{}", *name, hint));

@@ -156,7 +156,7 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
   } else if (shared != nullptr) {
     shared->broken = true;
   }
-  if (!local.empty()) declare(scope, local, result.port.node, step.mark);
+  if (!local.empty()) declare(scope, local, result.port, step.mark);
   return result;
 }
 
@@ -220,8 +220,8 @@ int Expander::add_node(int layer, const Sources& inputs, std::vector<layers::Out
   return static_cast<int>(result_.graph.nodes.size()) - 1;
 }
 
-void Expander::declare(Scope& scope, const std::string& local, int node, const config::Mark& mark) {
-  if (!scope.names.emplace(local, node).second && node >= 0)
+void Expander::declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark) {
+  if (!scope.names.emplace(local, port).second && port.node >= 0)
     reader_.error(mark, fmt::format("the name '{}' stands for another step already", local));
 }
 

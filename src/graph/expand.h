@@ -2,7 +2,6 @@
 
 // The steps of a model, written out: blocks and repeats unrolled, shared layers called, names final, shapes inferred.
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,10 +11,10 @@
 namespace dptrain::graph {
 
 struct Expansion {
-  Graph graph;                       ///< without name and outputs
-  std::vector<Port> last;            ///< outputs of the last step
-  std::map<std::string, int> names;  ///< what `outputs` and `freeze` can call a node; -1: its step is wrong
-  std::vector<std::string> paths;    ///< per layer: its name below the names of the blocks it stands in
+  Graph graph;                     ///< without name and outputs
+  std::vector<Port> last;          ///< outputs of the last step
+  StepNames names;                 ///< for `outputs`, `freeze` and `weights`
+  std::vector<std::string> paths;  ///< per layer: its name below the names of the blocks it stands in
 };
 
 /// Reports everything that is wrong with the steps; the result is only good when nothing was.

@@ -42,12 +42,12 @@ bool Expander::is_block(const std::string& type, const Scope& scope) const {
 /// that it has in the graph, below the outer scope's: what a block calls its parts is its own affair.
 void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
   const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
-  for (const auto& [name, index] : inner.names) {
-    if (!local.empty() || index < 0) {
-      outer.names.emplace(join_names(local, name), index);
+  for (const auto& [name, port] : inner.names) {
+    if (!local.empty() || port.node < 0) {
+      outer.names.emplace(join_names(local, name), port);
     } else {
-      const std::string& real = result_.graph.nodes[static_cast<std::size_t>(index)].name;
-      outer.names.emplace(real.starts_with(base) ? real.substr(base.size()) : real, index);
+      const std::string real = name_of(result_.graph, port);
+      outer.names.emplace(real.starts_with(base) ? real.substr(base.size()) : real, port);
     }
   }
   outer.blind = outer.blind || inner.blind;
@@ -96,7 +96,7 @@ Source Expander::close(Scope& inner, const Sources& last, const std::string& loc
   if (last.size() != 1)  // every step left out by `if`, with several inputs or none
     reader_.error(inner.use,
                   fmt::format("{} '{}' must end in one step, found {}", inner.kind, inner.type, last.size()));
-  if (!local.empty()) declare(scope, local, port.node, inner.use);
+  if (!local.empty()) declare(scope, local, port, inner.use);
   return {port, local.empty() && last.size() == 1 ? last.front().name : local};
 }
 

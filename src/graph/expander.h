@@ -43,7 +43,7 @@ struct Scope {
   std::string device;
   bool trainable = true;
   Sources input;                                 ///< what "input" means inside a block
-  std::map<std::string, int> names;              ///< of the steps so far: their nodes
+  StepNames names;                               ///< of the steps so far
   std::map<std::string, config::Mark> left_out;  ///< by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
   bool blind = false;                            ///< a step failed whose name is not known: unknown names are no news
@@ -115,7 +115,7 @@ class Expander {
   Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
 
   /// Enters the name into the scope; reports one that stands there already.
-  void declare(Scope& scope, const std::string& local, int node, const config::Mark& mark);
+  void declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark);
   /// Of a layer or node in the whole model; reports one that is taken.
   bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
              const Scope& scope);

@@ -29,14 +29,14 @@ void freeze_up_to(const config::Node& node, Expansion& expansion, Reader& reader
   const auto found = expansion.names.find(*name);
   if (found == expansion.names.end()) {
     std::vector<std::string> names;
-    for (const auto& [other, index] : expansion.names) names.push_back(other);
+    for (const auto& [other, port] : expansion.names) names.push_back(other);
     reader.error(node, fmt::format("no step is called '{}'{}", *name, did_you_mean(*name, names)));
     return;
   }
-  if (found->second < 0) return;
+  if (found->second.node < 0) return;
   Graph& graph = expansion.graph;
   std::vector<bool> wanted(graph.nodes.size(), false);
-  wanted[static_cast<std::size_t>(found->second)] = true;
+  wanted[static_cast<std::size_t>(found->second.node)] = true;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {  // inputs have smaller indices
     if (!wanted[i]) continue;
     graph.layers[static_cast<std::size_t>(graph.nodes[i].layer)].trainable = false;

@@ -83,11 +83,14 @@ struct Graph {
 const layers::OutputDef& tensor_of(const Graph& graph, const Port& port);
 /// As the config names it: "conv1"; of a node with several outputs "lstm" for the first, "lstm.state_h" for others.
 std::string name_of(const Graph& graph, const Port& port);
-/// The port that a name means in the config, where `names` are those of the steps: "lstm", "lstm.state_h", or by
-/// number "lstm.1". -1 for the node: nothing is called so.
-Port find_port(const Graph& graph, const std::map<std::string, int>& names, const std::string& name);
+/// What steps, uses of blocks and of shared layers are called: the first, or only, tensor that each gives. -1 for the
+/// node: the step is wrong.
+using StepNames = std::map<std::string, Port>;
+/// The port that a name means in the config: "lstm", "lstm.state_h", or by number "lstm.1". -1 for the node: nothing is
+/// called so.
+Port find_port(const Graph& graph, const StepNames& names, const std::string& name);
 /// "; lstm has the outputs lstm.state_h, lstm.state_c" where the name begins like one of those of a step with several.
-std::string port_hint(const Graph& graph, const std::map<std::string, int>& names, const std::string& name);
+std::string port_hint(const Graph& graph, const StepNames& names, const std::string& name);
 
 /// Of an Input of ids: every layer that reads them, behind views or not, takes what is below this. 0: it is of floats.
 std::int64_t id_limit(const Graph& graph, int input);

@@ -28,27 +28,27 @@ std::string name_of(const Graph& graph, const Port& port) {
   return port.port == 0 ? node.name : node.name + "." + node.outputs[static_cast<std::size_t>(port.port)].name;
 }
 
-Port find_port(const Graph& graph, const std::map<std::string, int>& names, const std::string& name) {
+Port find_port(const Graph& graph, const StepNames& names, const std::string& name) {
   if (const auto step = names.find(name); step != names.end()) return step->second;
   const auto [owner, output] = cut_name(name);
   const auto step = names.find(owner);
-  if (step == names.end() || step->second < 0 || output.empty()) return -1;
-  const std::vector<layers::OutputDef>& outputs = node_at(graph, step->second).outputs;
+  if (step == names.end() || step->second.node < 0 || output.empty()) return -1;
+  const int node = step->second.node;
+  const std::vector<layers::OutputDef>& outputs = node_at(graph, node).outputs;
   if (output.size() == 1 && output[0] >= '0' && output[0] <= '9') {  // as Keras's files number them
     const int which = output[0] - '0';
     const bool there = which < static_cast<int>(outputs.size()) && !outputs[static_cast<std::size_t>(which)].is_mask;
-    return there ? Port(step->second, which) : Port(-1);
+    return there ? Port(node, which) : Port(-1);
   }
   const auto found = std::ranges::find(outputs, output, &layers::OutputDef::name);
-  return found == outputs.end() || found->is_mask ? Port(-1)
-                                                  : Port(step->second, static_cast<int>(found - outputs.begin()));
+  return found == outputs.end() || found->is_mask ? Port(-1) : Port(node, static_cast<int>(found - outputs.begin()));
 }
 
-std::string port_hint(const Graph& graph, const std::map<std::string, int>& names, const std::string& name) {
+std::string port_hint(const Graph& graph, const StepNames& names, const std::string& name) {
   const std::string owner = cut_name(name).first;
   const auto step = names.find(owner);
-  if (owner == name || step == names.end() || step->second < 0) return "";
-  const std::vector<layers::OutputDef>& outputs = node_at(graph, step->second).outputs;
+  if (owner == name || step == names.end() || step->second.node < 0) return "";
+  const std::vector<layers::OutputDef>& outputs = node_at(graph, step->second.node).outputs;
   std::vector<std::string> known;
   for (const layers::OutputDef& output : outputs)
     if (!output.is_mask) known.push_back(owner + "." + output.name);

@@ -15,17 +15,17 @@ namespace {
 using config::Reader;
 
 /// The node of a step; the name becomes the node's own, which does not depend on blocks.
-bool settle_up_to(const config::Node& node, const Graph& graph, const std::map<std::string, int>& steps, Reader& reader,
+bool settle_up_to(const config::Node& node, const Graph& graph, const StepNames& steps, Reader& reader,
                   std::string& up_to) {
   const auto found = steps.find(up_to);
   if (found == steps.end()) {
     std::vector<std::string> names;
-    for (const auto& [name, index] : steps) names.push_back(name);
+    for (const auto& [name, port] : steps) names.push_back(name);
     reader.error(node, fmt::format("up_to: no step is called '{}'{}", up_to, did_you_mean(up_to, names)));
     return false;
   }
-  if (found->second < 0) return false;
-  up_to = graph.nodes[static_cast<std::size_t>(found->second)].name;
+  if (found->second.node < 0) return false;
+  up_to = graph.nodes[static_cast<std::size_t>(found->second.node)].name;
   return true;
 }
 
@@ -62,7 +62,7 @@ const config::Schema& weights_schema() {
 }
 
 std::optional<WeightsSpec> read_weights(const config::Node& raw, const config::Mark& where, const Graph& graph,
-                                        const std::map<std::string, int>& steps, Reader& reader) {
+                                        const StepNames& steps, Reader& reader) {
   const Reader::Subject subject(reader, "model.weights");
   const config::Node node = reader.substituted(raw);
   if (node.is_null()) return std::nullopt;

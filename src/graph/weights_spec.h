@@ -14,6 +14,7 @@
 namespace dptrain::graph {
 
 struct Graph;
+struct Port;
 
 /// How layers of a file find layers of the model (docs/keras-files.md).
 enum class WeightsMatch {
@@ -41,9 +42,9 @@ struct WeightsSpec {
 const config::Schema& weights_schema();
 
 /// Reads the key's value against a graph that is good otherwise: steps and layers that it names must be there.
-/// `steps`: what a step may be called, and its node. Nothing for null and after reporting.
+/// Nothing for null and after reporting.
 std::optional<WeightsSpec> read_weights(const config::Node& node, const config::Mark& where, const Graph& graph,
-                                        const std::map<std::string, int>& steps, config::Reader& reader);
+                                        const std::map<std::string, Port>& steps, config::Reader& reader);
 
 }  // namespace dptrain::graph
 

@@ -62,6 +62,24 @@ layers:
             "x, cut <- x, p_cut <- cut.high, p_high <- p_cut.high, p_both <- cut.high, p_all <- p_high p_both p_cut");
 }
 
+TEST(Ports, ABlockThatLeavesAllItsStepsOutIsWhatItReads) {
+  const Graph graph = graph_of(R"(
+blocks:
+  maybe:
+    params: {on: false}
+    layers: [{Activation: {activation: relu, if: $on}}]
+layers:
+  - Input: {name: x, shape: [5]}
+  - TestHalves: {name: cut}
+  - maybe: {name: high, inputs: cut.high}
+  - Dense: {name: head, units: 2, inputs: high}
+  - Dense: {name: low, units: 3, inputs: cut}
+outputs: [head, low, high]
+)");
+  EXPECT_EQ(wiring(graph), "x, cut <- x, head <- cut.high, low <- cut");
+  EXPECT_EQ(graph.outputs, (std::vector<Port>{Port(2), Port(3), Port(1, 1)}));
+}
+
 TEST(Ports, ErrorsNameTheOutputsThatThereAre) {
   const auto errors = [](const std::string& inputs) {
     return build_text(
