@@ -57,6 +57,29 @@ std::vector<Parameter> read_parameters(const config::Node& node, Reader& reader)
   return all;
 }
 
+void only_keys(const config::Node& map, const std::vector<std::string>& keys, Reader& reader) {
+  for (const auto& part : map.entries())
+    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
+      reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, keys)));
+}
+
+/// Names of what a block reads. Those that are wrong are reported and stay, so that uses are not wrong as well.
+std::vector<std::string> read_inputs(const config::Node& node, Reader& reader) {
+  const Reader::Key key(reader, "inputs");
+  std::vector<std::string> names;
+  const std::vector<config::Node> items = node.is_scalar() ? std::vector<config::Node>{node} : node.items();
+  if (items.empty()) reader.expected(node, "a list of names for what the block reads");
+  for (const config::Node& item : items) {
+    if (!item.is_scalar() || !good_parameter_name(item.str()))
+      reader.error(item,
+                   fmt::format("the name of an input must be letters, digits and '_', found {}", item.describe()));
+    else if (std::find(names.begin(), names.end(), item.str()) != names.end())
+      reader.error(item, fmt::format("input '{}' is named twice", item.str()));
+    names.push_back(item.is_scalar() ? item.str() : "");
+  }
+  return names;
+}
+
 const config::Node* section(const config::Node& model, const char* key, Reader& reader) {
   const config::Node* node = model.find(key);
   if (node == nullptr || node->is_null()) return nullptr;
@@ -64,6 +87,15 @@ const config::Node* section(const config::Node& model, const char* key, Reader& 
   const Reader::Key name(reader, key);
   reader.expected(*node, "a mapping of names to definitions");
   return nullptr;
+}
+
+Shared read_shared(const config::Node::Entry& entry, Reader& reader) {
+  const config::Node* layers = entry.value.is_map() ? entry.value.find("layers") : nullptr;
+  if (layers == nullptr) return {entry.mark, entry.value, {}};
+  only_keys(entry.value, {"inputs", "layers"}, reader);
+  Shared shared{entry.mark, *layers, {}};
+  if (const config::Node* inputs = entry.value.find("inputs")) shared.inputs = read_inputs(*inputs, reader);
+  return shared;
 }
 
 }  // namespace
@@ -84,9 +116,7 @@ std::optional<Block> read_block(const config::Node& node, const config::Mark& ma
   }
   std::vector<std::string> keys = std::move(others);
   keys.insert(keys.end(), {"params", "layers"});
-  for (const auto& part : node.entries())
-    if (std::find(keys.begin(), keys.end(), part.key) == keys.end())
-      reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, keys)));
+  only_keys(node, keys, reader);
   Block block;
   if (const config::Node* params = node.find("params")) block.parameters = read_parameters(*params, reader);
   const config::Node* layers = node.find("layers");
@@ -104,17 +134,18 @@ Definitions read_definitions(const config::Node& model, Reader& reader) {
     for (const auto& entry : blocks->entries())
       if (good_type_name(entry, "block", reader)) {
         const Reader::Subject subject(reader, fmt::format("block '{}'", entry.key));
-        if (auto block = read_block(entry.value, entry.mark, {}, reader))
+        if (auto block = read_block(entry.value, entry.mark, {"inputs"}, reader)) {
+          if (const config::Node* inputs = entry.value.find("inputs")) block->inputs = read_inputs(*inputs, reader);
           all.blocks.emplace(entry.key, std::move(*block));
+        }
       }
   if (const config::Node* shared = section(model, "shared", reader)) {
     for (const auto& entry : shared->entries()) {
       if (!good_type_name(entry, "shared", reader)) continue;
       if (all.blocks.contains(entry.key))
         reader.error(entry.mark, fmt::format("shared '{}' is a block as well", entry.key));
-      const config::Node* list =
-          entry.value.is_map() && entry.value.entries().size() == 1 ? entry.value.find("layers") : nullptr;
-      all.shared.emplace(entry.key, Shared{entry.mark, list != nullptr ? *list : entry.value});
+      const Reader::Subject subject(reader, fmt::format("shared '{}'", entry.key));
+      all.shared.emplace(entry.key, read_shared(entry, reader));
     }
   }
   return all;

@@ -19,6 +19,7 @@ struct Parameter {
 
 /// A layer type made of layers: every use makes new weights.
 struct Block {
+  std::vector<std::string> inputs;  ///< names of what it reads; empty: it is one, called input
   std::vector<Parameter> parameters;
   config::Node layers;
 };
@@ -26,7 +27,8 @@ struct Block {
 /// A layer, or a list of layers, with one set of weights: every use shares them.
 struct Shared {
   config::Mark mark;
-  config::Node definition;  ///< one step, or a list of them
+  config::Node definition;          ///< one step, or a list of them
+  std::vector<std::string> inputs;  ///< as a block's; only of a list
 };
 
 struct Definitions {

@@ -42,6 +42,7 @@ Expansion Expander::run(const config::Node& layers) {
 
 Sources Expander::chain(const config::Node& layers, Scope& scope) {
   Sources above = scope.input;
+  if (scope.input_names.size() > 1) above.resize(1);  // of several with names the others are read by name
   if (!layers.is_sequence() || layers.items().empty()) {
     reader_.error(layers, fmt::format("layers must be a list of steps, found {}", layers.describe()));
     return {Source{}};
@@ -76,7 +77,8 @@ Sources Expander::step(const ListedStep& step, Scope& scope, const Sources& abov
   for (std::int64_t n = 1; n <= *count; ++n) {
     std::optional<std::string> local = *base;
     if (local && numbered && !local->empty()) local = repeated_name(*local, n);
-    last = {copy({step, local, last, n > 1}, scope)};
+    const Source before = n > 1 ? last.front() : Source{};
+    last = {copy({step, local, above, n > 1 ? &before : nullptr}, scope)};
     if (reader_.diagnostics().errors().size() > errors) return failed(step, scope);
     if (steps_ > kMaxSteps) break;
   }
@@ -237,9 +239,14 @@ bool Expander::claim(std::map<std::string, config::Mark>& taken, const std::stri
 
 void Expander::add_notes(config::Diagnostic& diagnostic, const Scope& scope) const {
   for (const Scope* s = &scope; s->outer != nullptr; s = s->outer) {
-    const bool input = s == &scope && diagnostic.message.find(" input is ") != std::string::npos;
-    diagnostic.notes.emplace_back(s->use, input ? fmt::format("'input' is the input of {} '{}', used", s->kind, s->type)
-                                                : fmt::format("in {} '{}', used", s->kind, s->type));
+    const auto named = std::ranges::find_if(s->input_names, [&](const std::string& name) {
+      return s == &scope && diagnostic.message.find(" " + name + " is ") != std::string::npos;
+    });
+    diagnostic.notes.emplace_back(
+        s->use, named == s->input_names.end()
+                    ? fmt::format("in {} '{}', used", s->kind, s->type)
+                    : fmt::format("'{}' is {} input of {} '{}', used", *named, s->input_names.size() > 1 ? "an" : "the",
+                                  s->kind, s->type));
   }
 }
 

@@ -1,5 +1,8 @@
 // The six arguments that every step may have: name, inputs, device, repeat, trainable, if.
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expander.h"
@@ -8,6 +11,10 @@
 namespace dptrain::graph {
 
 using config::Reader;
+
+bool Scope::is_input(const std::string& name) const {
+  return std::ranges::find(input_names, name) != input_names.end();
+}
 
 std::optional<bool> Expander::condition(const ListedStep& step) {
   const config::Node* node = step.reserved("if");
@@ -24,8 +31,9 @@ std::optional<std::optional<std::string>> Expander::name(const ListedStep& step,
   if (!text) return std::nullopt;
   if (text->empty() && is_block(step.type, scope)) return text;
   std::string complaint = name_complaint(*text);
-  if (scope.outer != nullptr && *text == "input")
-    complaint = fmt::format("another than 'input', the input of {} '{}'", scope.kind, scope.type);
+  if (scope.is_input(*text))
+    complaint = fmt::format("another than '{}', {} input of {} '{}'", *text,
+                            scope.input_names.size() > 1 ? "an" : "the", scope.kind, scope.type);
   if (complaint.empty()) return text;
   reader_.expected(config::Node::text(*text, node->mark()), complaint);
   return std::nullopt;
@@ -63,7 +71,8 @@ std::optional<bool> Expander::trainable(const ListedStep& step, const Scope& sco
 }
 
 std::optional<Sources> Expander::inputs(const Call& call, const Scope& scope) {
-  const config::Node* node = call.follows ? nullptr : call.step.reserved("inputs");
+  if (call.before != nullptr) return Sources{*call.before};
+  const config::Node* node = call.step.reserved("inputs");
   if (node == nullptr) {
     if (!call.above.empty()) return call.above;
     reader_.error(call.step.mark, "there is no step above to read; begin with Input, or name steps with inputs");
@@ -83,11 +92,35 @@ std::optional<Sources> Expander::inputs(const Call& call, const Scope& scope) {
   return good ? std::optional(all) : std::nullopt;
 }
 
+std::optional<Sources> Expander::block_inputs(const Call& call, const std::vector<std::string>& names,
+                                              const Scope& scope) {
+  const ListedStep& step = call.step;
+  const config::Node* node = step.reserved("inputs");
+  if (names.empty()) return call.before || node || !call.above.empty() ? inputs(call, scope) : Sources{};
+  const std::string wanted =
+      fmt::format("{} {} ({})", names.size(), names.size() == 1 ? "input" : "inputs", join(names, ", "));
+  if (node == nullptr && call.above.empty()) {
+    reader_.error(step.mark, fmt::format("there is no step above to read; inputs must name {}", wanted));
+    return std::nullopt;
+  }
+  auto found = inputs({step, call.name, call.above}, scope);
+  if (found && found->size() != names.size()) {
+    const std::string hint = node == nullptr ? ", the step above; name all of them with inputs" : "";
+    reader_.error(node != nullptr ? node->mark() : step.mark,
+                  fmt::format("expected {}, found {}{}", wanted, found->size(), hint));
+    return std::nullopt;
+  }
+  if (found && call.before != nullptr) found->front() = *call.before;
+  return found;
+}
+
 std::optional<Sources> Expander::find(const config::Node& node, const Scope& scope) {
   if (!node.is_scalar()) return reader_.expected(node, "a name or a list of names"), std::nullopt;
   const std::string& name = node.str();
-  if (scope.outer != nullptr && name == "input") {
-    if (!scope.input.empty()) return scope.input;
+  if (scope.is_input(name)) {
+    Sources meant;
+    std::ranges::copy_if(scope.input, std::back_inserter(meant), [&](const Source& one) { return one.name == name; });
+    if (!meant.empty()) return meant;
     reader_.error(node, fmt::format("{} '{}' has no input here: no step stands above its use", scope.kind, scope.type));
     return std::nullopt;
   }
@@ -100,9 +133,11 @@ std::optional<Sources> Expander::find(const config::Node& node, const Scope& sco
   }
   if (scope.blind) return Sources{{-1, name}};
   std::vector<std::string> known;
-  for (const auto& [other, index] : scope.names) known.push_back(other);
-  if (scope.outer != nullptr) known.emplace_back("input");
+  for (const auto& [other, port] : scope.names) known.push_back(other);
+  known.insert(known.end(), scope.input_names.begin(), scope.input_names.end());
   std::string hint = port_hint(result_.graph, scope.names, name);
+  if (hint.empty() && name == "input" && scope.outer != nullptr)
+    hint = fmt::format("; {} '{}' reads {}", scope.kind, scope.type, join(scope.input_names, ", "));
   if (hint.empty()) hint = did_you_mean(name, known);
   reader_.error(node, fmt::format("no step above is called '{}'{}", name, hint));
   return std::nullopt;

@@ -21,15 +21,17 @@ std::string use_name(const std::optional<std::string>& given, const std::string&
   return name;
 }
 
-/// Extents of what a block reads, for its arithmetic; a parameter of the same name hides them.
-void add_extents(const Shape& shape, std::map<std::string, config::Node>& values) {
+const std::vector<std::string> kOneInput{"input"};
+
+/// Extents of what a block reads by this name, for its arithmetic; a parameter of the same name hides them.
+void add_extents(const std::string& input, const Shape& shape, std::map<std::string, config::Node>& values) {
   if (shape.rank() == 3) {
-    values.emplace("input_height", config::Node::integer(shape[0]));
-    values.emplace("input_width", config::Node::integer(shape[1]));
+    values.emplace(input + "_height", config::Node::integer(shape[0]));
+    values.emplace(input + "_width", config::Node::integer(shape[1]));
   } else if (shape.rank() == 2) {
-    values.emplace("input_steps", config::Node::integer(shape[0]));
+    values.emplace(input + "_steps", config::Node::integer(shape[0]));
   }
-  if (shape.rank() > 0) values.emplace("input_channels", config::Node::integer(shape.back()));
+  if (shape.rank() > 0) values.emplace(input + "_channels", config::Node::integer(shape.back()));
 }
 
 }  // namespace
@@ -54,7 +56,7 @@ void Expander::export_names(const Scope& inner, const std::string& local, Scope&
 }
 
 std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& kind, const std::string& local,
-                                           Scope& scope) {
+                                           const std::vector<std::string>& inputs, Scope& scope) {
   const ListedStep& step = call.step;
   int nesting = 0;
   std::string path = step.type;
@@ -71,8 +73,7 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
   }
   const auto slot = device(step, scope);
   const auto trains = trainable(step, scope);
-  std::optional<Sources> sources = Sources{};
-  if (!call.above.empty() || step.reserved("inputs") != nullptr) sources = inputs(call, scope);
+  const auto sources = block_inputs(call, inputs, scope);
 
   Scope inner;  // opened even where something is missing: the rest of it may be wrong as well
   inner.definitions = scope.definitions;
@@ -80,8 +81,9 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
   inner.node_base = join_names(scope.node_base, local);
   inner.device = slot.value_or("");
   inner.trainable = trains.value_or(true);
-  inner.input = sources.value_or(Sources{Source{}});
-  for (Source& source : inner.input) source.name = "input";
+  inner.input_names = inputs.empty() ? kOneInput : inputs;
+  inner.input = sources.value_or(Sources(inner.input_names.size()));
+  for (std::size_t i = 0; i < inner.input.size(); ++i) inner.input[i].name = inner.input_names[inputs.empty() ? 0 : i];
   inner.shared = scope.shared;
   inner.outer = &scope;
   inner.kind = kind;
@@ -105,7 +107,7 @@ Source Expander::block(const Call& call, const Block& block, Scope& scope) {
   const Reader::Subject subject(reader_, step.type);
   const std::string local = use_name(call.name, step.type, scope);
   auto parameters = block_arguments(step, block);
-  auto inner = inner_scope(call, "block", local, scope);
+  auto inner = inner_scope(call, "block", local, block.inputs, scope);
   if (!parameters || !inner) return {};
   return open(block, std::move(*parameters), std::move(*inner), local, scope);
 }
@@ -113,8 +115,10 @@ Source Expander::block(const Call& call, const Block& block, Scope& scope) {
 Source Expander::open(const Block& block, std::map<std::string, config::Node> values, Scope inner,
                       const std::string& local, Scope& scope) {
   // Where the input is wrong nothing will be inferred from it; any extents will do.
-  const bool known = !inner.input.empty() && inner.input.front().port.node >= 0;
-  add_extents(known ? tensor(inner.input.front()).shape : Shape{64, 64, 64}, values);
+  for (std::size_t i = 0; i < inner.input_names.size(); ++i) {
+    const bool known = i < inner.input.size() && inner.input[i].port.node >= 0;
+    add_extents(inner.input_names[i], known ? tensor(inner.input[i]).shape : Shape{64, 64, 64}, values);
+  }
   const Reader::Scope parameters(reader_, std::move(values));
   const Reader::Subject list(reader_, fmt::format("{} '{}'", inner.kind, inner.type));
   const Sources last = chain(block.layers, inner);
@@ -130,7 +134,7 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   if (!read) return {};
   const int node = read->front().port.node;
   if (node >= 0 && !keeps_rules(network, step, *values, tensor(read->front()).shape, scope)) return {};
-  auto inner = inner_scope({step, call.name, *read, true}, "network", local, scope);
+  auto inner = inner_scope({step, call.name, call.above, &read->front()}, "network", local, {}, scope);
   if (!inner) return {};
   inner->definitions = &network.definitions;
   const std::vector<int>& given = result_.graph.inputs;
@@ -142,7 +146,7 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
 
 bool Expander::keeps_rules(const Network& network, const ListedStep& step, std::map<std::string, config::Node> values,
                            const Shape& input, const Scope& scope) {
-  add_extents(input, values);
+  add_extents("input", input, values);
   const Reader::Scope parameters(reader_, std::move(values));
   bool good = true;
   for (const NetworkRule& rule : network.rules) {
@@ -163,7 +167,7 @@ bool Expander::keeps_rules(const Network& network, const ListedStep& step, std::
 std::optional<Sources> Expander::network_input(const Call& call, const Network& network,
                                                const std::map<std::string, config::Node>& values, Scope& scope) {
   const ListedStep& step = call.step;
-  if (call.above.empty() && step.reserved("inputs") == nullptr) {
+  if (call.before == nullptr && call.above.empty() && step.reserved("inputs") == nullptr) {
     ListedStep own{"Input", step.mark, config::Node::map(step.mark)};
     own.arguments.set("shape", values.at("input_shape"));
     const auto& type = static_cast<const layers::LayerType&>(*layers::layer_family().find("Input"));
@@ -248,7 +252,7 @@ Source Expander::shared(const Call& call, const Shared& shared, Scope& scope) {
     reader_.error(step.mark, "trainable belongs to the definition under 'shared': all uses have the same weights");
     good = false;
   }
-  auto inner = inner_scope(call, "shared", local, scope);
+  auto inner = inner_scope(call, "shared", local, shared.inputs, scope);
   SharedLayers& made = shared_[step.type];
   if (!inner || !good || made.broken) return {};
   inner->layer_base = step.type;

@@ -42,7 +42,8 @@ struct Scope {
   std::string layer_base, node_base;         ///< names below which layers and nodes get theirs
   std::string device;
   bool trainable = true;
-  Sources input;                                 ///< what "input" means inside a block
+  Sources input;                                 ///< what a block or shared entry reads
+  std::vector<std::string> input_names;          ///< of each of `input`, or one for all of them; empty at the top
   StepNames names;                               ///< of the steps so far
   std::map<std::string, config::Mark> left_out;  ///< by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
@@ -53,6 +54,8 @@ struct Scope {
   const Scope* outer = nullptr;
   std::string kind, type;  ///< "block", "residual"
   config::Mark use;
+
+  bool is_input(const std::string& name) const;
 };
 
 /// Steps and uses of blocks in one model; a bound for `repeat` and for blocks that double in blocks.
@@ -70,7 +73,7 @@ class Expander {
     const ListedStep& step;
     std::optional<std::string> name;  ///< in its scope; nothing: find one. "": the scope's own (a shared layer)
     const Sources& above;
-    bool follows = false;  ///< a further copy of a repeated step: reads `above` whatever `inputs` says
+    const Source* before = nullptr;  ///< of a further copy of a repeated step: the copy that it follows
   };
 
   Sources chain(const config::Node& layers, Scope& scope);
@@ -97,6 +100,8 @@ class Expander {
   std::optional<std::string> device(const ListedStep& step, const Scope& scope);
   std::optional<bool> trainable(const ListedStep& step, const Scope& scope);
   std::optional<Sources> inputs(const Call& call, const Scope& scope);
+  /// What a use of a block reads, as many as it has names for; none where nothing is above, if it has no names.
+  std::optional<Sources> block_inputs(const Call& call, const std::vector<std::string>& names, const Scope& scope);
   std::optional<Sources> find(const config::Node& node, const Scope& scope);
 
   config::Typed read_layer(const layers::LayerType& type, const ListedStep& step);
@@ -111,7 +116,9 @@ class Expander {
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);
   bool is_block(const std::string& type, const Scope& scope) const;  ///< or a network
   void export_names(const Scope& inner, const std::string& local, Scope& outer);
-  std::optional<Scope> inner_scope(const Call& call, const std::string& kind, const std::string& local, Scope& scope);
+  /// `inputs`: the names that the definition has for what it reads.
+  std::optional<Scope> inner_scope(const Call& call, const std::string& kind, const std::string& local,
+                                   const std::vector<std::string>& inputs, Scope& scope);
   Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
 
   /// Enters the name into the scope; reports one that stands there already.

@@ -80,6 +80,9 @@ void define_steps(config::Node& definitions) {
 config::Node json_schema() {
   const SchemaTree steps = fragment::list(fragment::reference("step"));
   SchemaTree block = SchemaTree::map();
+  SchemaTree inputs = names();
+  inputs.set("description", SchemaTree::text("Names that the block's steps have for what it reads; default: input."));
+  block.set("inputs", std::move(inputs));
   block.set("params", fragment::types({"object", "null"}));
   block.set("layers", steps);
   SchemaTree blocks = fragment::types({"object"});
