@@ -152,6 +152,8 @@ const std::vector<Expected> kExpected{
     {"ConvNeXtBase", 88591464, 87566464, 0},
     {"ConvNeXtLarge", 197767336, 196230336, 0},
     {"ConvNeXtXLarge", 350196968, 348147968, 0},
+    {"NASNetMobile", 5326716, 4269716, 2},
+    {"NASNetLarge", 88949818, 84916818, 0},
 };
 
 class Networks : public ::testing::TestWithParam<Expected> {};
