@@ -23,7 +23,7 @@ constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {.in_channe
 
 /// Whether windows of one pixel with so many channels are read where they stand, once there are a few hundred of them:
 /// what fills registers. Other operands are packed first.
-constexpr bool gemm_conv_fills_tiles(int64_t in, int64_t out) { return in % 4 == 0 && out % 16 == 0; }
+constexpr bool gemm_conv_fills_tiles(int64_t in, int64_t out) { return in % 4 == 0 && out >= 16; }
 
 int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads);
 

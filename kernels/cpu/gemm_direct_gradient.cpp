@@ -26,9 +26,9 @@ struct RowLines {
 
 /// A cache line of each row of the block that comes next: fetched into the second cache while a tile is multiplied.
 struct FetchLine {
-  const RowLines* rows;
-  int64_t at;  ///< floats from the beginning of the row's channels or gradients
-  bool of_dy;
+  const RowLines* rows = nullptr;
+  int64_t at = 0;  ///< floats from the beginning of the row's channels or gradients
+  bool of_dy = false;
 
   const float* of_line(int64_t line) const {
     return (of_dy ? rows->dy + line * rows->length * rows->dy_step : rows->x[line]) + at;
@@ -37,14 +37,17 @@ struct FetchLine {
 };
 
 /// C [kRows][kVectors of columns] (+)= A' B over the rows: A the kRows channels from `channel` on, B those of dy.
-template <int kRows, int kVectors, bool kFetch>
+/// `Last` moves the last vector: Whole, or what there is of it.
+template <int kRows, int kVectors, bool kFetch, class Last>
 HWY_NOINLINE void add_rows(const RowLines& rows, int64_t channel, int64_t column, bool add, float* HWY_RESTRICT c,
-                           int64_t c_step, const FetchLine& fetch) {
-  Tile<kRows, kVectors> tile;
-  if (add)
-    tile.load(c, c_step);
-  else
-    tile.clear();
+                           int64_t c_step, Last last, const FetchLine& fetch) {
+  const auto load = [&](const float* from, int v) HWY_ATTR {
+    return v == kVectors - 1 ? last.load(from + v * kLanes) : hn::LoadU(kFloats, from + v * kLanes);
+  };
+  Vec sum[kRows][kVectors];
+  DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+    DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) { sum[r][v] = add ? load(c + r * c_step, v) : hn::Zero(kFloats); }
+  }
   const float* HWY_RESTRICT b = rows.dy + column;
   const int64_t ahead_step = kFetch ? fetch.step() : 0;
   for (int64_t line = 0; line < rows.count; ++line) {
@@ -52,18 +55,22 @@ HWY_NOINLINE void add_rows(const RowLines& rows, int64_t channel, int64_t column
     const float* ahead = kFetch && line < fetch.rows->count ? fetch.of_line(line) : a;
     _Pragma("GCC unroll 2") for (int64_t k = 0; k < rows.length; ++k, a += rows.x_step, b += rows.dy_step) {
       Vec of_b[kVectors];
-      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) of_b[v] = hn::LoadU(kFloats, b + v * kLanes);
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) of_b[v] = load(b, v);
       if constexpr (kFetch) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
       }
       DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
         const Vec of_a = splat(a[r]);
-        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) tile.sum[r][v] = hn::MulAdd(of_a, of_b[v], tile.sum[r][v]);
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(of_a, of_b[v], sum[r][v]);
       }
     }
   }
-  tile.store(c, c_step);
+  DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+    float* const to = c + r * c_step;
+    DPTRAIN_UNROLL for (int v = 0; v < kVectors - 1; ++v) hn::StoreU(sum[r][v], kFloats, to + v * kLanes);
+    last.store(sum[r][kVectors - 1], to + (kVectors - 1) * kLanes);
+  }
 }
 
 /// What a piece of the work reads of the next block of rows, spread over the tiles of this one.
@@ -143,14 +150,21 @@ class DirectProducts {
   HWY_INLINE void each_tile(const RowLines& rows, int64_t channel, int64_t column, int64_t columns, bool add, float* to,
                             Ahead& ahead) const {
     for (int64_t at = 0; at < columns; at += kVectors * kLanes) {
+      const int64_t left = columns - at;
       float* const c = to + channel * out_ + column + at;
       const std::optional<FetchLine> fetch = ahead.take();
-      with_vectors<kVectors>((columns - at) / kLanes, [&](auto vectors) HWY_ATTR {
+      with_vectors<kVectors>(pieces_of(left, kLanes), [&](auto vectors) HWY_ATTR {
         constexpr int kCount = decltype(vectors)::value;
-        if (fetch)
-          add_rows<kRows, kCount, true>(rows, channel, column + at, add, c, out_, *fetch);
+        const auto run = [&](auto last) HWY_ATTR {
+          if (fetch)
+            add_rows<kRows, kCount, true>(rows, channel, column + at, add, c, out_, last, *fetch);
+          else
+            add_rows<kRows, kCount, false>(rows, channel, column + at, add, c, out_, last, {});
+        };
+        if (left < kCount * kLanes)
+          run(Partial{left - (kCount - 1) * kLanes});
         else
-          add_rows<kRows, kCount, false>(rows, channel, column + at, add, c, out_, {});
+          run(Whole{});
       });
     }
   }
@@ -169,12 +183,12 @@ class DirectProducts {
   }
 
   void add_bias(const RowLines& rows, int64_t column, int64_t columns, bool add, float* bias) const {
-    for (int64_t c = 0; c < columns; c += kLanes) {
+    sweep(columns, [&](int64_t c, auto io) HWY_ATTR {
       const float* from = rows.dy + column + c;
       Vec sum = hn::Zero(kFloats);
-      for (int64_t r = 0; r < rows.count * rows.length; ++r, from += out_) sum = hn::Add(sum, hn::LoadU(kFloats, from));
-      hn::StoreU(add ? hn::Add(hn::LoadU(kFloats, bias + c), sum) : sum, kFloats, bias + c);
-    }
+      for (int64_t r = 0; r < rows.count * rows.length; ++r, from += out_) sum = hn::Add(sum, io.load(from));
+      io.store(add ? hn::Add(io.load(bias + c), sum) : sum, bias + c);
+    });
   }
 
   void add_parts(const float* more, int64_t step, int64_t n, float* to) const {

@@ -71,6 +71,9 @@ TEST(GemmConvTest, ManyRowsAreReadWhereTheyStand) {
   check(matrix_window(272, 304), 511, 16);  // several blocks of the gradient
   check(matrix_window(20, 32), 8200, 17);   // and parts of the batch
   check(matrix_window(16, 32), 1029, 18, false);
+  check(matrix_window(36, 24), 300, 26);  // columns that fill no vector
+  check(matrix_window(8, 17), 270, 27);
+  check(matrix_window(28, 91), 1030, 28);
 }
 
 TEST(GemmConvTest, StridedPixelsAreReadWhereTheyStand) {
