@@ -1,12 +1,15 @@
 #include "core/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -80,7 +83,59 @@ void limit_by(Memory& memory, std::optional<double> limit, std::optional<double>
   memory.available = std::min(memory.available, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(left)));
 }
 
+/// "48K", "2M".
+std::uint64_t cache_bytes(const std::string& text) {
+  std::istringstream in(text);
+  std::uint64_t value = 0;
+  char unit = ' ';
+  if (!(in >> value)) return 0;
+  in >> unit;
+  return unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : unit == 'G' ? value << 30 : value;
+}
+
+/// CPUs of the affinity mask.
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
+  return cpus;
+}
+
+std::vector<Cache> caches_of_library(const Places& places) {
+  std::vector<Cache> found;
+  const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (int level = 1; level <= 3; ++level)
+    if (const long bytes = sysconf(names[level - 1]); bytes > 0)
+      found.push_back({level, static_cast<std::uint64_t>(bytes), level < 3 ? cpus(places) : 1});
+  return found;
+}
+
 }  // namespace
+
+std::vector<Cache> caches(const Places& places) {
+  // Of each level what its caches hold together, and which they are: a cache is known by the CPUs that share it.
+  std::map<int, std::set<std::string>> instances;
+  std::map<int, std::uint64_t> bytes;
+  for (const int cpu : allowed_cpus()) {
+    const fs::path folder = fs::path(places.cpu) / ("cpu" + std::to_string(cpu)) / "cache";
+    for (int index = 0; fs::exists(folder / ("index" + std::to_string(index))); ++index) {
+      const fs::path cache = folder / ("index" + std::to_string(index));
+      const auto level = number_in(cache / "level");
+      const std::uint64_t size = cache_bytes(first_line(cache / "size").value_or(""));
+      if (!level || size == 0 || first_line(cache / "type").value_or("") == "Instruction") continue;
+      const int n = static_cast<int>(*level);
+      if (instances[n].insert(first_line(cache / "shared_cpu_list").value_or(std::to_string(cpu))).second)
+        bytes[n] += size;
+    }
+  }
+  std::vector<Cache> found;
+  for (const auto& [level, sharers] : instances)
+    found.push_back({level, bytes[level] / sharers.size(), static_cast<int>(sharers.size())});
+  return found.empty() ? caches_of_library(places) : found;
+}
 
 double cpu_quota(const Places& places) {
   double least = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace dptrain::machine {
 
@@ -12,6 +13,7 @@ namespace dptrain::machine {
 struct Places {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
+  std::string cpu = "/sys/devices/system/cpu";
 };
 
 struct Memory {
@@ -19,6 +21,22 @@ struct Memory {
   std::uint64_t available =
       0;  ///< bytes that can still be taken without swapping or meeting a limit; 0: the system does not tell
 };
+
+/// A level of the data caches.
+struct Cache {
+  int level = 1;            ///< 1 is the nearest
+  std::uint64_t bytes = 0;  ///< of one of them
+  int count = 1;            ///< how many of them the CPUs have that the process may use
+  bool operator==(const Cache&) const = default;
+  /// Of those that so many threads, each on a CPU of its own and as far apart as can be, reach together.
+  std::uint64_t reached_by(int threads) const {
+    return bytes * static_cast<std::uint64_t>(threads < count ? threads : count);
+  }
+};
+
+/// Nearest first. From the system's files; where they are missing, from the C library, which does not say what shares a
+/// cache: the first two levels are then one for each CPU, the third is one. Empty where neither tells.
+std::vector<Cache> caches(const Places& places = {});
 
 /// CPUs that the affinity mask (taskset, cpusets) allows, or fewer where a control group's quota gives less time than
 /// that: the quota rounded up. At least 1.

@@ -90,5 +90,51 @@ TEST_F(MachineTest, AffinityDecides) {
   sched_setaffinity(0, sizeof before, &before);
 }
 
+TEST_F(MachineTest, CachesAreThoseOfTheAllowedCpus) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &before)) ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const auto cache = [&](int of, int index, const char* level, const char* type, const char* size, const char* shared) {
+    const std::string folder = "cpu/cpu" + std::to_string(of) + "/cache/index" + std::to_string(index) + "/";
+    write(folder + "level", level);
+    write(folder + "type", type);
+    write(folder + "size", size);
+    write(folder + "shared_cpu_list", shared);
+  };
+  cache(cpu, 0, "1", "Data", "48K", "0");
+  cache(cpu, 1, "1", "Instruction", "32K", "0");
+  cache(cpu, 2, "2", "Unified", "2048K", "0");
+  cache(cpu, 3, "3", "Unified", "32M", "0-1");
+  cache(cpu + 1, 0, "1", "Data", "48K", "1");  // not allowed
+  machine::Places all = places();
+  all.cpu = folder_ / "cpu";
+  EXPECT_EQ(machine::caches(all),
+            (std::vector<machine::Cache>{{1, 48U << 10, 1}, {2, 2U << 20, 1}, {3, 32U << 20, 1}}));
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST_F(MachineTest, ThreadsReachTheCachesThatThereAre) {
+  const machine::Cache four{.level = 2, .bytes = 1000, .count = 4};
+  EXPECT_EQ(four.reached_by(1), 1000U);
+  EXPECT_EQ(four.reached_by(3), 3000U);
+  EXPECT_EQ(four.reached_by(8), 4000U) << "two threads share one";
+}
+
+TEST_F(MachineTest, CachesWithoutTheSystemsFilesAreWhatTheLibrarySays) {
+  machine::Places none = places();
+  none.cpu = folder_ / "none";
+  int level = 0;
+  for (const machine::Cache& cache : machine::caches(none)) {
+    EXPECT_GT(cache.level, level);
+    EXPECT_GT(cache.bytes, 0U);
+    level = cache.level;
+  }
+}
+
 }  // namespace
 }  // namespace dptrain
