@@ -19,4 +19,7 @@ int isa_vector_floats();
 /// together. Runs on the calling thread.
 double measure_fma_peak_gflops();
 
+/// The same of all threads of the calling thread together, each busy at once: cores share a clock, some share a core.
+double measure_fma_peak_gflops_side_by_side();
+
 }  // namespace dptrain::kernels::cpu

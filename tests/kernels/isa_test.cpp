@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/cpu/thread_pool.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
@@ -42,6 +43,14 @@ TEST(Isa, PeakIsPlausible) {
   const double peak = measure_fma_peak_gflops();
   EXPECT_GT(peak, 0.01);    // slower than any machine, sanitizers and emulation included
   EXPECT_LT(peak, 2000.0);  // one thread: more means that the loop was optimised away
+}
+
+TEST(Isa, PeakOfSeveralThreadsIsPlausible) {
+  set_thread_count(2);
+  const double peak = measure_fma_peak_gflops_side_by_side();
+  set_thread_count(1);
+  EXPECT_GT(peak, 0.01);
+  EXPECT_LT(peak, 4000.0);
 }
 
 }  // namespace
