@@ -57,7 +57,7 @@ Executor::Executor(const plan::Plan& plan, device::Device& device, device::Strea
       writer_(plan.tensors.size(), plan::kAbsent),
       staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
       heart_(options.heart),
-      profile_(plan.steps.size()) {
+      profile_{.steps = std::vector<Replica::StepProfile>(plan.steps.size())} {
   if (slot_ != 0) {
     mirror_.emplace(plan, device, arenas, slot_);
     loss_scale_ = mirror_->loss_scale();
@@ -182,7 +182,7 @@ void Executor::pack(const Bindings& bindings) {
                                .stream = &stream_});
       if (!profiling_) return;
       stream_.synchronize();
-      profile_[packed.step].forward += watch.seconds();
+      profile_.steps[packed.step].forward.seconds += watch.seconds();
     });
     packed.version = now;
   }
@@ -196,13 +196,17 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
     const Stopwatch watch;
     call();
     stream_.synchronize();
-    Replica::StepProfile& profile = profile_[step];
-    const auto [forward_flops, backward_flops] = ops_[step]->flops_per_sample();
-    (backward ? profile.backward : profile.forward) += watch.seconds();
-    (backward ? profile.backward_flops : profile.forward_flops) +=
-        (backward ? backward_flops : forward_flops) * static_cast<double>(rows * plan_.steps[step].frames);
-    profile.calls += backward ? 0 : 1;
+    note_pass(step, rows, backward, watch.seconds());
   });
+}
+
+template <class Call>
+void Executor::run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call) {
+  if (!profiling_) return call();
+  const Stopwatch watch;
+  call();
+  stream_.synchronize();
+  profile.add({.seconds = watch.seconds(), .bytes = traffic.bytes, .set = traffic.set});
 }
 
 template <class Call>
@@ -296,19 +300,20 @@ void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bi
     const auto* const mask = mask_of(loss, bindings);
     if (loss.masked())
       device_.count_valid(mask, slice.rows * loss.masked_positions, sums_of(loss) + loss.valid_sum(), stream_);
-    losses_[i]->run({.rows = slice.rows,
-                     .prediction = bindings.tensor(loss.prediction),
-                     .labels = place_.labels[i],
-                     .sample_weights = place_.sample_weights,
-                     .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
-                     .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
-                     .mask = mask,
-                     .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
-                     .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
-                     .weighted = training,
-                     .sums = sums_of(loss),
-                     .scratch = bindings.scratch(),
-                     .stream = &stream_});
+    const device::LossArgs args{.rows = slice.rows,
+                                .prediction = bindings.tensor(loss.prediction),
+                                .labels = place_.labels[i],
+                                .sample_weights = place_.sample_weights,
+                                .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
+                                .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
+                                .mask = mask,
+                                .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
+                                .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
+                                .weighted = training,
+                                .sums = sums_of(loss),
+                                .scratch = bindings.scratch(),
+                                .stream = &stream_};
+    run_pass(profile_.losses, plan::loss_traffic(plan_, loss, slice.rows), [&] { losses_[i]->run(args); });
   }
   if (crossings_ != nullptr) post_losses(training);
 }
@@ -353,17 +358,22 @@ void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const 
     }
     case BackwardItem::Kind::kAccumulateTensor: {
       const trace::Span span("sum", "adding gradients of a tensor");
+      const std::int64_t n = plan_.tensors[at(item.source)].elements(slice.rows);
       if (!empty)
-        device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute,
-                           plan_.tensors[at(item.source)].elements(slice.rows), stream_);
+        run_pass(profile_.sums, plan::sum_traffic(n, size_of(plan_.compute)), [&] {
+          device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute, n,
+                             stream_);
+        });
       return;
     }
     case BackwardItem::Kind::kAccumulateParameter: {
       const trace::Span span("sum", "adding gradients of a weight");
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
       if (!empty || runs_empty(writer_[at(item.source)]))
-        device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
-                           parameter.elements(), stream_);
+        run_pass(profile_.sums, plan::sum_traffic(parameter.elements(), sizeof(float)), [&] {
+          device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
+                             parameter.elements(), stream_);
+        });
       return;
     }
     case BackwardItem::Kind::kFetchTensor:
@@ -456,11 +466,6 @@ std::size_t Executor::bytes() const {
   for (const auto* buffer : {&packed_room_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
-}
-
-void Executor::set_profiling(bool on) {
-  profiling_ = on;
-  if (on) profile_.assign(plan_.steps.size(), {});
 }
 
 }  // namespace dptrain::replica

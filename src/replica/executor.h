@@ -97,7 +97,9 @@ class Executor {
   std::size_t bytes() const;
   void set_profiling(bool on);
   bool profiling() const { return profiling_; }
-  const std::vector<Replica::StepProfile>& profile() const { return profile_; }
+  const Replica::Profile& profile() const { return profile_; }
+  /// Of one sample in training, of its slot.
+  double operations_per_sample() const;
   /// Device memory that kernels read a step's numbers from.
   const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
 
@@ -159,6 +161,10 @@ class Executor {
   /// The same for one of its passes, timed when profiling.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
+  void note_pass(std::size_t step, std::int64_t rows, bool backward, double seconds);
+  /// Another pass, timed when profiling.
+  template <class Call>
+  void run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call);
   bool runs_empty(int step) const { return step != plan::kAbsent && ops_[at(step)] && ops_[at(step)]->runs_empty(); }
 
   const plan::Plan& plan_;
@@ -199,7 +205,10 @@ class Executor {
   std::optional<Bindings> training_, inference_;
   std::function<void(std::size_t step, bool backward)> watch_;  ///< called behind every op
   bool profiling_ = false;
-  std::vector<Replica::StepProfile> profile_;
+  Replica::Profile profile_;
 };
+
+/// Of all slots of a replica together, the executors in their order.
+Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Executor*>& slots);
 
 }  // namespace dptrain::replica

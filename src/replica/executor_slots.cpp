@@ -19,8 +19,7 @@ void Executor::run_copy(std::size_t s, const BatchRows& slice, const Bindings& b
   fetch(step.inputs.front(), bindings.tensor(step.output()), slice.rows, training);
   if (!profiling_) return;
   stream_.synchronize();
-  profile_[s].forward += watch.seconds();
-  ++profile_[s].calls;
+  note_pass(s, slice.rows, false, watch.seconds());
 }
 
 void Executor::fetch(int tensor, void* to, std::int64_t rows, bool training) {

@@ -231,6 +231,12 @@ struct Replica::Impl {
     return all;
   }
 
+  std::vector<const Executor*> slots() const {
+    std::vector<const Executor*> all{&executor};
+    for (int i = 0; others && i < others->size(); ++i) all.push_back(&others->executor(i));
+    return all;
+  }
+
   /// What run_step() means for the other slots: their part of the same micro-batches.
   void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
@@ -488,8 +494,6 @@ std::size_t Replica::bytes() const {
 void Replica::set_profiling(bool on) {
   impl_->on_slots([on](Executor& slot) { slot.set_profiling(on); });
 }
-std::vector<Replica::StepProfile> Replica::profile() const {
-  return impl_->of_steps([](const Executor& slot) { return slot.profile(); });
-}
+Replica::Profile Replica::profile() const { return profile_of(impl_->plan, impl_->slots()); }
 
 }  // namespace dptrain::replica

@@ -17,6 +17,7 @@
 #include "kernels/pixel_program.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
+#include "plan/traffic.h"
 #include "replica/gradient_sink.h"
 #include "replica/heartbeat.h"
 #include "replica/not_finite.h"
@@ -159,14 +160,27 @@ class Replica {
   std::vector<std::string> implementations() const;  ///< per plan step
   std::size_t bytes() const;                         ///< all arenas, of all slots
 
-  /// Per plan step, forward then backward: seconds summed since the last call with true; for `bench --layers`.
-  void set_profiling(bool on);
-  struct StepProfile {
-    double forward = 0, backward = 0;
-    double forward_flops = 0, backward_flops = 0;
-    std::int64_t calls = 0;
+  /// What a pass has taken, summed over its calls since profiling was set on.
+  struct PassProfile {
+    double seconds = 0;
+    double operations = 0;  ///< multiply-adds times two, of direct computation
+    double bytes = 0;       ///< plan::Traffic
+    double set = 0;         ///< of the largest call
+    void add(const PassProfile& more);
   };
-  std::vector<StepProfile> profile() const;
+  struct StepProfile {
+    PassProfile forward, backward;
+  };
+  /// For `bench --layers`.
+  struct Profile {
+    std::vector<StepProfile> steps{};  ///< of the plan
+    PassProfile losses{};              ///< with their metrics
+    PassProfile sums{};                ///< of gradients of tensors and weights that several steps give one to
+    /// Known without profiling, too: of one sample in training, forward and backward.
+    double operations_per_sample = 0;
+  };
+  void set_profiling(bool on);
+  Profile profile() const;
 
  private:
   struct Impl;

@@ -9,8 +9,10 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/rate.h"
+#include "optim/optimizer.h"
 #include "replica/batch_queue.h"
 #include "session/environment.h"
+#include "session/pass_times.h"
 
 namespace dptrain::session {
 namespace {
@@ -114,26 +116,57 @@ class Run {
   replica::BatchQueue ahead_;
 };
 
+/// Of replica 0.
+replica::Replica::Profile profile_of(Session& session) {
+  replica::Replica::Profile profile;
+  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    if (rank == 0) profile = replica.profile();
+  });
+  return profile;
+}
+
+/// Floats of state for each weight that the optimizer trains.
+int states_of(const experiment::Experiment& experiment) {
+  const auto& optimizer = experiment.config.train.optimizer;
+  return static_cast<int>(optim::slots(optimizer).size()) + int{optim::common(optimizer).use_ema};
+}
+
 void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
   session.replicas().on_each([](int, replica::Replica& replica) { replica.set_profiling(true); });
   run.steps(steps);
-  std::vector<replica::Replica::StepProfile> profile;
+  const replica::Replica::Profile profile = profile_of(session);
   std::vector<std::string> implementations;
   session.replicas().on_each([&](int rank, replica::Replica& replica) {
-    if (rank == 0) {
-      profile = replica.profile();
-      implementations = replica.implementations();
-    }
+    if (rank == 0) implementations = replica.implementations();
     replica.set_profiling(false);
   });
   const double n = static_cast<double>(steps);
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    const auto& p = profile[i];
-    LayerTime time{session.plan().steps[i].name, implementations[i], p.forward / n * 1e3, p.backward / n * 1e3, 0, 0};
-    if (p.forward > 0) time.forward_gflops = p.forward_flops / p.forward * 1e-9;
-    if (p.backward > 0) time.backward_gflops = p.backward_flops / p.backward * 1e-9;
-    row.layers.push_back(time);
+  const auto gflops = [](const replica::Replica::PassProfile& pass) {
+    return pass.seconds > 0 ? pass.operations / pass.seconds * 1e-9 : 0;
+  };
+  for (std::size_t i = 0; i < profile.steps.size(); ++i) {
+    const auto& [forward, backward] = profile.steps[i];
+    row.layers.push_back({session.plan().steps[i].name, implementations[i], forward.seconds / n * 1e3,
+                          backward.seconds / n * 1e3, gflops(forward), gflops(backward)});
   }
+  if (session.devices().on_gpus()) return;
+  row.limits = device::cpu_limits(threads_in_use(session.devices()));
+  row.passes = pass_times(profile,
+                          {.plan = session.plan(),
+                           .devices = session.devices(),
+                           .steps = n,
+                           .states = states_of(session.experiment()),
+                           .processes = row.processes,
+                           .update_ms = row.optimizer_ms,
+                           .waiting_ms = row.comm_exposed_ms},
+                          row.limits);
+}
+
+/// Processes have equal threads, and each measures its own.
+void measure_peak(Session& session, BenchRow& row) {
+  if (session.devices().on_gpus()) return;
+  row.peak_gflops = device::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
+  row.of_peak = profile_of(session).operations_per_sample * row.examples_per_second / (row.peak_gflops * 1e9);
 }
 
 std::uint64_t largest_replica(Session& session) {
@@ -240,9 +273,10 @@ class Measurement {
     row_.workers = session_.train_loader().workers();
     if (options_.data == BenchData::kLoaderOnly) row_.loader_examples_per_second = row_.examples_per_second;
     if (options_.data == BenchData::kReal) row_.loader_examples_per_second = run_.loader_alone(options_.steps);
+    if (alone) row_.peak_bytes = peak_resident_bytes();  // before the rates of memory are measured, which takes some
     if (options_.layers && options_.data != BenchData::kLoaderOnly)
       profile_layers(session_, run_, row_, options_.steps);
-    if (alone) row_.peak_bytes = peak_resident_bytes();
+    if (options_.data != BenchData::kLoaderOnly) measure_peak(session_, row_);
     if (session_.devices().on_gpus() && options_.data != BenchData::kLoaderOnly)
       row_.device_bytes = largest_replica(session_);
     return row_;
@@ -306,19 +340,26 @@ std::string alone(const BenchRow& row, BenchData data) {
 
 }  // namespace
 
+namespace {
+
+/// What bounds a step, by where its time goes.
+std::string bound_by(const BenchRow& row) {
+  const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
+  if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait);
+  if (comm > 20) return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm);
+  return fmt::format(
+      "compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other replicas",
+      100 * row.forward_backward_ms / row.step_ms, wait, comm);
+}
+
+}  // namespace
+
 std::string verdict(const BenchRow& row, BenchData data) {
   if (data == BenchData::kLoaderOnly)
     return fmt::format("the loader alone delivers {} examples/s, {} in each of {}", rate_text(row.examples_per_second),
                        rate_text(row.examples_per_second / std::max(1, row.workers)), workers_text(row.workers));
-  const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
-  if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait) + alone(row, data);
-  if (comm > 20)
-    return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm) + alone(row, data);
-  return fmt::format(
-             "compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other "
-             "replicas",
-             100 * row.forward_backward_ms / row.step_ms, wait, comm) +
-         alone(row, data);
+  const std::string slowest = farthest(row.passes);
+  return bound_by(row) + alone(row, data) + (slowest.empty() ? "" : "; " + slowest);
 }
 
 }  // namespace dptrain::session

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "session/bounds.h"
 #include "session/session.h"
 
 namespace dptrain::session {
@@ -44,6 +45,12 @@ struct BenchRow {
   std::uint64_t peak_bytes = 0;           ///< resident, of the process
   std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
+  /// Operations of forward and backward, computed directly, per second over `peak_gflops`; none on GPUs and without
+  /// computing.
+  std::optional<double> of_peak{};
+  double peak_gflops = 0;                         ///< measured, of all threads in use; 0: not known
+  device::CpuLimits limits{};                     ///< of all threads in use of this process; with `layers` on CPUs
+  std::vector<PassTime> passes{};                 ///< likewise, of replica 0
   int virtual_shards = 0;                         ///< the config's; 0: none
   double examples_per_second_without_shards = 0;  ///< everything else the same, repeats in turns
   double ratio_to_no_shards = 0;                  ///< median over pairs of repeats
@@ -60,7 +67,7 @@ BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& opt
 std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds);
 
 /// One sentence in numbers: input-bound, compute-bound, or bound by the all-reduce; with real data also what the loader
-/// and the network do without each other.
+/// and the network do without each other, and with passes which of them are farthest from their bounds.
 std::string verdict(const BenchRow& row, BenchData data);
 
 /// What the same bits on any number of replicas cost: "8 virtual shards: 0.91 of the 14210 ex/s without"; "" without.
