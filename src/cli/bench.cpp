@@ -12,6 +12,7 @@
 #include "cli/bench_prediction.h"
 #include "cli/bench_processes.h"
 #include "cli/bench_report.h"
+#include "cli/bounds_table.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
@@ -21,7 +22,6 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "device/device.h"
 #include "picture/file.h"
 #include "session/slots.h"
 
@@ -239,9 +239,10 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
     options.devices = point.devices;
     options.batch = point.batch;
     rows.push_back(session::bench(experiment, options));
-    if (flags.layers && !rows.back().layers.empty())
-      log::print(layer_table(
-          rows.back(), point.devices.on_gpus() ? 0 : device::list_cpu().front().peak_gflops * rows.back().threads));
+    if (flags.layers && !rows.back().layers.empty()) {
+      log::print(layer_table(rows.back()));
+      if (!rows.back().passes.empty()) log::print(bounds_table(rows.back()));
+    }
   }
   if (processes != nullptr && !processes->is_first()) return 0;
   log::print(bench_table(rows, options.data));
@@ -297,7 +298,8 @@ void add_bench(App& app) {
   command.whole("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
   command.whole("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
   command.whole("--samples", "N", flags->samples, "of the total time that scaling.svg draws (60000)");
-  command.flag("--layers", flags->layers, "time every layer, in GFLOP/s and as a fraction of the FMA peak");
+  command.flag("--layers", flags->layers,
+               "time every layer, as a fraction of the FMA peak and beside the bound that operations and bytes set");
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
   command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
   command.option("--output", "DIR", flags->output, "where the files go (bench)");

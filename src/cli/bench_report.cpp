@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/bounds_table.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
@@ -32,19 +33,42 @@ double efficiency(const BenchRow& row, const Rows& rows) {
 
 double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
 
+/// The levels, the passes and the sum of their bounds.
+void add_passes(const BenchRow& row, nlohmann::json& entry) {
+  if (row.passes.empty()) return;
+  entry["levels"] = nlohmann::json::array();
+  for (const device::MemoryLevel& level : row.limits.levels)
+    entry["levels"].push_back({{"name", level.name},
+                               {"bytes", level.bytes ? nlohmann::json(*level.bytes) : nlohmann::json()},
+                               {"read_gbps", level.read_gbps},
+                               {"update_gbps", level.update_gbps}});
+  const auto word = [](const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); };
+  for (const session::PassTime& pass : row.passes)
+    entry["passes"].push_back({{"name", pass.name},
+                               {"ms", pass.ms},
+                               {"operations", pass.work.operations},
+                               {"bytes", pass.work.bytes},
+                               {"working_set", pass.work.set},
+                               {"level", word(pass.bound.level)},
+                               {"bound_ms", pass.bound.ms},
+                               {"bound_by", word(pass.bound.by)}});
+  entry["bound_ms"] = session::bound_ms(row.passes);
+  entry["limit_examples_per_second"] = limit_rate(row);
+}
+
 }  // namespace
 
 std::string bench_table(const Rows& rows, BenchData data) {
-  std::string text = fmt::format("{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n",
-                                 "devices", "global", "ex/s", "+/-", "speedup", "eff", "step_ms", "fwd+bwd", "comm",
-                                 "opt", "data", "peak", "verdict");
+  std::string text = fmt::format(
+      "{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>7} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "devices", "global",
+      "ex/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
   for (const BenchRow& row : rows)
     text += fmt::format(
-        "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
+        "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>7} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
         session::row_name(row), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
-        speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms, row.comm_exposed_ms,
-        row.optimizer_ms, row.data_wait_ms, human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes),
-        session::verdict(row, data));
+        speedup(row, rows), efficiency(row, rows), row.of_peak ? fmt::format("{:.2f}", *row.of_peak) : "-", row.step_ms,
+        row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
+        human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes), session::verdict(row, data));
   return text;
 }
 
@@ -53,14 +77,14 @@ std::string bench_csv(const Rows& rows) {
       "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,"
       "efficiency,step_ms,"
       "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_"
-      "second\n";
+      "second,of_peak\n";
   for (const BenchRow& row : rows)
-    text +=
-        fmt::format("{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g}\n",
-                    row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
-                    row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms,
-                    row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes,
-                    session::row_name(row), row.workers, row.loader_examples_per_second);
+    text += fmt::format(
+        "{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g},{}\n",
+        row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
+        row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms,
+        row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes, session::row_name(row), row.workers,
+        row.loader_examples_per_second, row.of_peak ? fmt::format("{:.4g}", *row.of_peak) : "");
   return text;
 }
 
@@ -85,7 +109,9 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"start_seconds", row.start_seconds},
                          {"open_data_seconds", row.open_data_seconds},
                          {"peak_bytes", row.peak_bytes},
-                         {"device_bytes", row.device_bytes}};
+                         {"device_bytes", row.device_bytes},
+                         {"of_peak", row.of_peak ? nlohmann::json(*row.of_peak) : nlohmann::json()},
+                         {"peak_gflops", row.of_peak ? nlohmann::json(row.peak_gflops) : nlohmann::json()}};
     if (row.virtual_shards > 0) {
       entry["virtual_shards"] = row.virtual_shards;
       entry["ratio_to_no_shards"] = row.ratio_to_no_shards;
@@ -98,6 +124,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                                  {"backward_ms", layer.backward_ms},
                                  {"forward_gflops", layer.forward_gflops},
                                  {"backward_gflops", layer.backward_gflops}});
+    add_passes(row, entry);
     list.push_back(entry);
   }
   const BenchRow& widest = *std::max_element(
@@ -137,6 +164,10 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
       entry.at("open_data_seconds").get_to(row.open_data_seconds);
       entry.at("peak_bytes").get_to(row.peak_bytes);
       entry.at("device_bytes").get_to(row.device_bytes);
+      if (const nlohmann::json& part = entry.at("of_peak"); !part.is_null()) {
+        row.of_peak = part.get<double>();
+        entry.at("peak_gflops").get_to(row.peak_gflops);
+      }
     }
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::kInternal, fmt::format("a bench.json of a process: {}", error.what()));
@@ -144,7 +175,9 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
   return rows;
 }
 
-std::string layer_table(const BenchRow& row, double peak_gflops) {
+std::string layer_table(const BenchRow& row) {
+  // Of all threads in use, all at once; the replica has its part.
+  const double peak_gflops = row.limits.peak_gflops > 0 ? row.limits.share(row.threads).peak_gflops : 0;
   std::size_t width = 5;
   double total = 0;
   for (const session::LayerTime& layer : row.layers) {

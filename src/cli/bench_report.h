@@ -15,9 +15,8 @@ std::string bench_csv(const std::vector<session::BenchRow>& rows);
 std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
 /// The rows of a bench.json, without their devices and layers. Throws Error{kInternal} for anything else.
 std::vector<session::BenchRow> rows_of_json(const std::string& text);
-/// Where the time of a step goes; `peak_gflops` is the measured FMA peak of the replica's threads, 0 where
-/// none is known (GPUs).
-std::string layer_table(const session::BenchRow& row, double peak_gflops);
+/// Where the time of a step goes; as a fraction of the peak where one is known, which on GPUs it is not.
+std::string layer_table(const session::BenchRow& row);
 
 /// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those
 /// that are slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.

@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/rate.h"
 #include "core/text.h"
+#include "device/cpu_limits.h"
 #include "device/device.h"
 #include "device/gpu_facts.h"
 #include "session/build_info.h"
@@ -62,12 +64,33 @@ std::vector<int> peers_of(const device::GpuFacts& gpu, const std::vector<device:
 }
 
 Json json_of(const device::DeviceInfo& cpu) {
+  const device::CpuLimits& limits = device::cpu_limits(cpu.cores);
+  Json levels = Json::array();
+  for (const device::MemoryLevel& level : limits.levels)
+    levels.push_back({{"name", level.name},
+                      {"bytes", level.bytes ? Json(*level.bytes) : Json()},
+                      {"read_gbps", level.read_gbps},
+                      {"update_gbps", level.update_gbps}});
   return {{"id", cpu.id},
           {"name", cpu.name},
           {"details", cpu.details},
           {"cores", cpu.cores},
           {"memory_bytes", cpu.memory_bytes},
-          {"peak_gflops_per_core", cpu.peak_gflops}};
+          {"peak_gflops_per_core", cpu.peak_gflops},
+          {"peak_gflops", limits.peak_gflops},
+          {"levels", levels}};
+}
+
+/// "2 threads at once: 236 GFLOP/s; GB/s read, updated: L1 96 KiB 800, 700; memory 40.1, 36.2".
+std::string limits_line(const device::CpuLimits& limits) {
+  std::vector<std::string> levels;
+  for (const device::MemoryLevel& level : limits.levels)
+    levels.push_back(fmt::format("{}{} {}, {}", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
+                                 rate_text(level.read_gbps), rate_text(level.update_gbps)));
+  return fmt::format(
+      "{} thread{} at once: {:.0f} GFLOP/s; {}", limits.threads, limits.threads == 1 ? "" : "s", limits.peak_gflops,
+      levels.empty() ? "the system does not say how large the caches are, so their rates are not measured"
+                     : "GB/s read, updated: " + join(levels, "; "));
 }
 
 Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
@@ -113,8 +136,10 @@ std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuF
 }
 
 void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
-  for (const device::DeviceInfo& info : device::list_cpu())
+  for (const device::DeviceInfo& info : device::list_cpu()) {
     log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
+    log::print(fmt::format("{:<6}{}", "", limits_line(device::cpu_limits(info.cores))));
+  }
   for (const device::GpuFacts& gpu : gpus) log::print(gpu_line(gpu, gpus));
   if (gpus.empty()) log::print(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
   const device::GpuLibraries libraries = device::gpu_libraries();

@@ -129,14 +129,15 @@ say "bench"
 run 0 bench plain.yaml --data real --sweep cpus=1x1,2x1 --sweep batch=30,60 --steps 4 --warmup 1 --repeats 2 --output timing
 json timing/bench.json '{"dptrain", "machine", "config", "rows", "verdict"} <= set(j)' 'j["config"] == "plain.yaml"' 'len(j["rows"]) == 4' \
   '[(r["replicas"], r["threads"], r["global_batch"], r["devices"]) for r in j["rows"]] == [(1, 1, 30, "1x1"), (1, 1, 60, "1x1"), (2, 1, 30, "2x1"), (2, 1, 60, "2x1")]' \
-  'all({"devices", "replicas", "threads", "global_batch", "examples_per_second", "examples_per_second_min", "examples_per_second_max", "step_ms", "forward_backward_ms", "comm_exposed_ms", "optimizer_ms", "data_wait_ms", "peak_bytes"} <= set(r) for r in j["rows"])' \
+  'all({"devices", "replicas", "threads", "global_batch", "examples_per_second", "examples_per_second_min", "examples_per_second_max", "step_ms", "forward_backward_ms", "comm_exposed_ms", "optimizer_ms", "data_wait_ms", "peak_bytes", "of_peak", "peak_gflops"} <= set(r) for r in j["rows"])' \
   'all(r["examples_per_second_min"] <= r["examples_per_second"] <= r["examples_per_second_max"] for r in j["rows"])' \
   'len(j["verdict"]) > 10'
-header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_second
+header timing/bench.csv replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,efficiency,step_ms,forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_second,of_peak
 [ "$(rows timing/bench.csv)" -eq 5 ] || fail "rows of bench.csv"
 python3 "$support" xml timing/scaling.svg || fail "scaling.svg"
 cp timing/bench.json sweep.json
 run 0 bench plain.yaml --cpus 1x1 --batch-size 30 --steps 2 --warmup 1 --repeats 1 --layers --output timing
+json timing/bench-layers.json 'any(p["name"] == "conv backward" and p["bound_ms"] > 0 for p in j["rows"][0]["passes"])' '"farthest from" in j["verdict"]'
 json timing/bench-layers.json 'any(layer["name"] == "conv" and layer["forward_gflops"] > 0 for layer in j["rows"][0]["layers"])'
 cmp timing/bench.json sweep.json || fail "--layers has replaced the sweep"
 sed 's/"examples_per_second": [0-9.]*/"examples_per_second": 1e12/' timing/bench.json >faster.json
@@ -146,7 +147,7 @@ run 0 bench plain.yaml --set parallel.virtual_shards=4 --set parallel.sync_batch
 says "2x1 batch 30: 4 virtual shards: "
 json timing/bench.json 'j["rows"][0]["virtual_shards"] == 4' 'j["rows"][0]["examples_per_second_without_shards"] > 0' 'j["rows"][0]["ratio_to_no_shards"] > 0'
 run 0 bench plain.yaml --data loader-only --cpus 1x1 --steps 4 --warmup 1 --repeats 1 --output timing
-json timing/bench.json 'j["data"] == "loader-only"' 'j["rows"][0]["examples_per_second"] > 0'
+json timing/bench.json 'j["data"] == "loader-only"' 'j["rows"][0]["of_peak"] is None' 'j["rows"][0]["examples_per_second"] > 0'
 
 say "plot, summary, config"
 run 0 plot run
