@@ -59,10 +59,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRunFloats = int64_t{1} << 20;    // of each thread, 4 MiB: long against the clock in any cache,
-                                                    // short against a time slice of the system
-constexpr std::chrono::milliseconds kMostTime{20};  // of all runs of a kind
-constexpr int kLeastRuns = 30, kMostRuns = 200;     // some, however the system holds threads up
+constexpr int64_t kRunFloats = int64_t{1} << 20;     // of each thread, 4 MiB: long against the clock in any cache,
+                                                     // short against a time slice of the system
+constexpr std::chrono::milliseconds kTime{20};       // of all runs of a kind
+constexpr std::chrono::milliseconds kMostTime{100};  // where the system holds threads up, for kWantedRuns
+constexpr int kLeastRuns = 3, kWantedRuns = 30, kMostRuns = 200;
 
 /// What a run passes over: all of a thread's floats several times, or the next part of them, for what was used last
 /// may be in a cache yet.
@@ -82,7 +83,11 @@ template <class F>
 double best_rate(int64_t floats, const F& f) {
   const Clock::time_point begin = Clock::now();
   double best = 0;
-  for (int run = 0; run < kMostRuns && (run < kLeastRuns || Clock::now() - begin < kMostTime); ++run) {
+  const auto goes_on = [&](int run) {
+    const auto taken = Clock::now() - begin;
+    return run < kLeastRuns || (run < kMostRuns && taken < (run < kWantedRuns ? kMostTime : kTime));
+  };
+  for (int run = 0; goes_on(run); ++run) {
     const Pass pass = pass_of(run, floats);
     const double seconds = seconds_side_by_side([&](int slot) { f(slot, pass); });
     const double bytes = static_cast<double>(pass.floats * pass.rounds) * sizeof(float) * thread_count();

@@ -225,11 +225,17 @@ TEST(Replica, ProfilesEveryStepWhenAsked) {
   step();
   step();
   const auto profile = f.replica->profile();
-  ASSERT_EQ(profile.size(), f.plan.steps.size());
-  for (std::size_t s = 0; s < profile.size(); ++s) {
-    EXPECT_EQ(profile[s].calls, f.plan.steps[s].fused_into_loss ? 0 : 2) << f.plan.steps[s].name;
-    EXPECT_EQ(profile[s].backward > 0, f.plan.steps[s].has_backward) << f.plan.steps[s].name;
+  ASSERT_EQ(profile.steps.size(), f.plan.steps.size());
+  for (std::size_t s = 0; s < profile.steps.size(); ++s) {
+    const auto& [forward, backward] = profile.steps[s];
+    const plan::Step& step = f.plan.steps[s];
+    EXPECT_EQ(forward.seconds > 0, !step.fused_into_loss) << step.name;
+    EXPECT_EQ(forward.bytes, 2 * forward.set) << step.name << ": two calls that work on each byte once";
+    EXPECT_EQ(backward.seconds > 0, step.has_backward) << step.name;
+    EXPECT_EQ(backward.bytes, 2 * backward.set) << step.name;
   }
+  EXPECT_GT(profile.losses.seconds, 0);
+  EXPECT_GT(profile.losses.bytes, 0);
   EXPECT_GT(f.replica->times().forward_backward, 0);
   EXPECT_GT(f.replica->times().optimizer, 0);
 }
