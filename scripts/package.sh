@@ -57,7 +57,7 @@ export SOURCE_DATE_EPOCH
 # build_in_root: runs this script in a root of $suite, with this project, the CUDA toolkit and the compiler's cache in it.
 build_in_root() {
   local why root binds=() flags=() cache git_folder packages="git dpkg-dev"
-  if [ "$kind" = tar ]; then packages+=" libstdc++-12-pic curl ca-certificates"; fi
+  if [ "$kind" = tar ]; then packages+=" libstdc++-12-pic libbenchmark-dev curl ca-certificates"; fi
   why=$(why_no_roots)
   [ -z "$why" ] || fail "--for $suite: $why"
   say "Root of $suite"
@@ -147,7 +147,7 @@ shared_library_packages() {
 
 # package_tar: $output/dptrain-VERSION-linux-x86_64.tar.gz.
 package_tar() {
-  local parts name tree share link file
+  local parts name tree share link file unmet
   parts=$build/parts
   [ "$(running_suite)" = bookworm ] || fail "the tar is built on Debian 12: --for bookworm"
   mkdir -p "$parts"
@@ -170,6 +170,8 @@ package_tar() {
     file=$(package_of "$(basename "$file")") && cp "/usr/share/doc/$file/copyright" "$tree/LICENSES/$file.txt"
   done
   if [ $cuda = ON ]; then cuda_notice >"$tree/LICENSES/cuda-runtime.txt"; fi
+  unmet=$(unmet_by_old_glibc "$parts" "$tree"/bin/dptrain "$tree"/lib/dptrain/*) || fail "cannot tell what it wants of glibc"
+  [ -z "$unmet" ] || fail "functions that glibc $old_glibc has not: $(paste -sd , <<<"$unmet" | sed 's/,/, /g')"
   (cd / && env -i "$tree/bin/dptrain" --version && env -i "$tree/bin/dptrain" devices >/dev/null &&
     env -i "$tree/bin/dptrain" export "$share/dptrain/configs/fashion_mnist.yaml" "$work/model.onnx" >/dev/null) ||
     fail "it does not work in an empty environment"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #define HIDDEN
 // 2.32. Whether there is but one thread, which std::shared_ptr asks to leave atomics out: never said.
@@ -17,6 +18,9 @@ uint32_t arc4random(void) {
   if (getentropy(&value, sizeof value) != 0) abort();
   return value;
 }
+// 2.33. Before, programs had a stat of their own, which called this.
+int __xstat(int version, const char* path, struct stat* result);
+int stat(const char* path, struct stat* result) { return __xstat(1, path, result); }
 // 2.28
 int fcntl64(int file, int command, ...) {
   va_list rest;

@@ -3,8 +3,11 @@
 #
 # Objects are compiled as for the .deb. They are linked with the C library of Ubuntu 18.04 (glibc 2.27), whose versions of functions
 # every later glibc has; the few functions that are younger are in scripts/package/glibc_since_2.28.c. Highway, fmt and spdlog, which
-# Debian has as shared libraries, become archives; libstdc++ is linked anew from Debian's objects (libstdc++-12-pic).
+# Debian has as shared libraries, become archives; libstdc++ is linked anew from Debian's objects (libstdc++-12-pic). oneDNN, protobuf
+# and what else comes along as Debian has it keeps its code; relabel_glibc.c has it ask for the functions' old versions. What the
+# files ask of glibc in the end is held against the C library of Ubuntu 18.04, function by function (unmet_by_old_glibc).
 
+old_glibc=2.27   # the sysroot's
 # URL and SHA-256 of what is fetched.
 portable_parts="
 http://archive.ubuntu.com/ubuntu/pool/main/g/glibc/libc6_2.27-3ubuntu1.6_amd64.deb 5b813d4512491cd8fb30b2eb9192349ee75ffe3c9f21ae136cc7b2429f70c3b2
@@ -47,12 +50,13 @@ _archive() {
 
 # build_parts FOLDER: its lib/ becomes the folder of libraries to link with.
 build_parts() (
-  local shim=$PWD/scripts/package/glibc_since_2.28.c gcc source sysroot library
+  local shim=$PWD/scripts/package/glibc_since_2.28.c relabel=$PWD/scripts/package/relabel_glibc.c gcc source sysroot library
   gcc=$(dirname "$(g++ -print-libgcc-file-name)")
   [ -e "$gcc/libstdc++_pic.a" ] || fail "libstdc++_pic.a is missing (apt-get install libstdc++-12-pic)"
   cd "$1"
   sysroot=$PWD/sysroot
   gcc -O2 -fPIC -Wall -Wextra -c "$shim" -o glibc.o
+  gcc -O2 -Wall -Wextra "$relabel" -o relabel_glibc
   source=sources/fmtlib-9.1.0+ds1
   _archive fmt -I$source/include -- $source/src/format.cc $source/src/os.cc
   source=sources/spdlog-1.10.0
@@ -72,13 +76,14 @@ build_parts() (
   ln -sf "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" lib/libgcc_s.so
 )
 
-# old_glibc_flags FOLDER: for the compiler as a linker.
+# old_glibc_flags FOLDER: for the compiler as a linker. stat is exported for libOpenCL, which oneDNN brings.
 old_glibc_flags() {
   local parts sysroot
   parts=$(realpath "$1")
   sysroot=$parts/sysroot
   echo "--sysroot=$sysroot -B$sysroot/usr/lib/x86_64-linux-gnu -L$parts/lib -L$sysroot/usr/lib/x86_64-linux-gnu" \
-    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-l:librt.so.1,-lm,--as-needed"
+    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--export-dynamic-symbol=stat" \
+    "-Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-l:librt.so.1,-lm,--as-needed"
 }
 
 is_glibc() { [[ $1 =~ ^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec))\.so ]]; }
@@ -96,9 +101,26 @@ copy_libraries() {
       [ -e "$from" ] || from=/usr/lib/x86_64-linux-gnu/$name
       [ -e "$from" ] || fail "$name is not on this machine"
       strip --strip-unneeded -o "$1/$name" "$(readlink -f "$from")"
+      "$2/relabel_glibc" $old_glibc "$1/$name"
       again=yes
     done < <(for file in "$1"/*.so* "$1"/../../bin/dptrain; do needed "$file"; done | sort -u)
   done
 }
 # newest_glibc FILE...: "2.34", the newest version of a function that they want.
 newest_glibc() { objdump -T "$@" 2>/dev/null | sed -n 's/.*(\{0,1\}GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1; }
+# glibc_functions defined|wanted FILE...: "NAME VERSION" of the glibc functions that they have, or that they want of others.
+glibc_functions() {
+  local which=$1
+  shift
+  objdump -T "$@" | tr -d '()' | awk -v which="$which" \
+    'NF > 2 && $(NF - 1) ~ /^GLIBC_/ && (/\*UND\*/ ? "wanted" : "defined") == which { print $NF, $(NF - 1) }' | LC_ALL=C sort -u
+}
+# unmet_by_old_glibc PARTS FILE...: what the files want that neither the sysroot's C library has nor we do (glibc_since_2.28.c).
+unmet_by_old_glibc() {
+  local sysroot=$1/sysroot/lib/x86_64-linux-gnu ours wanted there
+  ours=$(nm --defined-only "$1/glibc.o" | awk '{ print $3, "GLIBC_2.2.5" }') || return
+  shift
+  wanted=$(glibc_functions wanted "$@") || return
+  there=$(glibc_functions defined "$sysroot"/{ld-linux-x86-64.so.2,lib{c,m,mvec,dl,pthread,rt,resolv,util}.so.*}) || return
+  LC_ALL=C comm -23 <(echo "$wanted") <(printf '%s\n' "$there" "$ours" | LC_ALL=C sort -u)
+}
