@@ -76,13 +76,15 @@ build_parts() (
   ln -sf "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" lib/libgcc_s.so
 )
 
-# old_glibc_flags FOLDER: for the compiler as a linker. stat is exported for libOpenCL, which oneDNN brings.
+# old_glibc_flags FOLDER: for the compiler as a linker. The executable exports what relabelled libraries
+# look for there.
 old_glibc_flags() {
   local parts sysroot
   parts=$(realpath "$1")
   sysroot=$parts/sysroot
   echo "--sysroot=$sysroot -B$sysroot/usr/lib/x86_64-linux-gnu -L$parts/lib -L$sysroot/usr/lib/x86_64-linux-gnu" \
-    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o -Wl,--export-dynamic-symbol=stat" \
+    "-L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined $parts/glibc.o" \
+    "-Wl,--export-dynamic-symbol=stat,--export-dynamic-symbol=__libc_single_threaded" \
     "-Wl,--no-as-needed,-lpthread,-l:libdl.so.2,-l:librt.so.1,-lm,--as-needed"
 }
 
@@ -115,11 +117,12 @@ glibc_functions() {
   objdump -T "$@" | tr -d '()' | awk -v which="$which" \
     'NF > 2 && $(NF - 1) ~ /^GLIBC_/ && (/\*UND\*/ ? "wanted" : "defined") == which { print $NF, $(NF - 1) }' | LC_ALL=C sort -u
 }
-# unmet_by_old_glibc PARTS FILE...: what the files want that neither the sysroot's C library has nor we do (glibc_since_2.28.c).
+# unmet_by_old_glibc PARTS EXECUTABLE FILE...: what they want that neither the sysroot's C library has nor the executable, which
+# is looked in first and without a version (glibc_since_2.28.c).
 unmet_by_old_glibc() {
   local sysroot=$1/sysroot/lib/x86_64-linux-gnu ours wanted there
-  ours=$(nm --defined-only "$1/glibc.o" | awk '{ print $3, "GLIBC_2.2.5" }') || return
   shift
+  ours=$(nm --dynamic --defined-only "$1" | awk '{ print $3, "GLIBC_2.2.5" }') || return
   wanted=$(glibc_functions wanted "$@") || return
   there=$(glibc_functions defined "$sysroot"/{ld-linux-x86-64.so.2,lib{c,m,mvec,dl,pthread,rt,resolv,util}.so.*}) || return
   LC_ALL=C comm -23 <(echo "$wanted") <(printf '%s\n' "$there" "$ours" | LC_ALL=C sort -u)

@@ -1,5 +1,5 @@
-# Roots of Debian 12 and Ubuntu 24.04 to build packages in and to try them in. Sourced by scripts/package.sh and
-# scripts/package/try_deb.sh, which need root's rights, mmdebstrap and a network, or a folder of roots made before:
+# Roots of Debian 12 and Ubuntu 24.04 to build packages in and to try them in, and of Ubuntu 18.04 to try the tar in. Sourced by
+# scripts/package.sh, scripts/package/try_deb.sh and scripts/package/try_tar.sh, which need root's rights, mmdebstrap and a network, or a folder of roots made before:
 #
 #   $DPTRAIN_ROOTS (build/roots)   <suite>.tar: the bare root of a suite, made once; delete it to make it anew
 #
@@ -39,11 +39,11 @@ bare_root() {
   scratch=$(mktemp -d)
   local made=$roots/.$suite.$$.tar
   case $suite in
-    noble)
+    noble | bionic)
       keyring=$(_keyring_of_ubuntu "$scratch") &&
-        mmdebstrap --quiet --variant=minbase --include=apt,ubuntu-keyring --keyring="$keyring" noble "$made" \
-          "deb http://archive.ubuntu.com/ubuntu noble main universe" \
-          "deb http://archive.ubuntu.com/ubuntu noble-updates main universe" || result=1 ;;
+        mmdebstrap --quiet --variant=minbase --include=apt,ubuntu-keyring --keyring="$keyring" "$suite" "$made" \
+          "deb http://archive.ubuntu.com/ubuntu $suite main universe" \
+          "deb http://archive.ubuntu.com/ubuntu $suite-updates main universe" || result=1 ;;
     *) mmdebstrap --quiet --variant=minbase --include=apt "$suite" "$made" http://deb.debian.org/debian || result=1 ;;
   esac
   rm -rf "$scratch"
