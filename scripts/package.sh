@@ -153,7 +153,8 @@ package_tar() {
   mkdir -p "$parts"
   parts=$(realpath "$parts")
   fetch_parts "$parts"
-  [ -e "$parts/lib/libstdc++.so" ] || build_parts "$parts"
+  # Anew where a script or a source in scripts/package/ is younger.
+  [ -z "$(find scripts/package -type f -newer "$parts/lib/libstdc++.so" 2>/dev/null || echo all)" ] || build_parts "$parts"
   link=$(old_glibc_flags "$parts")
   build_product -DDPTRAIN_STATIC=ON -DCMAKE_LIBRARY_PATH="$parts/lib" -DDPTRAIN_LINK_OPTIONS="$link"
   say "Package"
