@@ -50,7 +50,7 @@ _archive() {
 
 # build_parts FOLDER: its lib/ becomes the folder of libraries to link with.
 build_parts() (
-  local shim=$PWD/scripts/package/glibc_since_2.28.c relabel=$PWD/scripts/package/relabel_glibc.c gcc source sysroot library
+  local shim=$PWD/scripts/package/glibc_since_2.28.c relabel=$PWD/scripts/package/relabel_glibc.c gcc source sysroot
   gcc=$(dirname "$(g++ -print-libgcc-file-name)")
   [ -e "$gcc/libstdc++_pic.a" ] || fail "libstdc++_pic.a is missing (apt-get install libstdc++-12-pic)"
   cd "$1"
