@@ -56,13 +56,13 @@ export SOURCE_DATE_EPOCH
 
 # build_in_root: runs this script in a root of $suite, with this project, the CUDA toolkit and the compiler's cache in it.
 build_in_root() {
-  local why root binds=() flags=() cache git_folder packages="git dpkg-dev"
+  local why binds=() flags=() cache git_folder packages="git dpkg-dev"
   if [ "$kind" = tar ]; then packages+=" libstdc++-12-pic libbenchmark-dev curl ca-certificates"; fi
   why=$(why_no_roots)
   [ -z "$why" ] || fail "--for $suite: $why"
   say "Root of $suite"
   bare_root "$suite" || fail "no root of $suite could be made (is the network there?)"
-  root=$(mktemp -d)
+  root=$(mktemp -d)   # not local: it is still known when the script ends
   trap 'rm -rf "$root"' EXIT
   unpack_root "$suite" "$root"
   mkdir -p "$output"
