@@ -167,20 +167,32 @@ HWY_INLINE V affine(V x, V scale, V offset) {
   return hn::MulAdd(x, scale, offset);
 }
 
+/// Behind the normalisation. NaN passes.
+struct NoRelu {
+  HWY_INLINE Vec operator()(Vec v) const { return v; }
+};
+struct Relu {
+  HWY_INLINE Vec operator()(Vec v) const { return hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v); }
+};
+struct ReluBelow {
+  Vec ceiling;
+  HWY_INLINE Vec operator()(Vec v) const { return hn::IfThenElse(hn::Ge(v, ceiling), ceiling, Relu{}(v)); }
+};
+
 void apply_piece(const float* x, const BatchNormAffine& f, int64_t begin, int64_t end, int64_t channels, bool streamed,
                  float* y) {
   const auto pass = [&](auto has_addend, auto relu) HWY_ATTR {
     for_positions(begin, end, channels, streamed, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       Vec v = affine(io.load(x + at), io.load(f.scale + c), io.load(f.offset + c));
       if constexpr (decltype(has_addend)::value) v = hn::Add(v, io.load(f.addend + at));
-      if constexpr (decltype(relu)::value) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v);  // NaN passes
-      io.store(v, y + at);
+      io.store(relu(v), y + at);
     });
   };
-  const std::true_type yes;
-  const std::false_type no;
-  if (f.addend != nullptr) return f.relu ? pass(yes, yes) : pass(yes, no);
-  f.relu ? pass(no, yes) : pass(no, no);
+  const auto with_relu = [&](auto has_addend) HWY_ATTR {
+    if (!f.relu) return pass(has_addend, NoRelu{});
+    f.ceiling == kNoCeiling ? pass(has_addend, Relu{}) : pass(has_addend, ReluBelow{splat(f.ceiling)});
+  };
+  f.addend != nullptr ? with_relu(std::true_type{}) : with_relu(std::false_type{});
 }
 
 /// What dy is multiplied by, as functions of (place, channel, io): constants(c, io) is loaded once per channel.
@@ -196,8 +208,27 @@ struct Unmasked {
   }
 };
 
+/// Whether a ReLU without a ceiling lets a gradient pass where its input or output is v.
+struct Open {
+  template <class V>
+  HWY_INLINE V through(V v, V dy) const {
+    return hn::IfThenElseZero(hn::Gt(v, hn::Zero(hn::DFromV<V>())), dy);
+  }
+};
+/// And one with a ceiling.
+struct OpenBelow {
+  float ceiling;
+  template <class V>
+  HWY_INLINE V through(V v, V dy) const {
+    const auto d = hn::DFromV<V>();
+    return hn::IfThenElseZero(hn::And(hn::Gt(v, hn::Zero(d)), hn::Lt(v, hn::Set(d, ceiling))), dy);
+  }
+};
+
+template <class Gate>
 struct MaskedByOutput {
   const float* output;
+  Gate gate;
   struct None {};
   template <class Io>
   HWY_INLINE None constants(int64_t, Io) const {
@@ -205,12 +236,14 @@ struct MaskedByOutput {
   }
   template <class V, class Io>
   HWY_INLINE V operator()(V dy, V, int64_t at, Io io, None) const {
-    return hn::IfThenElseZero(hn::Gt(io.load(output + at), hn::Zero(hn::DFromV<V>())), dy);
+    return gate.through(io.load(output + at), dy);
   }
 };
 
+template <class Gate>
 struct MaskedByInput {
   const float *scale, *offset;
+  Gate gate;
   template <class V>
   struct Affine {
     V scale, offset;
@@ -224,15 +257,24 @@ struct MaskedByInput {
   }
   template <class V, class Io>
   HWY_INLINE V operator()(V dy, V x, int64_t, Io, const Affine<V>& f) const {
-    return hn::IfThenElseZero(hn::Gt(affine(x, f.scale, f.offset), hn::Zero(hn::DFromV<V>())), dy);
+    return gate.through(affine(x, f.scale, f.offset), dy);
   }
 };
 
 template <class F>
+HWY_INLINE void with_gate(float ceiling, const F& f) {
+  ceiling == kNoCeiling ? f(Open{}) : f(OpenBelow{ceiling});
+}
+
+template <class F>
 HWY_INLINE void with_mask(const BatchNormGradient& g, const F& f) {
-  if (g.output != nullptr) return f(MaskedByOutput{g.output});
-  if (g.scale != nullptr) return f(MaskedByInput{g.scale, g.offset});
-  f(Unmasked{});
+  if (g.output == nullptr && g.scale == nullptr) return f(Unmasked{});
+  with_gate(g.ceiling, [&](auto gate) HWY_ATTR {
+    if (g.output != nullptr)
+      f(MaskedByOutput<decltype(gate)>{g.output, gate});
+    else
+      f(MaskedByInput<decltype(gate)>{g.scale, g.offset, gate});
+  });
 }
 
 /// What the sums of gradients load once per channel.
@@ -281,15 +323,16 @@ void gradient_apply_piece(const BatchNormGradient& g, const float* gamma, const 
   });
 }
 
-void gradient_frozen_piece(const float* dy, const float* output, const float* scale, int64_t begin, int64_t end,
-                           int64_t channels, float* dx) {
+void gradient_frozen_piece(const float* dy, const float* output, float ceiling, const float* scale, int64_t begin,
+                           int64_t end, int64_t channels, float* dx) {
   const auto pass = [&](const auto& mask) HWY_ATTR {
     for_positions(begin, end, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       const Vec v = io.load(dy + at);
       io.store(hn::Mul(mask(v, v, at, io, mask.constants(c, io)), io.load(scale + c)), dx + at);
     });
   };
-  output == nullptr ? pass(Unmasked{}) : pass(MaskedByOutput{output});
+  if (output == nullptr) return pass(Unmasked{});
+  with_gate(ceiling, [&](auto gate) HWY_ATTR { pass(MaskedByOutput<decltype(gate)>{output, gate}); });
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -391,10 +434,10 @@ void batch_norm_gradient_apply(const BatchNormGradient& gradient, const float* g
   });
 }
 
-void batch_norm_gradient_frozen(const float* dy, const float* output, const float* scale, int64_t positions,
-                                int64_t channels, float* dx) {
+void batch_norm_gradient_frozen(const float* dy, const float* output, float ceiling, const float* scale,
+                                int64_t positions, int64_t channels, float* dx) {
   parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gradient_frozen_piece)(dy, output, scale, begin, end, channels, dx);
+    HWY_DYNAMIC_DISPATCH(gradient_frozen_piece)(dy, output, ceiling, scale, begin, end, channels, dx);
   });
 }
 

@@ -7,6 +7,7 @@
 // thread; work is shared among the caller's threads, whose number changes nothing. Outputs are overwritten.
 
 #include <cstdint>
+#include <limits>
 
 namespace dptrain::kernels::cpu {
 
@@ -29,22 +30,26 @@ void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, 
 void batch_norm_coefficients(const float* mean, const float* variance, const float* gamma, const float* beta,
                              float epsilon, int64_t channels, float* scale, float* offset);
 
+/// Of a ReLU without a largest value.
+inline constexpr float kNoCeiling = std::numeric_limits<float>::infinity();
+
 /// What the normalisation comes down to, and what is done with it in the same pass.
 struct BatchNormAffine {
   const float* scale;             ///< [channels]
   const float* offset;            ///< [channels]
   const float* addend = nullptr;  ///< or [positions, channels], added
   bool relu = false;              ///< at last
+  float ceiling = kNoCeiling;     ///< with relu: no more than this (6: relu6)
   /// y lies where nothing lay for long, kept for a backward pass: a large one is written past the caches.
   bool kept = false;
 };
 
-/// y = x scale[c] + offset[c] + addend, then max(y, 0) if `relu`; y == x and y == addend allowed.
+/// y = x scale[c] + offset[c] + addend, then min(max(y, 0), ceiling) if `relu`; y == x and y == addend allowed.
 void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y);
 
-/// What a gradient is taken through. A ReLU lets dy pass where its output was positive; how that is known, if there was
-/// one: from `output` (the forward's y), or, without an addend, from x by the forward's scale and offset, which saves
-/// reading y and gives the same answer.
+/// What a gradient is taken through. A ReLU lets dy pass where its output was positive and below its ceiling; how that
+/// is known, if there was one: from `output` (the forward's y), or, without an addend, from x by the forward's scale
+/// and offset, which saves reading y and gives the same answer.
 struct BatchNormGradient {
   const float* x;
   const float* dy;
@@ -53,6 +58,7 @@ struct BatchNormGradient {
   const float* inv_std;           ///< [channels], 1 / sqrt(variance + epsilon)
   const float* scale = nullptr;   ///< [channels], or null
   const float* offset = nullptr;  ///< [channels], where scale is given
+  float ceiling = kNoCeiling;     ///< of the ReLU
 };
 
 /// sum_dy[c] = sum of dy (beta's gradient); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gamma's gradient). Sums of
@@ -65,9 +71,9 @@ void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positio
 void batch_norm_gradient_apply(const BatchNormGradient& gradient, const float* gamma, const float* sum_dy,
                                const float* sum_dy_xhat, int64_t total, int64_t positions, int64_t channels, float* dx);
 
-/// dx where mean and variance were constants (inference mode, frozen layers): dx = dy scale[c], masked by output if
-/// given.
-void batch_norm_gradient_frozen(const float* dy, const float* output, const float* scale, int64_t positions,
-                                int64_t channels, float* dx);
+/// dx where mean and variance were constants (inference mode, frozen layers): dx = dy scale[c], masked by output and
+/// ceiling if output is given.
+void batch_norm_gradient_frozen(const float* dy, const float* output, float ceiling, const float* scale,
+                                int64_t positions, int64_t channels, float* dx);
 
 }  // namespace dptrain::kernels::cpu

@@ -280,7 +280,7 @@ TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
       });
       agrees(dx_frozen, 1e-6, 0.0, [&] {
         return written_floats(n, [&](float* out) {
-          batch_norm_gradient_frozen(dy.data(), gradient.output, gamma.data(), positions, channels, out);
+          batch_norm_gradient_frozen(dy.data(), gradient.output, kNoCeiling, gamma.data(), positions, channels, out);
         });
       });
     }
@@ -313,6 +313,64 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
       std::fill(room.begin(), room.end(), 7.0F);
     }
   });
+}
+
+/// The ceiling of a relu6: as if what lies behind the normalisation were computed apart.
+TEST(BatchNorm, ACeilingCutsOutputsAndGradients) {
+  constexpr float kCeiling = 0.4F;
+  for (const NormShape shape : kBatchNormShapes) {
+    SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
+    const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
+    const std::vector<float> x = random_floats(n, 30), dy = random_floats(n, 31), mean = random_floats(channels, 32),
+                             inv_std = random_floats(channels, 33, 0.5F, 2.0F), scale = random_floats(channels, 34),
+                             offset = random_floats(channels, 35), addend = random_floats(n, 36);
+    test::on_every_target([&] {
+      const auto applied = [&](const BatchNormAffine& affine) {
+        return written_floats(n, [&](float* y) { batch_norm_apply(x.data(), affine, positions, channels, y); });
+      };
+      BatchNormAffine affine{.scale = scale.data(), .offset = offset.data(), .relu = true};
+      std::vector<float> output, allowed;
+      for (const float* const plus : {addend.data(), static_cast<const float*>(nullptr)}) {
+        affine.addend = plus;
+        affine.ceiling = kNoCeiling;
+        std::vector<float> expected = applied(affine);
+        allowed = dy;
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expected[i] = std::min(expected[i], kCeiling);
+          if (expected[i] <= 0.0F || expected[i] >= kCeiling) allowed[i] = 0.0F;
+        }
+        affine.ceiling = kCeiling;
+        output = applied(affine);
+        EXPECT_EQ(output, expected);
+      }
+      const BatchNormGradient plain{x.data(), allowed.data(), nullptr, mean.data(), inv_std.data()};
+      BatchNormGradient by_output{x.data(), dy.data(), output.data(), mean.data(), inv_std.data()};
+      BatchNormGradient by_input{x.data(),       dy.data(),    nullptr,      mean.data(),
+                                 inv_std.data(), scale.data(), offset.data()};
+      by_output.ceiling = by_input.ceiling = kCeiling;
+      const auto results = [&](const BatchNormGradient& g) {
+        std::vector<float> all = rounded(sums_of(shape, [&](double* workspace, double* a, double* b) {
+          batch_norm_gradient_sums(g, positions, channels, workspace, a, b);
+        }));
+        const std::vector<float> sums = all,
+                                 dx = written_floats(n, [&](float*out) {
+                                   batch_norm_gradient_apply(g, nullptr, sums.data(), sums.data() + channels, positions,
+                                                             positions, channels, out);
+                                 });
+        all.insert(all.end(), dx.begin(), dx.end());
+        return all;
+      };
+      const std::vector<float> expected = results(plain);
+      EXPECT_EQ(results(by_output), expected);
+      EXPECT_EQ(results(by_input), expected);
+      const auto frozen = [&](const float* g, const float* masking) {
+        return written_floats(n, [&](float* dx) {
+          batch_norm_gradient_frozen(g, masking, kCeiling, scale.data(), positions, channels, dx);
+        });
+      };
+      EXPECT_EQ(frozen(dy.data(), output.data()), frozen(allowed.data(), nullptr));
+    });
+  }
 }
 
 /// The mask from x, scale and offset is that of the output to the bit, and a masked dy gives the same as the mask.

@@ -228,11 +228,11 @@ TEST(Replica, ProfilesEveryStepWhenAsked) {
   ASSERT_EQ(profile.steps.size(), f.plan.steps.size());
   for (std::size_t s = 0; s < profile.steps.size(); ++s) {
     const auto& [forward, backward] = profile.steps[s];
-    const plan::Step& step = f.plan.steps[s];
-    EXPECT_EQ(forward.seconds > 0, !step.fused_into_loss) << step.name;
-    EXPECT_EQ(forward.bytes, 2 * forward.set) << step.name << ": two calls that work on each byte once";
-    EXPECT_EQ(backward.seconds > 0, step.has_backward) << step.name;
-    EXPECT_EQ(backward.bytes, 2 * backward.set) << step.name;
+    const plan::Step& planned = f.plan.steps[s];
+    EXPECT_EQ(forward.seconds > 0, !planned.fused_into_loss) << planned.name;
+    EXPECT_EQ(forward.bytes, 2 * forward.set) << planned.name << ": two calls that work on each byte once";
+    EXPECT_EQ(backward.seconds > 0, planned.has_backward) << planned.name;
+    EXPECT_EQ(backward.bytes, 2 * backward.set) << planned.name;
   }
   EXPECT_GT(profile.losses.seconds, 0);
   EXPECT_GT(profile.losses.bytes, 0);

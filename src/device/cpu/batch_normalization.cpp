@@ -33,8 +33,8 @@ class BatchNormalizationOp final : public Op {
         spatial_(context.input(0).elements() / channels_),
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
-        relu_(plan::tail_activation(context.step).activation == layers::Activation::kRelu),
-        masks_(relu_ && !plan::tail_activation(context.step).undone),
+        activation_(plan::tail_activation(context.step).activation),
+        masks_(activation_ != layers::Activation::kLinear && !plan::tail_activation(context.step).undone),
         adds_(plan::tail_has<layers::AddSpec>(context.step)),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
@@ -94,7 +94,8 @@ class BatchNormalizationOp final : public Op {
                                .mean = mean,
                                .inv_std = room.inv_std,
                                .scale = masks_ && !by_output ? room.scale : nullptr,
-                               .offset = room.offset};
+                               .offset = room.offset,
+                               .ceiling = ceiling()};
     const std::int64_t positions = a.rows * spatial_;
     const bool wants_dx = a.dx() != nullptr, leaves_sum_gradient = adds_ && masks_;
     if ((wants_dx && !inference_mode_) || wants(a, weights_.gamma) || wants(a, weights_.beta)) {
@@ -103,14 +104,15 @@ class BatchNormalizationOp final : public Op {
       if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
       if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
     } else if (leaves_sum_gradient) {
-      activate_backward(layers::Activation::kRelu, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
+      activate_backward(activation_, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
     }
     if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
     if (!wants_dx) return;
     if (inference_mode_) {
       kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
                                             nullptr, epsilon_, channels_, room.scale, room.offset);
-      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, room.scale, positions, channels_, a.dx());
+      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, ceiling(), room.scale, positions, channels_,
+                                               a.dx());
       return;
     }
     const std::int64_t total = add_replicas(a, room, positions);
@@ -148,6 +150,7 @@ class BatchNormalizationOp final : public Op {
     }
   };
 
+  float ceiling() const { return activation_ == layers::Activation::kRelu6 ? 6.0F : kernels::cpu::kNoCeiling; }
   std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
   const float* weight(const OpArgs& a, std::size_t index) const {
@@ -167,7 +170,8 @@ class BatchNormalizationOp final : public Op {
                                    {.scale = room.scale,
                                     .offset = room.offset,
                                     .addend = adds_ ? a.in(1) : nullptr,
-                                    .relu = relu_,
+                                    .relu = activation_ != layers::Activation::kLinear,
+                                    .ceiling = ceiling(),
                                     .kept = a.training},
                                    a.rows * spatial_, channels_, a.out());
   }
@@ -198,8 +202,9 @@ class BatchNormalizationOp final : public Op {
 
   std::int64_t channels_, spatial_;
   float epsilon_;
-  bool unbiased_, relu_;
-  bool masks_;  // backward multiplies dy by the ReLU's mask
+  bool unbiased_;
+  layers::Activation activation_;  // none, a ReLU or relu6
+  bool masks_;                     // backward multiplies dy by its mask
   bool adds_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
   bool has_backward_;
@@ -219,7 +224,9 @@ std::optional<plan::TailFusion> takes_relu(const layers::ActivationSpec& behind,
                                            const Device&) {
   const auto& tail = follower.step.tail;
   const bool first = tail.empty() || (tail.size() == 1 && plan::tail_has<layers::AddSpec>(follower.step));
-  if (!first || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  const bool is_relu =
+      behind.activation == layers::Activation::kRelu || behind.activation == layers::Activation::kRelu6;
+  if (!first || !is_relu) return std::nullopt;
   return plan::TailFusion{.reads_output = true};
 }
 
