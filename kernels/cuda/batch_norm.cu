@@ -166,8 +166,10 @@ void over_positions(const Launch& at, const Pass& pass, std::int64_t positions, 
   // A thread's vectors of channels are worth a few positions at least.
   const ColumnCover cover =
       cover_columns(positions, channels, wide ? kWide : 1, 4, std::int64_t{at.multiprocessors} * 16);
-  const auto kernel = wide ? positions_kernel<T, kWide, Pass> : positions_kernel<T, 1, Pass>;
-  DPTRAIN_LAUNCH_FLAT(at, kernel, cover.blocks(), kBlock, cover, pass);
+  if (wide)
+    DPTRAIN_LAUNCH_FLAT(at, (positions_kernel<T, kWide, Pass>), cover.blocks(), kBlock, cover, pass);
+  else
+    DPTRAIN_LAUNCH_FLAT(at, (positions_kernel<T, 1, Pass>), cover.blocks(), kBlock, cover, pass);
 }
 
 }  // namespace

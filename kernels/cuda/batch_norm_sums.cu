@@ -131,8 +131,10 @@ void sum_positions(const Launch& at, const Pass& pass, std::int64_t positions, s
   wide = wide && channels % kWide == 0;
   const ColumnCover cover = cover_sums(positions, channels, wide ? kWide : 1);
   if (positions > 0) {
-    const auto kernel = wide ? batch_norm_sums_kernel<T, kWide, Pass> : batch_norm_sums_kernel<T, 1, Pass>;
-    DPTRAIN_LAUNCH(at, kernel, cover.blocks(), kBlock, cover, pass, workspace);
+    if (wide)
+      DPTRAIN_LAUNCH(at, (batch_norm_sums_kernel<T, kWide, Pass>), cover.blocks(), kBlock, cover, pass, workspace);
+    else
+      DPTRAIN_LAUNCH(at, (batch_norm_sums_kernel<T, 1, Pass>), cover.blocks(), kBlock, cover, pass, workspace);
   }
   const auto blocks = static_cast<unsigned>((channels + kFinishChannels - 1) / kFinishChannels * 2);
   DPTRAIN_LAUNCH(at, finish_kernel, blocks, kBlock, workspace, cover.pieces(), positions, channels, finish);

@@ -16,6 +16,7 @@ std::uint64_t first_seed() {
 }
 
 std::uint64_t the_seed = first_seed();
+std::function<void(const Shape&)> watcher;
 
 /// A good mix of 64 bits (the finalizer of MurmurHash3).
 std::uint64_t mix(std::uint64_t x) {
@@ -42,6 +43,8 @@ Order::Order(std::uint64_t n, std::uint64_t draw) : n_(n), a_(1), b_(0) {
   b_ = (bits >> 20) % n;
 }
 
+void watch_launches(std::function<void(const Shape&)> seen) { watcher = std::move(seen); }
+
 void check(const Shape& shape) {
   const auto refuse = [&](const std::string& what) {
     throw std::runtime_error("kernel " + std::string(shape.name) + ": " + what);
@@ -58,6 +61,7 @@ void check(const Shape& shape) {
   if (shape.shared > kMaxShared) {
     refuse("dynamic shared memory is at most 227 KiB, found " + std::to_string(shape.shared) + " bytes");
   }
+  if (watcher) watcher(shape);
 }
 
 }  // namespace dptrain::simt

@@ -106,8 +106,12 @@ struct Shape {
 inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
 inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes; of compute capability 9.0
 
-/// Throws std::runtime_error naming the kernel, as CUDA refuses such a launch.
+/// Throws std::runtime_error naming the kernel, as CUDA refuses such a launch. Tells who watches launches.
 void check(const Shape& shape);
+
+/// For tests: `seen` is told of every launch by the thread that launches, before it is queued; empty: nobody is. Set
+/// while nobody launches.
+void watch_launches(std::function<void(const Shape&)> seen);
 
 /// Runs `thread` once for every thread of the grid, and returns when all are done.
 void run(const Shape& shape, const std::function<void()>& thread);

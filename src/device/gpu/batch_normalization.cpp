@@ -98,21 +98,21 @@ class BatchNormalizationOp final : public GpuOp {
     return static_cast<std::uint64_t>(n) * sizeof(T);
   }
 
-  /// Where things lie in `saved` and `scratch`.
+  /// Where things lie in `saved` and `scratch`: vectors first, at multiples of 16 bytes where there are so many
+  /// channels, as the wide kernels want them; messages have an odd number of doubles.
   struct Room {
+    float *mean, *inv_std, *scale, *offset;
     double* workspace;
     double *message, *gathered;  // this replica's, and all replicas'
     kernel::BatchNormSums sums;  // those in `message`
-    float *mean, *inv_std, *scale, *offset;
 
-    Room(const BatchNormalizationOp& op, const OpArgs& a)
-        : workspace(static_cast<double*>(a.scratch)),
-          message(workspace + op.workspace_),
-          gathered(message + kernel::batch_norm_message(op.channels_)),
-          sums(kernel::batch_norm_message_sums(message, op.channels_)) {
-      const std::int64_t size = op.replicas_ > 1 ? op.replicas_ * kernel::batch_norm_message(op.channels_) : 0;
-      auto* next = reinterpret_cast<float*>(gathered + size);
+    Room(const BatchNormalizationOp& op, const OpArgs& a) {
+      auto* next = static_cast<float*>(a.scratch);
       for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
+      workspace = reinterpret_cast<double*>(next);
+      message = workspace + op.workspace_;
+      gathered = message + kernel::batch_norm_message(op.channels_);
+      sums = kernel::batch_norm_message_sums(message, op.channels_);
       if (!op.has_backward_ || !a.training) return;  // nobody reads them again
       mean = static_cast<float*>(a.saved);
       inv_std = mean + op.channels_;

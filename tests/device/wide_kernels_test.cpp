@@ -1,0 +1,67 @@
+// Ops lay out their memory so that kernels that move 16 bytes at once run: seen by the names of what they launch on the
+// emulator. Results would be right without.
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "device/one_op.h"
+#include "kernels/cuda/simt.h"
+#include "layers/batch_normalization.h"
+
+namespace dptrain::test {
+namespace {
+
+/// The kernels that are launched while it lives, as the source writes them.
+class Launches {
+ public:
+  Launches() {
+    simt::watch_launches([this](const simt::Shape& shape) {
+      const std::lock_guard lock(mutex_);
+      names_.insert(shape.name);
+    });
+  }
+  ~Launches() { simt::watch_launches({}); }
+  Launches(const Launches&) = delete;
+  Launches& operator=(const Launches&) = delete;
+
+  std::set<std::string> with(const std::string& word) const {
+    std::set<std::string> found;
+    for (const std::string& name : names_)
+      if (name.find(word) != std::string::npos) found.insert(name);
+    return found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+using Names = std::set<std::string>;
+
+void expect_wide_batch_normalization(const Case& c) {
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    const auto device = device::make_emu_device(0, {.compute = type});
+    for (const bool training : {true, false}) {
+      const Launches launches;
+      run(*device, c, rounded(type, make_data(c)), training, Wanted::kAll);
+      EXPECT_EQ(launches.with("positions_kernel"), Names{"(positions_kernel<T, kWide, Pass>)"});
+      EXPECT_EQ(launches.with("sums_kernel"), training ? Names{"(batch_norm_sums_kernel<T, kWide, Pass>)"} : Names{});
+    }
+  }
+}
+
+TEST(WideKernels, BatchNormalization) {
+  Case c;
+  c.layer = layer(layers::BatchNormalizationSpec{});
+  c.inputs = {{4, 3, 8}};
+  c.weights = [](std::vector<Tensor>& weights) { weights.back() = Tensor(weights.back().dims, 1.25); };
+  expect_wide_batch_normalization(c);
+  c.tail = behind(layers::Activation::kRelu);
+  expect_wide_batch_normalization(c);
+}
+
+}  // namespace
+}  // namespace dptrain::test
