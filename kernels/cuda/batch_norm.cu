@@ -1,6 +1,6 @@
 #include "kernels/cuda/batch_norm.h"
 
-#include "kernels/cuda/columns.h"
+#include "kernels/cuda/batch_norm_parts.h"
 
 // The passes over vectors of channels, and those over all positions that do not add up. Sums: batch_norm_sums.cu.
 
@@ -11,20 +11,6 @@ __device__ inline double positions_of(const BatchNormTotal& total) {
   return total.counted != nullptr ? *total.counted : static_cast<double>(total.known);
 }
 
-__device__ inline void write(float* to, std::int64_t c, float value) {
-  if (to != nullptr) to[c] = value;
-}
-
-/// A normalisation as x scale + offset.
-struct Affine {
-  float scale, offset;
-};
-__device__ inline Affine affine_of(float mean, float variance, const float* gamma, const float* beta, float epsilon,
-                                   std::int64_t c) {
-  const float scale = (gamma == nullptr ? 1.0F : gamma[c]) / sqrtf(variance + epsilon);
-  return {scale, (beta == nullptr ? 0.0F : beta[c]) - mean * scale};
-}
-
 __global__ void add_messages_kernel(const double* gathered, int replicas, std::int64_t size, double* message) {
   for (std::int64_t i = thread_number(); i < size; i += thread_count()) {
     double sum = gathered[i];
@@ -33,32 +19,20 @@ __global__ void add_messages_kernel(const double* gathered, int replicas, std::i
   }
 }
 
-__global__ void moments_kernel(const double* sum, const double* sum_sq, BatchNormTotal counted, float epsilon,
-                               const float* gamma, const float* beta, std::int64_t channels, BatchNormMoments to) {
-  const double total = positions_of(counted), share = total > 0 ? 1.0 / total : 0.0;
-  for (std::int64_t c = thread_number(); c < channels; c += thread_count()) {
-    const double m = sum[c] * share, v = sum_sq[c] * share - m * m;
-    const float mean = static_cast<float>(m), variance = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN passes
-    write(to.mean, c, mean);
-    write(to.variance, c, variance);
-    write(to.inv_std, c, 1.0F / sqrtf(variance + epsilon));
-    const Affine affine = affine_of(mean, variance, gamma, beta, epsilon, c);
-    write(to.scale, c, affine.scale);
-    write(to.offset, c, affine.offset);
-    write(to.statistics_mean, c, to.statistics_share * mean);
-    const bool corrected = to.unbiased && total > 1.0;
-    const float factor = corrected ? static_cast<float>(total) / static_cast<float>(total - 1.0) : 1.0F;
-    write(to.statistics_variance, c, to.statistics_share * (variance * factor));
-  }
+__global__ void moments_kernel(const double* sum, const double* sum_sq, BatchNormTotal counted, MomentsRule rule,
+                               std::int64_t channels) {
+  const double total = positions_of(counted);
+  for (std::int64_t c = thread_number(); c < channels; c += thread_count())
+    write_moments(rule, total, sum[c], sum_sq[c], c);
 }
 
 __global__ void coefficients_kernel(const float* mean, const float* variance, const float* gamma, const float* beta,
                                     float epsilon, std::int64_t channels, float* scale, float* offset, float* inv_std) {
   for (std::int64_t c = thread_number(); c < channels; c += thread_count()) {
     const Affine affine = affine_of(mean[c], variance[c], gamma, beta, epsilon, c);
-    write(scale, c, affine.scale);
-    write(offset, c, affine.offset);
-    write(inv_std, c, 1.0F / sqrtf(variance[c] + epsilon));
+    write_if(scale, c, affine.scale);
+    write_if(offset, c, affine.offset);
+    write_if(inv_std, c, 1.0F / sqrtf(variance[c] + epsilon));
   }
 }
 
@@ -70,7 +44,7 @@ __global__ void share_kernel(const float* from, float share, std::int64_t channe
 
 template <class T>
 struct Apply {
-  const T* x;
+  const T *x, *addend;
   const float *scale, *offset;
   bool relu;
   T* y;
@@ -84,18 +58,24 @@ struct Apply {
   __device__ void run(const Channels<V>& at, std::int64_t i) const {
     Lanes<V> value = load<V>(x + i);
     DPTRAIN_UNROLL
-    for (int k = 0; k < V; ++k) {
-      value.v[k] = fmaf(value.v[k], at.scale.v[k], at.offset.v[k]);
-      if (relu && value.v[k] <= 0.0F) value.v[k] = 0.0F;
+    for (int k = 0; k < V; ++k) value.v[k] = fmaf(value.v[k], at.scale.v[k], at.offset.v[k]);
+    if (addend != nullptr) {
+      const Lanes<V> other = load<V>(addend + i);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) value.v[k] += other.v[k];
     }
+    DPTRAIN_UNROLL
+    for (int k = 0; k < V; ++k)
+      if (relu && value.v[k] <= 0.0F) value.v[k] = 0.0F;
     store<V>(value, y + i);
   }
 };
 
 /// dx = a (dy - ((x - mean) b + d)), where a = gamma inv_std, b = inv_std sum_dy_xhat / total, d = sum_dy / total.
-template <class T>
+template <class T, Gate kGate>
 struct GradientApply {
-  const T *x, *dy, *output;
+  GatedGradient<T, kGate> gradient;
+  const T* x;
   const float *mean, *inv_std, *gamma;
   const double *sum_dy, *sum_dy_xhat;
   BatchNormTotal total;
@@ -103,8 +83,10 @@ struct GradientApply {
 
   template <int V>
   struct Channels {
+    GateChannels<kGate, V> gate;
     Lanes<V> mean, a, b, d;
-    __device__ Channels(const GradientApply& p, std::int64_t c) : mean(load<V>(p.mean + c)) {
+    __device__ Channels(const GradientApply& p, std::int64_t c)
+        : gate(p.gradient.scale, p.gradient.offset, c), mean(load<V>(p.mean + c)) {
       const Lanes<V> inv_std = load<V>(p.inv_std + c);
       const float share = 1.0F / static_cast<float>(positions_of(p.total));
       DPTRAIN_UNROLL
@@ -118,33 +100,38 @@ struct GradientApply {
   template <int V>
   __device__ void run(const Channels<V>& at, std::int64_t i) const {
     const Lanes<V> value = load<V>(x + i);
-    Lanes<V> gradient = masked<V>(dy, output, i);
+    Lanes<V> result = gradient.template load_at<V>(at.gate, value, i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
       const float common = fmaf(value.v[k] - at.mean.v[k], at.b.v[k], at.d.v[k]);
-      gradient.v[k] = at.a.v[k] * (gradient.v[k] - common);
+      result.v[k] = at.a.v[k] * (result.v[k] - common);
     }
-    store<V>(gradient, dx + i);
+    store<V>(result, dx + i);
   }
 };
 
-template <class T>
+template <class T, Gate kGate>
 struct GradientFrozen {
-  const T *dy, *output;
-  const float* scale;
+  GatedGradient<T, kGate> gradient;
+  const T* x;
+  const float* factor;
   T* dx;
 
   template <int V>
   struct Channels {
-    Lanes<V> scale;
-    __device__ Channels(const GradientFrozen& p, std::int64_t c) : scale(load<V>(p.scale + c)) {}
+    GateChannels<kGate, V> gate;
+    Lanes<V> factor;
+    __device__ Channels(const GradientFrozen& p, std::int64_t c)
+        : gate(p.gradient.scale, p.gradient.offset, c), factor(load<V>(p.factor + c)) {}
   };
   template <int V>
   __device__ void run(const Channels<V>& at, std::int64_t i) const {
-    Lanes<V> gradient = masked<V>(dy, output, i);
+    Lanes<V> value;
+    if constexpr (kGate == Gate::kAffine) value = load<V>(x + i);
+    Lanes<V> result = gradient.template load_at<V>(at.gate, value, i);
     DPTRAIN_UNROLL
-    for (int k = 0; k < V; ++k) gradient.v[k] *= at.scale.v[k];
-    store<V>(gradient, dx + i);
+    for (int k = 0; k < V; ++k) result.v[k] *= at.factor.v[k];
+    store<V>(result, dx + i);
   }
 };
 
@@ -184,8 +171,8 @@ void batch_norm_moments(const Launch& at, const double* sum, const double* sum_s
                         float epsilon, const float* gamma, const float* beta, std::int64_t channels,
                         const BatchNormMoments& moments) {
   if (channels <= 0) return;
-  DPTRAIN_LAUNCH_FLAT(at, moments_kernel, grid_for(at, channels), kBlock, sum, sum_sq, total, epsilon, gamma, beta,
-                      channels, moments);
+  DPTRAIN_LAUNCH_FLAT(at, moments_kernel, grid_for(at, channels), kBlock, sum, sum_sq, total,
+                      MomentsRule{epsilon, gamma, beta, moments}, channels);
 }
 
 void batch_norm_coefficients(const Launch& at, const float* mean, const float* variance, const float* gamma,
@@ -201,41 +188,40 @@ void batch_norm_share(const Launch& at, const float* from, float share, std::int
   DPTRAIN_LAUNCH_FLAT(at, share_kernel, grid_for(at, channels), kBlock, from, share, channels, to);
 }
 
-void batch_norm_apply(const Launch& at, DType type, const void* x, const float* scale, const float* offset,
-                      std::int64_t positions, std::int64_t channels, bool relu, void* y) {
+void batch_norm_apply(const Launch& at, DType type, const void* x, const BatchNormAffine& affine,
+                      std::int64_t positions, std::int64_t channels, void* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Apply<T> pass{static_cast<const T*>(x), scale, offset, relu, static_cast<T*>(y)};
-    over_positions<T>(at, pass, positions, channels, aligned(pass.x, scale, offset, pass.y));
+    const Apply<T> pass{static_cast<const T*>(x), static_cast<const T*>(affine.addend), affine.scale, affine.offset,
+                        affine.relu,              static_cast<T*>(y)};
+    over_positions<T>(at, pass, positions, channels, aligned(pass.x, pass.addend, pass.scale, pass.offset, pass.y));
   });
 }
 
-void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGradient& gradient, const float* gamma,
+void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGradient& g, const float* gamma,
                                const double* sum_dy, const double* sum_dy_xhat, const BatchNormTotal& total,
                                std::int64_t positions, std::int64_t channels, void* dx) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const GradientApply<T> pass{static_cast<const T*>(gradient.x),
-                                static_cast<const T*>(gradient.dy),
-                                static_cast<const T*>(gradient.output),
-                                gradient.mean,
-                                gradient.inv_std,
-                                gamma,
-                                sum_dy,
-                                sum_dy_xhat,
-                                total,
-                                static_cast<T*>(dx)};
-    over_positions<T>(at, pass, positions, channels,
-                      aligned(pass.x, pass.dy, pass.output, pass.mean, pass.inv_std, pass.dx));
+    with_gate(g, [&](auto gate) {
+      const GradientApply<T, gate()> pass{
+          GatedGradient<T, gate()>(g), static_cast<const T*>(g.x), g.mean, g.inv_std, gamma, sum_dy, sum_dy_xhat, total,
+          static_cast<T*>(dx)};
+      over_positions<T>(at, pass, positions, channels,
+                        aligned(g.x, g.dy, g.output, g.scale, g.offset, g.mean, g.inv_std, dx));
+    });
   });
 }
 
-void batch_norm_gradient_frozen(const Launch& at, DType type, const void* dy, const void* output, const float* scale,
+void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& g, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const GradientFrozen<T> pass{static_cast<const T*>(dy), static_cast<const T*>(output), scale, static_cast<T*>(dx)};
-    over_positions<T>(at, pass, positions, channels, aligned(pass.dy, pass.output, scale, pass.dx));
+    with_gate(g, [&](auto gate) {
+      const GradientFrozen<T, gate()> pass{GatedGradient<T, gate()>(g), static_cast<const T*>(g.x), factor,
+                                           static_cast<T*>(dx)};
+      over_positions<T>(at, pass, positions, channels, aligned(g.x, g.dy, g.output, g.scale, g.offset, factor, dx));
+    });
   });
 }
 

@@ -6,8 +6,9 @@
 // Activations (x, y, dy, dx, output) are of `type` and read as float; vectors of channels are float, sums double. All
 // pointers are device memory; queued on the launch's stream. Outputs are overwritten.
 //
-// Training, forward: sums, [all-gather, add_messages], moments, apply. Backward: gradient_sums, [all-gather,
-// add_messages], gradient_apply. Inference: coefficients, apply, and backward gradient_sums, gradient_frozen.
+// Training, forward: statistics, apply; where replicas put their sums together: sums, all-gather, add_messages, moments,
+// apply. Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply, and
+// backward gradient_sums, gradient_frozen.
 
 #include <cstdint>
 
@@ -69,6 +70,11 @@ void batch_norm_moments(const Launch& at, const double* sum, const double* sum_s
                         float epsilon, const float* gamma, const float* beta, std::int64_t channels,
                         const BatchNormMoments& moments);
 
+/// batch_norm_sums and batch_norm_moments of one replica's positions, the sums not written.
+void batch_norm_statistics(const Launch& at, DType type, const void* x, std::int64_t positions, float epsilon,
+                           const float* gamma, const float* beta, std::int64_t channels, double* workspace,
+                           const BatchNormMoments& moments);
+
 /// scale, offset and inv_std (each may be null) from a mean and a variance that are given (moving statistics).
 void batch_norm_coefficients(const Launch& at, const float* mean, const float* variance, const float* gamma,
                              const float* beta, float epsilon, std::int64_t channels, float* scale, float* offset,
@@ -77,25 +83,36 @@ void batch_norm_coefficients(const Launch& at, const float* mean, const float* v
 /// to[c] = share from[c]; to == from allowed. For statistics that are handed on as they are (inference mode).
 void batch_norm_share(const Launch& at, const float* from, float share, std::int64_t channels, float* to);
 
-/// y = x scale[c] + offset[c], then max(y, 0) if `relu` (NaN passes); y == x allowed.
-void batch_norm_apply(const Launch& at, DType type, const void* x, const float* scale, const float* offset,
-                      std::int64_t positions, std::int64_t channels, bool relu, void* y);
+/// What the normalisation comes down to, and what is done with it in the same pass.
+struct BatchNormAffine {
+  const float* scale = nullptr;   ///< [channels]
+  const float* offset = nullptr;  ///< [channels]
+  const void* addend = nullptr;   ///< or [positions, channels], added before anything is rounded
+  bool relu = false;              ///< at last; NaN passes
+};
 
-/// What a gradient is taken through. Where `output` is given (the forward's y with relu), dy counts as zero at
-/// output <= 0.
+/// y = x scale[c] + offset[c] + addend, then max(y, 0) if `relu`; y == x and y == addend allowed.
+void batch_norm_apply(const Launch& at, DType type, const void* x, const BatchNormAffine& affine,
+                      std::int64_t positions, std::int64_t channels, void* y);
+
+/// What a gradient is taken through. A ReLU lets dy pass where its output was positive; how that is known, if there was
+/// one: from `output` (the forward's y), or, without an addend, from x by the forward's scale and offset, which saves
+/// reading y and gives the same answer.
 struct BatchNormGradient {
   const void* x = nullptr;
   const void* dy = nullptr;
   const void* output = nullptr;    ///< or null
   const float* mean = nullptr;     ///< [channels]
   const float* inv_std = nullptr;  ///< [channels]
+  const float* scale = nullptr;    ///< [channels], or null; not beside `output`
+  const float* offset = nullptr;   ///< [channels], where scale is given
 };
 
 /// Sums of dy and of dy xhat. Rounded to float they are the gradients of beta and gamma, written where these are not
-/// null.
+/// null. `masked`, if not null, gets dy as the ReLU lets it pass; masked == dy allowed.
 void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradient& gradient, std::int64_t positions,
                               std::int64_t channels, double* workspace, const BatchNormSums& sums,
-                              float* gamma_gradient, float* beta_gradient);
+                              float* gamma_gradient, float* beta_gradient, void* masked = nullptr);
 
 /// dx = gamma inv_std (dy - sum_dy / total - xhat sum_dy_xhat / total), the sums rounded to float first. gamma null: 1.
 /// dx == dy allowed.
@@ -103,8 +120,9 @@ void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGrad
                                const double* sum_dy, const double* sum_dy_xhat, const BatchNormTotal& total,
                                std::int64_t positions, std::int64_t channels, void* dx);
 
-/// dx where mean and variance were constants: dx = dy scale[c], masked by output if given. dx == dy allowed.
-void batch_norm_gradient_frozen(const Launch& at, DType type, const void* dy, const void* output, const float* scale,
+/// dx where mean and variance were constants: dx = dy factor[c]. Of the gradient, x is read only with its scale, mean
+/// and inv_std never. dx == dy allowed.
+void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& gradient, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx);
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -1,5 +1,4 @@
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/columns.h"
+#include "kernels/cuda/batch_norm_parts.h"
 
 // The sums of batch normalisation in two stages: thread blocks add up pieces of the positions, a second launch adds the
 // pieces up in order.
@@ -9,8 +8,9 @@ namespace {
 
 /// The most thread blocks of the first stage: four for every multiprocessor of an H200. Positions for each thread.
 constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
-/// The second stage: channels times pieces that a thread block works on side by side.
-constexpr int kFinishChannels = 16, kFinishLanes = kBlock / kFinishChannels;
+/// The second stage: the sums of so many channels, and behind them the products, times pieces that a thread block works
+/// on side by side. Four doubles are what memory is read by; more lanes would have nothing to do.
+constexpr int kFinishChannels = 4, kFinishColumns = 2 * kFinishChannels, kFinishLanes = kBlock / kFinishColumns;
 
 ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
   return cover_columns(positions, channels, v, kSumPositionsPerThread, kMostSumBlocks);
@@ -32,19 +32,24 @@ struct Values {
   }
 };
 
-template <class T>
+template <class T, Gate kGate>
 struct Gradients {
-  const T *x, *dy, *output;
+  GatedGradient<T, kGate> gradient;
+  const T* x;
   const float* mean;
+  T* masked;  // or null
   template <int V>
   struct Channels {
+    GateChannels<kGate, V> gate;
     Lanes<V> mean;
-    __device__ Channels(const Gradients& p, std::int64_t c) : mean(load<V>(p.mean + c)) {}
+    __device__ Channels(const Gradients& p, std::int64_t c)
+        : gate(p.gradient.scale, p.gradient.offset, c), mean(load<V>(p.mean + c)) {}
   };
   template <int V>
   __device__ void run(const Channels<V>& at, std::int64_t i, Lanes<V>& u, Lanes<V>& v) const {
-    u = masked<V>(dy, output, i);
     v = load<V>(x + i);
+    u = gradient.template load_at<V>(at.gate, v, i);
+    if (masked != nullptr) store<V>(u, masked + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) v.v[k] -= at.mean.v[k];
   }
@@ -94,33 +99,38 @@ __global__ void batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* wor
   add_lanes<V>(product, cover.tile, inside, parts, sums + cover.channels);
 }
 
-/// Where the second stage writes.
+/// What the second stage makes of the sums.
 struct Finish {
-  BatchNormSums sums;
-  const float* inv_std;  ///< factor of the products; null: 1
-  float *gamma_gradient, *beta_gradient;
+  BatchNormSums sums;                                          ///< none, one or all null
+  const float* inv_std = nullptr;                              ///< factor of the products; null: 1
+  float *gamma_gradient = nullptr, *beta_gradient = nullptr;  ///< or null
+  bool makes_moments = false;                                  ///< by the rule
+  MomentsRule rule{};
 };
 
-/// Block b works on kFinishChannels channels: of the sums where b is even, of the products where it is odd.
+/// Block b works on channels [b, b + 1) * kFinishChannels.
 __global__ void finish_kernel(const double* workspace, std::int64_t pieces, std::int64_t positions,
                               std::int64_t channels, Finish to) {
   __shared__ double parts[kBlock];
-  const int thread = static_cast<int>(threadIdx.x), lane = thread / kFinishChannels;
-  const bool product = blockIdx.x % 2 == 1;
-  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x / 2) * kFinishChannels + thread % kFinishChannels;
+  __shared__ double totals[kFinishColumns];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread / kFinishColumns, column = thread % kFinishColumns;
+  const bool product = column >= kFinishChannels;
+  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kFinishChannels + column % kFinishChannels;
   double sum[1] = {};
   if (c < channels) {
     const double* from = workspace + (product ? channels : 0) + c;
     for (std::int64_t piece = lane; piece < pieces; piece += kFinishLanes) sum[0] += from[piece * 2 * channels];
   }
-  double total[1] = {};
-  add_lanes<1>(sum, kFinishChannels, c < channels, parts, total);
+  add_lanes<1>(sum, kFinishColumns, true, parts, totals + column);
   if (blockIdx.x == 0 && thread == 0 && to.sums.count != nullptr) *to.sums.count = static_cast<double>(positions);
   if (lane != 0 || c >= channels) return;
-  if (product && to.inv_std != nullptr) total[0] *= static_cast<double>(to.inv_std[c]);
-  (product ? to.sums.product : to.sums.sum)[c] = total[0];
-  float* const rounded = product ? to.gamma_gradient : to.beta_gradient;
-  if (rounded != nullptr) rounded[c] = static_cast<float>(total[0]);
+  double total = totals[column];
+  if (product && to.inv_std != nullptr) total *= static_cast<double>(to.inv_std[c]);
+  double* const doubles = product ? to.sums.product : to.sums.sum;
+  if (doubles != nullptr) doubles[c] = total;
+  write_if(product ? to.gamma_gradient : to.beta_gradient, c, static_cast<float>(total));
+  if (to.makes_moments && !product)
+    write_moments(to.rule, static_cast<double>(positions), total, totals[column + kFinishChannels], c);
 }
 
 template <class T, class Pass>
@@ -136,8 +146,16 @@ void sum_positions(const Launch& at, const Pass& pass, std::int64_t positions, s
     else
       DPTRAIN_LAUNCH(at, (batch_norm_sums_kernel<T, 1, Pass>), cover.blocks(), kBlock, cover, pass, workspace);
   }
-  const auto blocks = static_cast<unsigned>((channels + kFinishChannels - 1) / kFinishChannels * 2);
+  const auto blocks = static_cast<unsigned>((channels + kFinishChannels - 1) / kFinishChannels);
   DPTRAIN_LAUNCH(at, finish_kernel, blocks, kBlock, workspace, cover.pieces(), positions, channels, finish);
+}
+
+void add_values(const Launch& at, DType type, const void* x, std::int64_t positions, std::int64_t channels,
+                double* workspace, const Finish& finish) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    sum_positions<T>(at, Values<T>{static_cast<const T*>(x)}, positions, channels, aligned(x), workspace, finish);
+  });
 }
 
 }  // namespace
@@ -150,23 +168,29 @@ std::int64_t batch_norm_workspace(DType type, std::int64_t positions, std::int64
 
 void batch_norm_sums(const Launch& at, DType type, const void* x, std::int64_t positions, std::int64_t channels,
                      double* workspace, const BatchNormSums& sums) {
-  dispatch(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const Values<T> pass{static_cast<const T*>(x)};
-    sum_positions<T>(at, pass, positions, channels, aligned(pass.x), workspace, {sums, nullptr, nullptr, nullptr});
-  });
+  add_values(at, type, x, positions, channels, workspace, {.sums = sums});
 }
 
-void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradient& gradient, std::int64_t positions,
+void batch_norm_statistics(const Launch& at, DType type, const void* x, std::int64_t positions, float epsilon,
+                           const float* gamma, const float* beta, std::int64_t channels, double* workspace,
+                           const BatchNormMoments& moments) {
+  add_values(at, type, x, positions, channels, workspace,
+             {.sums = {}, .makes_moments = true, .rule = {epsilon, gamma, beta, moments}});
+}
+
+void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradient& g, std::int64_t positions,
                               std::int64_t channels, double* workspace, const BatchNormSums& sums,
-                              float* gamma_gradient, float* beta_gradient) {
+                              float* gamma_gradient, float* beta_gradient, void* masked) {
+  const Finish finish{
+      .sums = sums, .inv_std = g.inv_std, .gamma_gradient = gamma_gradient, .beta_gradient = beta_gradient};
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Gradients<T> pass{static_cast<const T*>(gradient.x), static_cast<const T*>(gradient.dy),
-                            static_cast<const T*>(gradient.output), gradient.mean};
-    const Finish finish{sums, gradient.inv_std, gamma_gradient, beta_gradient};
-    sum_positions<T>(at, pass, positions, channels, aligned(pass.x, pass.dy, pass.output, pass.mean), workspace,
-                     finish);
+    with_gate(g, [&](auto gate) {
+      const Gradients<T, gate()> pass{GatedGradient<T, gate()>(g), static_cast<const T*>(g.x), g.mean,
+                                      static_cast<T*>(masked)};
+      sum_positions<T>(at, pass, positions, channels,
+                       aligned(g.x, g.dy, g.output, g.scale, g.offset, g.mean, masked), workspace, finish);
+    });
   });
 }
 

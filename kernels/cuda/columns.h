@@ -51,16 +51,4 @@ __device__ inline ColumnPlace place_of(const ColumnCover& cover) {
           .step = kBlock / cover.tile};
 }
 
-/// V gradients from element i on; zero where `output` is given and not positive there.
-template <int V, class T>
-__device__ inline Lanes<V> masked(const T* dy, const T* output, std::int64_t i) {
-  Lanes<V> gradient = load<V>(dy + i);
-  if (output == nullptr) return gradient;
-  const Lanes<V> gate = load<V>(output + i);
-  DPTRAIN_UNROLL
-  for (int k = 0; k < V; ++k)
-    if (!(gate.v[k] > 0.0F)) gradient.v[k] = 0.0F;
-  return gradient;
-}
-
 }  // namespace dptrain::kernels::DPTRAIN_GPU

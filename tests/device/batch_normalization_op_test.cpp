@@ -121,8 +121,6 @@ TEST(BatchNormalizationOp, WithTheAddBehindIt) {
     for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
       Case c = with({}, {4, 3, 6});
       c.inputs.push_back(c.inputs[0]);
-      c.some_devices = true;  // CPUs
-      c.types = {DType::kF32};
       c.inference_mode = inference_mode;
       if (inference_mode) c.statistics = nullptr;
       c.tail = behind(epilogue);

@@ -9,6 +9,7 @@
 
 #include "device/one_op.h"
 #include "kernels/cuda/simt.h"
+#include "layers/add.h"
 #include "layers/batch_normalization.h"
 
 namespace dptrain::test {
@@ -60,6 +61,9 @@ TEST(WideKernels, BatchNormalization) {
   c.weights = [](std::vector<Tensor>& weights) { weights.back() = Tensor(weights.back().dims, 1.25); };
   expect_wide_batch_normalization(c);
   c.tail = behind(layers::Activation::kRelu);
+  expect_wide_batch_normalization(c);
+  c.inputs.push_back(c.inputs[0]);
+  c.tail.insert(c.tail.begin(), layer(layers::AddSpec{}));
   expect_wide_batch_normalization(c);
 }
 

@@ -192,36 +192,104 @@ TEST(BatchNorm, Apply) {
         const double value = at(values, i) * at(a, i % shape.channels) + at(b, i % shape.channels);
         expected.push_back(relu ? std::max(value, 0.0) : value);
       }
-      batch_norm_apply(at_once(), type, x.data(), scale.data(), shift.data(), shape.positions, shape.channels, relu,
-                       y.data());
+      batch_norm_apply(at_once(), type, x.data(),
+                       {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = relu},
+                       shape.positions, shape.channels, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
     }
-    batch_norm_apply(at_once(), type, x.data(), scale.data(), shift.data(), shape.positions, shape.channels, true,
-                     x.data());
+    batch_norm_apply(at_once(), type, x.data(),
+                     {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = true}, shape.positions,
+                     shape.channels, x.data());
     EXPECT_EQ(x.read(), y.read());
   });
 }
 
-/// Inputs of a gradient, and its sums by plain loops.
+TEST(BatchNorm, ApplyAdds) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
+    const std::int64_t n = shape.positions * shape.channels;
+    Tensor x(type, random_floats(n, 5), offset), other(type, random_floats(n, 14), offset), y(type, n, offset);
+    Array<float> scale(random_floats(shape.channels, 6)), shift(random_floats(shape.channels, 7));
+    for (const bool relu : {false, true}) {
+      std::vector<double> expected;
+      const std::vector<float> values = x.read(), b = other.read(), a = scale.read(), o = shift.read();
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double value = at(values, i) * at(a, i % shape.channels) + at(o, i % shape.channels) + at(b, i);
+        expected.push_back(relu ? std::max(value, 0.0) : value);
+      }
+      const BatchNormAffine affine{
+          .scale = scale.data(), .offset = shift.data(), .addend = other.data(), .relu = relu};
+      batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, y.data());
+      expect_near(type, expected, y.read(), 1e-6, 1e-6);
+      if (relu) batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, other.data());
+    }
+    EXPECT_EQ(other.read(), y.read());
+  });
+}
+
+TEST(BatchNorm, StatisticsAreTheMomentsOfTheSums) {
+  on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
+    const std::int64_t channels = shape.channels;
+    Tensor x(type, random_floats(shape.positions * channels, 1, -1.0F, 3.0F), offset);
+    Array<double> workspace(batch_norm_workspace(type, shape.positions, channels)), message(2 * channels);
+    Array<float> gamma(random_floats(channels, 3)), beta(random_floats(channels, 4));
+    std::vector<float> found[2];
+    for (const bool at_once_too : {false, true}) {
+      Array<float> vectors(7 * channels);
+      const auto vector = [&](std::int64_t i) { return vectors.data() + i * channels; };
+      const BatchNormMoments moments{.mean = vector(0),
+                                     .variance = vector(1),
+                                     .inv_std = vector(2),
+                                     .scale = vector(3),
+                                     .offset = vector(4),
+                                     .statistics_mean = vector(5),
+                                     .statistics_variance = vector(6),
+                                     .statistics_share = 0.5F,
+                                     .unbiased = true};
+      if (at_once_too) {
+        batch_norm_statistics(at_once(), type, x.data(), shape.positions, kEpsilon, gamma.data(), beta.data(), channels,
+                              workspace.data(), moments);
+      } else {
+        double *const sum = message.data(), *const square = sum + channels;
+        batch_norm_sums(at_once(), type, x.data(), shape.positions, channels, workspace.data(),
+                        {.sum = sum, .product = square});
+        batch_norm_moments(at_once(), sum, square, {.known = shape.positions}, kEpsilon, gamma.data(), beta.data(),
+                           channels, moments);
+      }
+      found[at_once_too ? 1 : 0] = vectors.read();
+    }
+    EXPECT_EQ(found[0], found[1]);
+  });
+}
+
+/// Where a gradient's mask comes from.
+enum class Mask { kNone, kOutput, kAffine };
+constexpr std::array kMasks{Mask::kNone, Mask::kOutput, Mask::kAffine};
+
+/// Inputs of a gradient, and its sums by plain loops. The output is what batch_norm_apply makes of x.
 struct GradientCase {
   std::int64_t positions, channels;
   Tensor x, dy, output;
-  Array<float> mean, inv_std, gamma;
-  bool masked;
+  Array<float> mean, inv_std, gamma, scale, shift;
+  Mask mask;
   std::vector<double> expected_dy, expected_dy_xhat;
 
-  GradientCase(const BatchNormShape& shape, DType type, int offset, bool mask)
+  GradientCase(const BatchNormShape& shape, DType type, int offset, Mask from)
       : positions(shape.positions),
         channels(shape.channels),
         x(type, random_floats(positions * channels, 8), offset),
         dy(type, random_floats(positions * channels, 9), offset),
-        output(type, random_floats(positions * channels, 10), offset),
+        output(type, positions * channels, offset),
         mean(random_floats(channels, 11)),
         inv_std(random_floats(channels, 12, 0.5F, 2.0F)),
         gamma(random_floats(channels, 13)),
-        masked(mask),
+        scale(random_floats(channels, 10)),
+        shift(random_floats(channels, 15)),
+        mask(from),
         expected_dy(static_cast<std::size_t>(channels), 0.0),
         expected_dy_xhat(expected_dy) {
+    batch_norm_apply(at_once(), type, x.data(),
+                     {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = true}, positions,
+                     channels, output.data());
     const std::vector<double> g = gradients(), h = xhat();
     for (std::size_t i = 0; i < g.size(); ++i) {
       expected_dy[i % expected_dy.size()] += g[i];
@@ -231,15 +299,17 @@ struct GradientCase {
   BatchNormGradient gradient() const {
     return {.x = x.data(),
             .dy = dy.data(),
-            .output = masked ? output.data() : nullptr,
+            .output = mask == Mask::kOutput ? output.data() : nullptr,
             .mean = mean.data(),
-            .inv_std = inv_std.data()};
+            .inv_std = inv_std.data(),
+            .scale = mask == Mask::kAffine ? scale.data() : nullptr,
+            .offset = shift.data()};
   }
   std::vector<double> gradients() const {
     const std::vector<float> g = dy.read(), gate = output.read();
     std::vector<double> values(g.begin(), g.end());
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (masked && gate[i] <= 0.0F) values[i] = 0.0;
+      if (mask != Mask::kNone && gate[i] <= 0.0F) values[i] = 0.0;
     return values;
   }
   std::vector<double> xhat() const {
@@ -253,8 +323,8 @@ struct GradientCase {
 
 TEST(BatchNorm, GradientSums) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
-    for (const bool masked : {false, true}) {
-      const GradientCase c(shape, type, offset, masked);
+    for (const Mask mask : kMasks) {
+      const GradientCase c(shape, type, offset, mask);
       Array<double> workspace(batch_norm_workspace(type, c.positions, c.channels)),
           message(batch_norm_message(c.channels));
       Array<float> gamma_gradient(c.channels), beta_gradient(c.channels);
@@ -271,14 +341,19 @@ TEST(BatchNorm, GradientSums) {
       batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums, nullptr,
                                nullptr);
       EXPECT_EQ(message.read(), found);
+      Tensor left(type, c.positions * c.channels, offset);
+      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums, nullptr,
+                               nullptr, left.data());
+      EXPECT_EQ(message.read(), found);
+      expect_near(type, c.gradients(), left.read(), 0, 0);
     }
   });
 }
 
 TEST(BatchNorm, GradientApply) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
-    for (const bool masked : {false, true}) {
-      GradientCase c(shape, type, offset, masked);
+    for (const Mask mask : kMasks) {
+      GradientCase c(shape, type, offset, mask);
       const std::int64_t n = c.positions * c.channels, total = c.positions + 5;  // another replica's, too
       Array<double> sum_dy(c.expected_dy), sum_dy_xhat(c.expected_dy_xhat);
       Array<double> counted(std::vector<double>{static_cast<double>(total)});
@@ -304,14 +379,13 @@ TEST(BatchNorm, GradientApply) {
 
 TEST(BatchNorm, GradientFrozen) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
-    for (const bool masked : {false, true}) {
-      const GradientCase c(shape, type, offset, masked);
+    for (const Mask mask : kMasks) {
+      const GradientCase c(shape, type, offset, mask);
       Tensor dx(type, c.positions * c.channels, offset);
       std::vector<double> expected = c.gradients();
       const std::vector<float> scale = c.inv_std.read();
       for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= static_cast<double>(scale[i % scale.size()]);
-      batch_norm_gradient_frozen(at_once(), type, c.dy.data(), masked ? c.output.data() : nullptr, c.inv_std.data(),
-                                 c.positions, c.channels, dx.data());
+      batch_norm_gradient_frozen(at_once(), type, c.gradient(), c.inv_std.data(), c.positions, c.channels, dx.data());
       expect_near(type, expected, dx.read());
     }
   });
@@ -321,13 +395,14 @@ TEST(BatchNorm, NoPositions) {
   Array<double> workspace(batch_norm_workspace(DType::kF16, 0, 3)), message(7);
   batch_norm_sums(at_once(), DType::kF16, nullptr, 0, 3, workspace.data(), batch_norm_message_sums(message.data(), 3));
   EXPECT_EQ(message.read(), std::vector<double>(7, 0.0));
-  batch_norm_apply(at_once(), DType::kF16, nullptr, nullptr, nullptr, 0, 3, false, nullptr);
+  batch_norm_apply(at_once(), DType::kF16, nullptr, {}, 0, 3, nullptr);
 }
 
 TEST(BatchNorm, NanGoesOn) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Array<float> x(std::vector<float>{1, nan, 2, 3}), one(std::vector<float>{1, 1}), zero(std::vector<float>{0, 0});
-  batch_norm_apply(at_once(), DType::kF32, x.data(), one.data(), zero.data(), 2, 2, true, x.data());
+  batch_norm_apply(at_once(), DType::kF32, x.data(),
+                   {.scale = one.data(), .offset = zero.data(), .addend = nullptr, .relu = true}, 2, 2, x.data());
   EXPECT_TRUE(std::isnan(x.read()[1]));
   Array<double> workspace(batch_norm_workspace(DType::kF32, 2, 2)), sum(2), square(2);
   Array<float> mean(2), variance(2);

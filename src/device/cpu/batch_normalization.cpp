@@ -11,8 +11,8 @@
 #include "device/cpu/activation.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
+#include "device/tail.h"
 #include "kernels/cpu/batch_norm.h"
-#include "layers/activation_layer.h"
 #include "layers/add.h"
 #include "plan/tail.h"
 
@@ -212,26 +212,8 @@ class BatchNormalizationOp final : public Op {
   std::uint64_t workspace_bytes_;
 };
 
-/// An Add of two straight behind; one summand is all the op reads.
-std::optional<plan::TailFusion> takes_sum(const layers::AddSpec&, const plan::Follower& follower, const Device&) {
-  const auto shapes = follower.layer_inputs;
-  if (!follower.step.tail.empty() || shapes.size() != 2 || shapes[0] != shapes[1]) return std::nullopt;
-  return plan::TailFusion{.passes_gradient = true};
-}
-
-/// Behind the layer or that sum.
-std::optional<plan::TailFusion> takes_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
-                                           const Device&) {
-  const auto& tail = follower.step.tail;
-  const bool first = tail.empty() || (tail.size() == 1 && plan::tail_has<layers::AddSpec>(follower.step));
-  const bool is_relu =
-      behind.activation == layers::Activation::kRelu || behind.activation == layers::Activation::kRelu6;
-  if (!first || !is_relu) return std::nullopt;
-  return plan::TailFusion{.reads_output = true};
-}
-
 const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
-    DeviceKind::kCpu, {.fuses = {fuses<layers::AddSpec>(takes_sum), fuses<layers::ActivationSpec>(takes_relu)}});
+    DeviceKind::kCpu, {.fuses = {takes_sum(), takes_relu_behind_sum(true)}});
 
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -1,0 +1,107 @@
+#pragma once
+
+// What the passes of batch normalisation share: moments of a channel, and gradients behind a ReLU. Only for .cu files.
+
+#include <type_traits>
+
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/columns.h"
+
+namespace dptrain::kernels::DPTRAIN_GPU {
+
+__device__ inline void write_if(float* to, std::int64_t c, float value) {
+  if (to != nullptr) to[c] = value;
+}
+
+/// A normalisation as x scale + offset.
+struct Affine {
+  float scale, offset;
+};
+__device__ inline Affine affine_of(float mean, float variance, const float* gamma, const float* beta, float epsilon,
+                                   std::int64_t c) {
+  const float scale = (gamma == nullptr ? 1.0F : gamma[c]) / sqrtf(variance + epsilon);
+  return {scale, (beta == nullptr ? 0.0F : beta[c]) - mean * scale};
+}
+
+/// How moments are made of sums.
+struct MomentsRule {
+  float epsilon;
+  const float *gamma, *beta;  ///< or null
+  BatchNormMoments to;
+};
+
+/// All that is made of the sums of channel c over `total` positions.
+__device__ inline void write_moments(const MomentsRule& rule, double total, double sum, double sum_sq, std::int64_t c) {
+  const double share = total > 0 ? 1.0 / total : 0.0;
+  const BatchNormMoments& to = rule.to;
+  const double m = sum * share, v = sum_sq * share - m * m;
+  const float mean = static_cast<float>(m), variance = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN passes
+  write_if(to.mean, c, mean);
+  write_if(to.variance, c, variance);
+  write_if(to.inv_std, c, 1.0F / sqrtf(variance + rule.epsilon));
+  const Affine affine = affine_of(mean, variance, rule.gamma, rule.beta, rule.epsilon, c);
+  write_if(to.scale, c, affine.scale);
+  write_if(to.offset, c, affine.offset);
+  write_if(to.statistics_mean, c, to.statistics_share * mean);
+  const bool corrected = to.unbiased && total > 1.0;
+  const float factor = corrected ? static_cast<float>(total) / static_cast<float>(total - 1.0) : 1.0F;
+  write_if(to.statistics_variance, c, to.statistics_share * (variance * factor));
+}
+
+/// How a gradient is masked: not at all, where the output is not positive, or where x scale + offset, rounded as the
+/// output was, is not.
+enum class Gate { kOpen, kOutput, kAffine };
+
+/// What belongs to V channels.
+template <Gate kGate, int V>
+struct GateChannels {
+  __device__ GateChannels(const float*, const float*, std::int64_t) {}
+};
+template <int V>
+struct GateChannels<Gate::kAffine, V> {
+  Lanes<V> scale, offset;
+  __device__ GateChannels(const float* s, const float* o, std::int64_t c) : scale(load<V>(s + c)), offset(load<V>(o + c)) {}
+};
+
+/// A gradient and its gate; the member that a gate does not need may be null.
+template <class T, Gate kGate>
+struct GatedGradient {
+  const T *dy, *output;
+  const float *scale, *offset;
+
+  explicit GatedGradient(const BatchNormGradient& g)
+      : dy(static_cast<const T*>(g.dy)),
+        output(static_cast<const T*>(g.output)),
+        scale(g.scale),
+        offset(g.offset) {}
+
+  /// dy of elements [i, i + V); `x` is read of with an affine gate.
+  template <int V>
+  __device__ Lanes<V> load_at(const GateChannels<kGate, V>& at, const Lanes<V>& x, std::int64_t i) const {
+    Lanes<V> gradient = load<V>(dy + i);
+    if constexpr (kGate == Gate::kOutput) {
+      const Lanes<V> gate = load<V>(output + i);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k)
+        if (!(gate.v[k] > 0.0F)) gradient.v[k] = 0.0F;
+    } else if constexpr (kGate == Gate::kAffine) {
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k)
+        if (!(to_float(from_float<T>(fmaf(x.v[k], at.scale.v[k], at.offset.v[k]))) > 0.0F)) gradient.v[k] = 0.0F;
+    }
+    return gradient;
+  }
+};
+
+/// Calls f(the gradient's gate as a constant).
+template <class F>
+void with_gate(const BatchNormGradient& g, const F& f) {
+  if (g.output != nullptr)
+    f(std::integral_constant<Gate, Gate::kOutput>{});
+  else if (g.scale != nullptr)
+    f(std::integral_constant<Gate, Gate::kAffine>{});
+  else
+    f(std::integral_constant<Gate, Gate::kOpen>{});
+}
+
+}  // namespace dptrain::kernels::DPTRAIN_GPU
