@@ -6,6 +6,9 @@
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
+/// Channels of one thread, in 16 bits, too: their sums, products and factors are 64 registers then, with which four
+/// blocks live on a multiprocessor at once.
+constexpr int kSumChannels = 4;
 /// The most thread blocks of the first stage: four for every multiprocessor of an H200. Positions for each thread.
 constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
 /// The second stage: the sums of so many channels, and behind them the products, times pieces that a thread block works
@@ -137,7 +140,7 @@ template <class T, class Pass>
 void sum_positions(const Launch& at, const Pass& pass, std::int64_t positions, std::int64_t channels, bool wide,
                    double* workspace, const Finish& finish) {
   if (channels <= 0) return;
-  constexpr int kWide = kVector<T>;
+  constexpr int kWide = kSumChannels;
   wide = wide && channels % kWide == 0;
   const ColumnCover cover = cover_sums(positions, channels, wide ? kWide : 1);
   if (positions > 0) {
@@ -160,10 +163,9 @@ void add_values(const Launch& at, DType type, const void* x, std::int64_t positi
 
 }  // namespace
 
-std::int64_t batch_norm_workspace(DType type, std::int64_t positions, std::int64_t channels) {
-  const int wide = 16 / static_cast<int>(size_of(type));
-  return 2 * channels *
-         std::max(cover_sums(positions, channels, 1).most_pieces, cover_sums(positions, channels, wide).most_pieces);
+std::int64_t batch_norm_workspace(DType, std::int64_t positions, std::int64_t channels) {
+  return 2 * channels * std::max(cover_sums(positions, channels, 1).most_pieces,
+                                 cover_sums(positions, channels, kSumChannels).most_pieces);
 }
 
 void batch_norm_sums(const Launch& at, DType type, const void* x, std::int64_t positions, std::int64_t channels,
