@@ -79,6 +79,25 @@ struct AddScaled {
   __device__ float operator()(float a, float b) const { return fmaf(b, factor, a); }
 };
 
+template <int V, class T>
+__device__ inline void pass_relu(const T* output, const T* dy, std::int64_t i, T* dx0, T* dx1) {
+  const Lanes<V> gate = load<V>(output + i);
+  Lanes<V> gradient = load<V>(dy + i);
+  DPTRAIN_UNROLL
+  for (int k = 0; k < V; ++k)
+    if (!(gate.v[k] > 0.0F)) gradient.v[k] = 0.0F;
+  store<V>(gradient, dx0 + i);
+  store<V>(gradient, dx1 + i);
+}
+
+template <class T, int V>
+__global__ void add_relu_backward_kernel(const T* output, const T* dy, std::int64_t n, T* dx0, T* dx1) {
+  const std::int64_t whole = n / V;
+  for (std::int64_t i = thread_number(); i < whole; i += thread_count()) pass_relu<V>(output, dy, i * V, dx0, dx1);
+  for (std::int64_t i = whole * V + thread_number(); i < n; i += thread_count())
+    pass_relu<1>(output, dy, i, dx0, dx1);
+}
+
 template <class Word>
 __global__ void copy_columns_kernel(const Word* src, std::int64_t src_stride, Word* dst, std::int64_t dst_stride,
                                     std::int64_t words, std::int64_t width) {
@@ -183,6 +202,18 @@ void add_backward(const Launch& at, DType type, const Merge& merge, int i, const
   operands.append_output(dy);
   if (output != nullptr) operands.append_output(output);
   run_reduction(at, type, merge, i, operands, ProductPass{.masked = output != nullptr}, dx);
+}
+
+void add_relu_backward(const Launch& at, DType type, const void* output, const void* dy, std::int64_t n, void* dx0,
+                       void* dx1) {
+  if (n <= 0) return;
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const bool wide = aligned(output, dy, dx0, dx1);
+    const auto kernel = wide ? add_relu_backward_kernel<T, kVector<T>> : add_relu_backward_kernel<T, 1>;
+    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, n, wide ? kVector<T> : 1), kBlock, static_cast<const T*>(output),
+                        static_cast<const T*>(dy), n, static_cast<T*>(dx0), static_cast<T*>(dx1));
+  });
 }
 
 void multiply_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,

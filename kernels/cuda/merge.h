@@ -40,6 +40,11 @@ void add_forward(const Launch& at, DType type, const Merge& merge, const void* c
 void add_backward(const Launch& at, DType type, const Merge& merge, int i, const void* output, const void* dy,
                   std::int64_t rows, void* dx);
 
+/// Both gradients of a sum of two equal shapes, n numbers, behind a ReLU: dy where `output` is positive, else zero.
+/// Either may be dy.
+void add_relu_backward(const Launch& at, DType type, const void* output, const void* dy, std::int64_t n, void* dx0,
+                       void* dx1);
+
 /// y = mean of the inputs.
 void average_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                      void* y);

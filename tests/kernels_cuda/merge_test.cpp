@@ -279,5 +279,21 @@ TEST(GpuMerge, CopiesColumns) {
   }
 }
 
+TEST(Merge, BothGradientsOfASumBehindARelu) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : {1, 7, 64, 5000}) {
+      const Tensor output(type, random_floats(n, 1), offset);
+      Tensor dy(type, random_floats(n, 2), offset), other(type, n, offset);
+      const std::vector<float> gate = output.read();
+      std::vector<float> expected = dy.read();
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        if (gate[i] <= 0.0F) expected[i] = 0.0F;
+      add_relu_backward(at_once(), type, output.data(), dy.data(), n, other.data(), dy.data());
+      EXPECT_EQ(other.read(), expected);
+      EXPECT_EQ(dy.read(), expected);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace dptrain::kernels::DPTRAIN_GPU

@@ -7,7 +7,7 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-/// A ReLU epilogue is part of both passes; another one is a pass of its own.
+/// A ReLU epilogue is part of both passes, and both gradients of a sum of two are one; another one is a pass of its own.
 class AddOp final : public GpuOp {
  public:
   AddOp(const layers::AddSpec&, const OpContext& context, Device& device)
@@ -20,6 +20,10 @@ class AddOp final : public GpuOp {
 
   void backward(const OpArgs& a) override {
     const bool masks = epilogue_.is_relu() && epilogue_.to_undo();
+    if (masks && merge_.inputs == 2 && merge_.trivial(0) && merge_.trivial(1) && a.input_gradients[0] != nullptr &&
+        a.input_gradients[1] != nullptr)
+      return kernel::add_relu_backward(at(a), type_, a.out<void>(), a.dy<void>(), a.rows * merge_.output_elements,
+                                       a.input_gradients[0], a.input_gradients[1]);
     if (!masks) epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     for (int i = 0; i < merge_.inputs; ++i)
       if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
