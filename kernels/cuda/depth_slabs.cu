@@ -30,8 +30,11 @@ __global__ void sum_slabs_kernel(const DepthWindow w, std::int64_t blocks, const
     Lanes<V> sum = all<V>(0.0F);
     for (std::int64_t k = w.kernel - 1; k >= 0; --k) {
       const std::int64_t at = frame.remainder + w.pad - k * w.dilation;
-      if (at < 0 || at % w.stride != 0 || at / w.stride >= w.out_d) continue;
-      const std::int64_t slab = ((frame.quotient * w.out_d + at / w.stride) * blocks + block.remainder) * w.kernel + k;
+      if (at < 0) continue;
+      const Split window = split(at, w.stride);
+      if (window.remainder != 0 || window.quotient >= w.out_d) continue;
+      const std::int64_t slab =
+          ((frame.quotient * w.out_d + window.quotient) * blocks + block.remainder) * w.kernel + k;
       const Lanes<V> value = load<V>(slabs + slab * w.channels + c.remainder * V);
       DPTRAIN_UNROLL
       for (int v = 0; v < V; ++v) sum.v[v] += value.v[v];

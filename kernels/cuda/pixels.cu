@@ -63,8 +63,9 @@ __device__ std::int32_t begin_of(const PixelOp& op, std::int32_t size, std::int3
 __global__ void draw_kernel(PixelProgram p, std::int64_t rows, const std::int64_t* samples, std::uint32_t epoch,
                             Drawn* drawn) {
   for (std::int64_t i = thread_number(); i < rows * p.count; i += thread_count()) {
-    const PixelOp& op = p.op[i % p.count];
-    Draws draws(p.seed, p.purpose + op.index, static_cast<std::uint64_t>(samples[i / p.count]), epoch);
+    const Split place = split(i, p.count);
+    const PixelOp& op = p.op[place.remainder];
+    Draws draws(p.seed, p.purpose + op.index, static_cast<std::uint64_t>(samples[place.quotient]), epoch);
     Drawn d{0, 0, 0};
     switch (op.kind) {
       case PixelOpKind::kCrop:
@@ -129,10 +130,11 @@ template <class In, class Out>
 __global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const std::int64_t* where,
                              const Drawn* drawn, const Statistics* statistics, Out* out, std::int64_t n) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) {
-    const auto channel = static_cast<std::int32_t>(i % p.channels);
-    const std::int64_t pixel = i / p.channels, row = pixel / (std::int64_t{s.out_height} * s.out_width);
-    auto x = static_cast<std::int32_t>(pixel % s.out_width);
-    auto y = static_cast<std::int32_t>(pixel / s.out_width % s.out_height);
+    const Split pixel = split(i, p.channels), line = split(pixel.quotient, s.out_width),
+                image = split(line.quotient, s.out_height);
+    const auto channel = static_cast<std::int32_t>(pixel.remainder);
+    const std::int64_t row = image.quotient;
+    auto x = static_cast<std::int32_t>(line.remainder), y = static_cast<std::int32_t>(image.remainder);
     const Drawn* const mine = drawn + row * p.count;
     std::int32_t first = s.begin;  // of the transforms that the value goes through
     bool outside = false;

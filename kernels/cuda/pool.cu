@@ -21,8 +21,8 @@ __device__ inline Span inside(std::int64_t origin, std::int64_t kernel, std::int
 /// The windows that cover input position `i`.
 __device__ inline Span covering(std::int64_t i, std::int64_t pad, std::int64_t kernel, std::int64_t stride,
                                 std::int64_t out) {
-  const std::int64_t last = (i + pad) / stride + 1, before = i + pad - kernel;
-  return {before < 0 ? 0 : before / stride + 1, last < out ? last : out};
+  const std::int64_t last = split(i + pad, stride).quotient + 1, before = i + pad - kernel;
+  return {before < 0 ? 0 : split(before, stride).quotient + 1, last < out ? last : out};
 }
 
 /// Pack i of [rows, h, w, channels].
