@@ -95,6 +95,178 @@ struct BackwardData {
   }
 };
 
+// Groups of few channels: a thread block takes several groups of a row that lie side by side, and moves what memory is
+// read by. Thread: V channels of every so-manieth position.
+
+/// Bytes of one position that a thread block works on, at least; less wastes what is read with them.
+constexpr std::int64_t kTileBytes = 64;
+/// The most channels of a tile: its sums lie in shared memory.
+constexpr int kTileChannels = 128;
+
+/// Neighbouring groups of a row.
+struct GroupTile {
+  std::int64_t width;   ///< channels of a group
+  std::int64_t tiles;   ///< of a row
+  int channels;         ///< of a tile, the last one may have fewer: a multiple of width and V
+  int columns;          ///< of V channels, a power of two
+};
+
+/// What tile b % tiles of row b / tiles is to this thread.
+template <int V>
+struct TilePlace {
+  std::int64_t row, channel;  ///< the first of V
+  std::int64_t start;         ///< of them in the row's first position
+  int lane, lanes, column;
+  bool inside;
+
+  __device__ TilePlace(const GroupNorm& n, const GroupTile& t, std::int64_t block) {
+    const Split place = split(block, t.tiles);
+    const int thread = static_cast<int>(threadIdx.x);
+    row = place.quotient;
+    lane = thread / t.columns;
+    lanes = kBlock / t.columns;
+    column = thread % t.columns;
+    channel = place.remainder * t.channels + column * V;
+    start = row * n.spatial * n.channels + channel;
+    inside = channel < n.channels;
+  }
+};
+
+/// Of each of the thread's V channels, the sum over its group of what all threads have; by way of shared memory.
+template <int V>
+__device__ inline Lanes<V> group_sums(const Lanes<V>& mine, const GroupTile& t, const TilePlace<V>& place, float* parts,
+                                      float* sums) {
+  const int thread = static_cast<int>(threadIdx.x);
+  DPTRAIN_UNROLL
+  for (int k = 0; k < V; ++k) parts[k * kBlock + thread] = mine.v[k];
+  for (int half = place.lanes / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (place.lane < half) {
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) parts[k * kBlock + thread] += parts[k * kBlock + thread + half * t.columns];
+    }
+  }
+  if (place.lane == 0) {
+    DPTRAIN_UNROLL
+    for (int k = 0; k < V; ++k) sums[place.column * V + k] = parts[k * kBlock + thread];
+  }
+  __syncthreads();
+  Lanes<V> found;
+  DPTRAIN_UNROLL
+  for (int k = 0; k < V; ++k) {
+    const int width = static_cast<int>(t.width), first = (place.column * V + k) / width * width;
+    float sum = 0.0F;
+    for (int c = first; c < first + width; ++c) sum += sums[c];
+    found.v[k] = sum;
+  }
+  __syncthreads();
+  return found;
+}
+
+template <class T, int V>
+__global__ void group_tile_forward_kernel(const Forward<T> p, const GroupTile t, std::int64_t blocks) {
+  __shared__ float parts[kBlock * V];
+  __shared__ float sums[kTileChannels];
+  const std::int64_t channels = p.n.channels;
+  const float share = 1.0F / static_cast<float>(p.n.spatial * t.width);
+  for (std::int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
+    const TilePlace<V> place(p.n, t, block);
+    const std::int64_t end = place.inside ? p.n.spatial : 0;
+    Lanes<V> mean = all<V>(0.0F), squares = all<V>(0.0F);
+    for (std::int64_t s = place.lane; s < end; s += place.lanes) {
+      const Lanes<V> x = load<V>(p.x + place.start + s * channels);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) mean.v[k] += x.v[k];
+    }
+    mean = group_sums<V>(mean, t, place, parts, sums);
+    DPTRAIN_UNROLL
+    for (int k = 0; k < V; ++k) mean.v[k] *= share;
+    for (std::int64_t s = place.lane; s < end; s += place.lanes) {
+      const Lanes<V> x = load<V>(p.x + place.start + s * channels);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) squares.v[k] = fmaf(x.v[k] - mean.v[k], x.v[k] - mean.v[k], squares.v[k]);
+    }
+    squares = group_sums<V>(squares, t, place, parts, sums);
+    if (!place.inside) continue;
+    Lanes<V> scale, offset;
+    DPTRAIN_UNROLL
+    for (int k = 0; k < V; ++k) {
+      const std::int64_t c = place.channel + k;
+      const float inverse = 1.0F / sqrtf(squares.v[k] * share + p.n.epsilon);
+      const Split group = split(c, t.width);
+      if (p.mean != nullptr && place.lane == 0 && group.remainder == 0) {
+        p.mean[place.row * p.n.groups + group.quotient] = mean.v[k];
+        p.inv_std[place.row * p.n.groups + group.quotient] = inverse;
+      }
+      scale.v[k] = p.gamma == nullptr ? inverse : inverse * p.gamma[c];
+      offset.v[k] = p.beta == nullptr ? 0.0F : p.beta[c];
+    }
+    for (std::int64_t s = place.lane; s < end; s += place.lanes) {
+      Lanes<V> x = load<V>(p.x + place.start + s * channels);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) x.v[k] = fmaf(x.v[k] - mean.v[k], scale.v[k], offset.v[k]);
+      store<V>(x, p.y + place.start + s * channels);
+    }
+  }
+}
+
+template <class T, int V>
+__global__ void group_tile_backward_kernel(const BackwardData<T> p, const GroupTile t, std::int64_t blocks) {
+  __shared__ float parts[kBlock * V];
+  __shared__ float sums[kTileChannels];
+  const std::int64_t channels = p.n.channels;
+  const float share = 1.0F / static_cast<float>(p.n.spatial * t.width);
+  for (std::int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
+    const TilePlace<V> place(p.n, t, block);
+    const std::int64_t end = place.inside ? p.n.spatial : 0;
+    Lanes<V> mean = all<V>(0.0F), inverse = mean, weight = mean, sum = mean, products = mean;
+    DPTRAIN_UNROLL
+    for (int k = 0; place.inside && k < V; ++k) {
+      const std::int64_t c = place.channel + k, group = place.row * p.n.groups + split(c, t.width).quotient;
+      mean.v[k] = p.mean[group];
+      inverse.v[k] = p.inv_std[group];
+      weight.v[k] = p.gamma == nullptr ? 1.0F : p.gamma[c];
+    }
+    for (std::int64_t s = place.lane; s < end; s += place.lanes) {
+      const Lanes<V> x = load<V>(p.x + place.start + s * channels), g = load<V>(p.dy + place.start + s * channels);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) {
+        const float d = g.v[k] * weight.v[k];
+        sum.v[k] += d;
+        products.v[k] = fmaf(d, (x.v[k] - mean.v[k]) * inverse.v[k], products.v[k]);
+      }
+    }
+    sum = group_sums<V>(sum, t, place, parts, sums);
+    products = group_sums<V>(products, t, place, parts, sums);
+    for (std::int64_t s = place.lane; s < end; s += place.lanes) {
+      const Lanes<V> x = load<V>(p.x + place.start + s * channels);
+      Lanes<V> g = load<V>(p.dy + place.start + s * channels);
+      DPTRAIN_UNROLL
+      for (int k = 0; k < V; ++k) {
+        const float xhat = (x.v[k] - mean.v[k]) * inverse.v[k];
+        g.v[k] = inverse.v[k] * (g.v[k] * weight.v[k] - sum.v[k] * share - xhat * (products.v[k] * share));
+      }
+      store<V>(g, p.dx + place.start + s * channels);
+    }
+  }
+}
+
+/// The tile for groups that are narrower than what memory is read by; no columns where a group fills it, or where its
+/// width and V have no small common multiple.
+GroupTile tile_of(const GroupNorm& n, int v, std::int64_t element) {
+  GroupTile t{.width = n.channels / n.groups, .tiles = 0, .channels = 0, .columns = 0};
+  if (n.spatial == 1 || n.groups == 1 || t.width * element >= kTileBytes || n.channels % v != 0) return t;
+  int columns = 1;
+  while (columns * v % t.width != 0 || columns * v * element < kTileBytes) {
+    columns *= 2;
+    if (columns * v > kTileChannels) return t;
+  }
+  t.columns = columns;
+  t.channels = columns * v;
+  t.tiles = (n.channels + t.channels - 1) / t.channels;
+  return t;
+}
+
 // The gradients of gamma and beta in two stages, as batch normalisation's sums.
 
 constexpr std::int64_t kMostBlocks = 528, kPositionsPerThread = 8;
@@ -147,6 +319,17 @@ void group_norm_forward(const Launch& at, DType type, const GroupNorm& norm, con
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Forward<T> pass{norm, static_cast<const T*>(x), gamma, beta, static_cast<T*>(y), mean, inv_std};
+    const bool wide = norm.channels % kVector<T> == 0 && aligned(x, y);
+    const GroupTile tile = tile_of(norm, wide ? kVector<T> : 1, sizeof(T));
+    if (const std::int64_t blocks = rows * tile.tiles; blocks > 0) {
+      if (wide)
+        DPTRAIN_LAUNCH(at, (group_tile_forward_kernel<T, kVector<T>>), grid_for(at, blocks * kBlock), kBlock, pass,
+                       tile, blocks);
+      else
+        DPTRAIN_LAUNCH(at, (group_tile_forward_kernel<T, 1>), grid_for(at, blocks * kBlock), kBlock, pass, tile,
+                       blocks);
+      return;
+    }
     over_rows(at, pass, rows * norm.groups, norm.spatial * norm.channels / norm.groups);
   });
 }
@@ -162,6 +345,17 @@ void group_norm_backward_data(const Launch& at, DType type, const GroupNorm& nor
                                gradient.mean,
                                gradient.inv_std,
                                static_cast<T*>(dx)};
+    const bool wide = norm.channels % kVector<T> == 0 && aligned(pass.x, pass.dy, pass.dx);
+    const GroupTile tile = tile_of(norm, wide ? kVector<T> : 1, sizeof(T));
+    if (const std::int64_t blocks = rows * tile.tiles; blocks > 0) {
+      if (wide)
+        DPTRAIN_LAUNCH(at, (group_tile_backward_kernel<T, kVector<T>>), grid_for(at, blocks * kBlock), kBlock, pass,
+                       tile, blocks);
+      else
+        DPTRAIN_LAUNCH(at, (group_tile_backward_kernel<T, 1>), grid_for(at, blocks * kBlock), kBlock, pass, tile,
+                       blocks);
+      return;
+    }
     over_rows(at, pass, rows * norm.groups, norm.spatial * norm.channels / norm.groups);
   });
 }

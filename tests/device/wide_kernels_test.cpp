@@ -11,6 +11,7 @@
 #include "kernels/cuda/simt.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
+#include "layers/group_normalization.h"
 
 namespace dptrain::test {
 namespace {
@@ -65,6 +66,22 @@ TEST(WideKernels, BatchNormalization) {
   c.inputs.push_back(c.inputs[0]);
   c.tail.insert(c.tail.begin(), layer(layers::AddSpec{}));
   expect_wide_batch_normalization(c);
+}
+
+/// Four channels of a group are 8 or 16 of the 32 bytes that memory is read by: neighbouring groups share a block.
+TEST(WideKernels, GroupNormalizationOfFewChannels) {
+  Case c;
+  layers::GroupNormalizationSpec spec;
+  spec.groups = 8;
+  c.layer = layer(spec);
+  c.inputs = {{4, 3, 32}};
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    const auto device = device::make_emu_device(0, {.compute = type});
+    const Launches launches;
+    run(*device, c, rounded(type, make_data(c)), true, Wanted::kAll);
+    EXPECT_EQ(launches.with("group_tile"), (Names{"(group_tile_backward_kernel<T, kVector<T>>)",
+                                                  "(group_tile_forward_kernel<T, kVector<T>>)"}));
+  }
 }
 
 }  // namespace

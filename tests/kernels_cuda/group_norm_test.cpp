@@ -66,6 +66,14 @@ TEST(GpuGroupNorm, AgreesWithTheFormulas) {
   judge({.spatial = 12, .channels = 12, .groups = 3, .epsilon = 1e-3F}, 3);
   judge({.spatial = 70, .channels = 8, .groups = 1, .epsilon = 1e-3F}, 2);
   judge({.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 2);
+  // Groups that share a thread's vector, that are several threads', and that no tile holds; a last tile of fewer
+  // channels, more positions than lanes.
+  judge({.spatial = 33, .channels = 64, .groups = 32, .epsilon = 1e-3F}, 2);
+  judge({.spatial = 5, .channels = 48, .groups = 12, .epsilon = 1e-3F}, 3);
+  judge({.spatial = 70, .channels = 72, .groups = 9, .epsilon = 1e-3F}, 2);
+  judge({.spatial = 6, .channels = 96, .groups = 32, .epsilon = 1e-3F}, 2);
+  judge({.spatial = 300, .channels = 160, .groups = 10, .epsilon = 1e-3F}, 1);
+  judge({.spatial = 300, .channels = 136, .groups = 136, .epsilon = 1e-3F}, 1);
 }
 
 }  // namespace
