@@ -1,10 +1,11 @@
-// dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST...: has every convolution of the lists an engine of
+// dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST...: has every convolution of the lists an engine of
 // cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each list.
 // dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
 // device/cuda/paper_h200.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
 //   --threads  that make plans side by side, as a replica's do (1)
+//   --all  every engine that would do, in the heuristics' order, instead of the one that is taken
 //   MODE   bf16, fp16, tf32 or fp32 (no TF32), each with the workspace limit that fits it, or with ":MIB" another one
 //   LIST   a file of make_lists.py's format
 //
@@ -25,6 +26,7 @@
 #include "core/text.h"
 #include "device/cuda/cudnn_api.h"
 #include "device/cuda/cudnn_descriptor.h"
+#include "device/cuda/cudnn_pass.h"
 #include "device/cuda/paper_h200.h"
 #include "device/cuda/plan_check.h"
 
@@ -102,6 +104,29 @@ void print(const std::string& list, const std::string& mode, const PlanCheck& ch
   std::fflush(stdout);
 }
 
+/// What `runtime.autotune: time` chooses from, and what is behind it.
+void print_all(const std::string& list, const Mode& mode, std::string_view properties, std::int64_t batch) {
+  namespace cuda = device::cuda;
+  constexpr std::size_t kMany = 1000;
+  const cuda::DeviceProperties gpu = cuda::DeviceProperties::from_json(properties);
+  for (const PlanCase& one : read_list(list, mode.type, batch))
+    for (const cuda::ConvPass pass : {cuda::ConvPass::kForward, cuda::ConvPass::kData, cuda::ConvPass::kWeights}) {
+      if (pass == cuda::ConvPass::kData && !one.passes.data) continue;
+      cuda::Rejections rejections;
+      for (auto& plan : cuda::find_engines(cuda::make_conv_graph(one.problem, pass, {.bias = one.problem.bias}), gpu,
+                                                 {.type = mode.type,
+                                                  .options = mode.options,
+                                                  .pass = pass,
+                                                  .uneven_padding = one.problem.uneven_padding(),
+                                                  .wanted = kMany},
+                                                 rejections))
+        std::printf("%s %s %s\n", one.where.c_str(), std::string(cuda::name_of(pass)).c_str(),
+                    cuda::CudnnPass(std::make_shared<const cuda::EnginePlan>(std::move(plan))).name().c_str());
+      std::printf("%s %s refused: %s\n", one.where.c_str(), std::string(cuda::name_of(pass)).c_str(),
+                  rejections.text().c_str());
+    }
+}
+
 /// The driver's library if the machine has one, else the toolkit's stub of it: engines that are compiled at run time
 /// are not even named without. Global, because cuDNN looks its functions up by name.
 bool open_driver() {
@@ -137,14 +162,21 @@ int run(std::vector<std::string> arguments) {
     threads = std::stoi(arguments[1]);
     arguments.erase(arguments.begin(), arguments.begin() + 2);
   }
+  const bool all = !arguments.empty() && arguments[0] == "--all";
+  if (all) arguments.erase(arguments.begin());
   if (arguments.size() < 3)
     throw Error(ErrorKind::kUsage,
-                "usage: dptrain_plan_check [--gpu ID] [--threads N] MODE BATCH LIST..., or --gpu ID --properties");
+                "usage: dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST..., or --gpu ID "
+                "--properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;
   int missing = 0;
   for (std::size_t i = 2; i < arguments.size(); ++i) {
+    if (all) {
+      print_all(arguments[i], mode, properties, batch);
+      continue;
+    }
     const auto check =
         device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, threads);
     const std::size_t slash = arguments[i].rfind('/');
