@@ -27,6 +27,7 @@ bench() {
     tf32) settings=(--set runtime.tf32=true) ;;
     fp32) settings=(--set runtime.tf32=false) ;;
   esac
+  settings+=(--set runtime.autotune=time)   # as PyTorch's benchmark mode, which it is compared with
   case $mode in graph) settings+=(--set runtime.cuda_graphs=on) ;; eager) settings+=(--set runtime.cuda_graphs=off) ;; esac
   size=(--batch-size "$(batch_of $work)" --steps "$(steps_of $work $precision)" --warmup 10 --repeats 5)
   if [ $quick = yes ]; then size=(--batch-size 2 --steps 1 --warmup 1 --repeats 1); fi

@@ -30,7 +30,8 @@ struct EnumNames<device::ConvChoice> {
 };
 template <>
 struct EnumNames<experiment::Autotune> {
-  static constexpr std::array names{std::pair{experiment::Autotune::kHeuristic, "heuristic"},
+  static constexpr std::array names{std::pair{experiment::Autotune::kAuto, "auto"},
+                                    std::pair{experiment::Autotune::kHeuristic, "heuristic"},
                                     std::pair{experiment::Autotune::kTime, "time"}};
 };
 template <>

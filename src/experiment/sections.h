@@ -100,8 +100,8 @@ struct ParallelSection {
       60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
 };
 
-/// Which convolution engine: by rule, or by the clock.
-enum class Autotune { kHeuristic, kTime };
+/// Which convolution engine: by rule, or by the clock; kAuto: by the clock in training.
+enum class Autotune { kAuto, kHeuristic, kTime };
 
 /// Where the features of a frozen prefix are kept, if they are (session/prefix_cache.h).
 struct CachePrefix {
@@ -127,7 +127,7 @@ struct RuntimeSection {
   bool bn_unbiased_running_var = false;
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
-  Autotune autotune = Autotune::kHeuristic;
+  Autotune autotune = Autotune::kAuto;
   replica::Graphs cuda_graphs = replica::Graphs::kAuto;
   Resident resident = Resident::kAuto;
 };

@@ -112,13 +112,15 @@ std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& par
 }
 
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
-                                       std::shared_ptr<device::ConvChoices> conv_choices) {
+                                       std::shared_ptr<device::ConvChoices> conv_choices, bool training) {
+  const experiment::Autotune autotune = config.runtime.autotune;
   return {.conv = config.runtime.conv,
           .compute = compute_type(config.train.dtype_policy),
           .deterministic = config.runtime.deterministic,
           .tf32 = config.runtime.tf32,
           .workspace_limit = config.runtime.workspace_limit.bytes,
-          .autotune = config.runtime.autotune == experiment::Autotune::kTime,
+          .autotune =
+              autotune == experiment::Autotune::kTime || (autotune == experiment::Autotune::kAuto && training),
           .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
           .conv_choices = std::move(conv_choices),
           .any_threads = config.parallel.virtual_shards.has_value()};

@@ -58,9 +58,11 @@ std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& par
 
 /// PlanOptions::tables_from in training; none where the optimizer wants whole gradients.
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
-/// `conv_choices`: session/conv_cache.h; null: convolutions by rule.
+/// `conv_choices`: session/conv_cache.h; null: convolutions by rule. `training`: what `runtime.autotune: auto` is
+/// about, for many steps pay for a measurement that a single pass would not.
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
-                                       std::shared_ptr<device::ConvChoices> conv_choices = nullptr);
+                                       std::shared_ptr<device::ConvChoices> conv_choices = nullptr,
+                                       bool training = false);
 
 /// One per slot of each replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for
 /// what is not there or cannot run the config's `dtype_policy`.

@@ -166,7 +166,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
         std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
 
   const DeviceRequest request = first_slots(asked);
-  auto devices = make_devices(request, runtime_options(config, conv_choices));
+  auto devices = make_devices(request, runtime_options(config, conv_choices, true));  // engines as in training
   const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
   replica::ReplicaSet replicas(plan, std::move(devices), *connector,

@@ -29,7 +29,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
   if (options.read_weights) require_weights_file(experiment_);
   conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
-  Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_));
+  Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_, options.training));
   for (std::size_t i = 0; i < devices.size(); ++i)
     if (i % static_cast<std::size_t>(devices_.slots) == 0)
       device_lines_.push_back(devices[i]->description());

@@ -1,5 +1,7 @@
 #include "device/cuda/plan_cache.h"
 
+#include "device/cuda/cudnn_tuner.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -108,6 +110,16 @@ TEST(PlanCachePath, IsUnderTheCacheFolderAndNamesLibraryAndGpu) {
   EXPECT_EQ(with(nullptr, "/home/me"), "/home/me/.cache/dptrain/plans-9.19.0-NVIDIA-H200.txt");
   EXPECT_EQ(with("not/absolute", "/home/me"), "/home/me/.cache/dptrain/plans-9.19.0-NVIDIA-H200.txt");
   EXPECT_EQ(with(nullptr, nullptr), "");
+}
+
+TEST(Tuner, RunsShortEnginesMoreOften) {
+  using device::cuda::runs_of_window;
+  EXPECT_EQ(runs_of_window(0), 100);
+  EXPECT_EQ(runs_of_window(1), 100);
+  EXPECT_EQ(runs_of_window(10), 30);
+  EXPECT_EQ(runs_of_window(70), 5);
+  EXPECT_EQ(runs_of_window(100), 3);
+  EXPECT_EQ(runs_of_window(1e6), 3);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, Co
                           .wanted = tries ? kTried : 1};
   try {
     const auto graph = make_conv_graph(problem, pass, fused);
-    if (tuner_ && options_.autotune)
+    if (tuner_ && options_.autotune && tuner_->remembers())
       return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, device_, query, rejections);
     auto plans = find_engines(graph, device_, query, rejections);
     if (plans.empty()) return std::nullopt;

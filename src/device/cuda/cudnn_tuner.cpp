@@ -1,6 +1,7 @@
 #include "device/cuda/cudnn_tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,7 +15,11 @@ namespace dptrain::device::cuda {
 namespace {
 
 constexpr std::size_t kMeasured = 8;
-constexpr int kRuns = 3, kWindows = 3;
+constexpr int kWindows = 3;
+/// An engine whose first run takes so many times the best one's is not measured further.
+constexpr double kHopeless = 3;
+/// An engine that the heuristics name later must be faster by more than clocks and caches make of it.
+constexpr double kFaster = 0.97;
 
 /// Device memory for the time of a measurement.
 class Scratch {
@@ -55,27 +60,30 @@ class Stopwatch {
 
   gpu::StreamHandle stream() const noexcept { return stream_; }
 
-  /// Microseconds of one run: the mean of kRuns after one that does not count, the best of kWindows such means, because
-  /// the host may be late with a launch while other threads compile.
+  /// Microseconds of one run, after one that does not count: the best of kWindows means, because the host may be late
+  /// with a launch while other threads compile. `to_beat`: what the best engine so far takes.
   template <class Run>
-  double time(const Run& run) {
+  double time(const Run& run, double to_beat) {
     run();
+    const double first = window(run, 1);
+    if (first > kHopeless * to_beat) return first;
+    const int runs = runs_of_window(first);
     double best = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kWindows; ++i) best = std::min(best, window(run));
+    for (int i = 0; i < kWindows; ++i) best = std::min(best, window(run, runs));
     return best;
   }
 
  private:
   template <class Run>
-  double window(const Run& run) {
+  double window(const Run& run, int runs) {
     const auto stream = static_cast<cudaStream_t>(stream_);
     check_cuda(cudaEventRecord(begin_, stream), "cudaEventRecord", runtime_.name());
-    for (int i = 0; i < kRuns; ++i) run();
+    for (int i = 0; i < runs; ++i) run();
     check_cuda(cudaEventRecord(end_, stream), "cudaEventRecord", runtime_.name());
     check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize", runtime_.name());
     float milliseconds = 0;
     check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime", runtime_.name());
-    return milliseconds * 1000.0 / kRuns;
+    return milliseconds * 1000.0 / runs;
   }
 
   gpu::Runtime& runtime_;
@@ -109,9 +117,10 @@ struct Tensors {
 };
 
 /// One engine's time; infinite, and a rejection, where it does not run.
-double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Stopwatch& watch, Rejections& rejections) {
+double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Stopwatch& watch, double to_beat,
+               Rejections& rejections) {
   try {
-    return watch.time([&] { pass.run(handle, tensors.memory(), watch.stream()); });
+    return watch.time([&] { pass.run(handle, tensors.memory(), watch.stream()); }, to_beat);
   } catch (const Error& error) {
     rejections.add(error.what(), pass.name());
     return std::numeric_limits<double>::infinity();
@@ -120,11 +129,29 @@ double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Sto
 
 }  // namespace
 
+int runs_of_window(double microseconds) {
+  constexpr double kWindow = 300;  // microseconds: events resolve half of one, and a launch may be late by several
+  constexpr int kFewest = 3, kMost = 100;
+  return microseconds > 0 ? static_cast<int>(std::clamp(std::ceil(kWindow / microseconds), 1.0 * kFewest, 1.0 * kMost))
+                          : kMost;
+}
+
 CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id)
     : runtime_(std::move(runtime)), handle_(std::move(handle)) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, id), "cudaGetDeviceProperties", runtime_->name());
   cache_path_ = plan_cache_path(cudnn().version(), properties.name);
+}
+
+bool CudnnTuner::remembers() {
+  const std::lock_guard lock(measuring_);
+  if (!remembers_) {
+    remembers_ = PlanCache(cache_path_).kept();
+    if (!*remembers_)
+      log::warn(fmt::format("the plan cache {} cannot be written; engines are not measured but taken by the heuristics",
+                            cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
+  }
+  return *remembers_;
 }
 
 std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
@@ -158,7 +185,14 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
   std::uint64_t workspace = 0;
   for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
   Stopwatch watch(*runtime_);
-  const Tensors tensors(*runtime_, problem, workspace);
+  std::optional<Tensors> room;
+  try {
+    room.emplace(*runtime_, problem, workspace);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    return std::move(plans.front());
+  }
+  const Tensors& tensors = *room;
   tensors.fill(watch.stream(), runtime_->name());
 
   EnginePlan* best = nullptr;
@@ -167,15 +201,13 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
   for (EnginePlan& plan : plans) all.push_back(std::make_shared<EnginePlan>(std::move(plan)));
   for (const auto& plan : all) {
     CudnnPass candidate(plan);
-    const double time = measure(candidate, *handle_, tensors, watch, rejections);
-    if (time >= best_time) continue;
+    const double time = measure(candidate, *handle_, tensors, watch, best_time, rejections);
+    if (best != nullptr ? time >= kFaster * best_time : !std::isfinite(time)) continue;
     best_time = time;
     best = plan.get();
   }
   if (best == nullptr) return std::nullopt;
-  if (!cache.store(key, best->name.text(), best_time) && !std::exchange(warned_, true))
-    log::warn(fmt::format("the plan cache {} cannot be written; engines are measured again at every start",
-                          cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
+  cache.store(key, best->name.text(), best_time);
   return std::move(*best);
 }
 

@@ -19,9 +19,14 @@ class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
+  /// Whether what is measured is kept. Else nothing should be: the next run would have other engines and other bits.
+  /// Warns when it is asked for the first time and the answer is no.
+  bool remembers();
+
   /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds
   /// (32 where addresses are less aligned), or from the cache if it is there and still holds; none where there are no
-  /// engines. Takes memory of the size of the pass's tensors and workspaces while it measures.
+  /// engines. Takes memory of the size of the pass's tensors and workspaces while it measures; where there is none,
+  /// the first one is it.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
@@ -39,8 +44,12 @@ class CudnnTuner {
   std::shared_ptr<CudnnHandle> handle_;
   std::string cache_path_;
   std::mutex measuring_;  // guards handle_ and what follows
-  bool warned_ = false;
+  std::optional<bool> remembers_;
 };
+
+/// How often an engine runs between two events, by what one run takes: short ones more often, or the events' own
+/// unsteadiness decides.
+int runs_of_window(double microseconds);
 
 /// What a plan is remembered under: problem, pass, what is fused and the options that limit the choice.
 std::string plan_cache_key(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
