@@ -192,8 +192,9 @@ void batch_norm_apply(const Launch& at, DType type, const void* x, const BatchNo
                       std::int64_t positions, std::int64_t channels, void* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Apply<T> pass{static_cast<const T*>(x), static_cast<const T*>(affine.addend), affine.scale, affine.offset,
-                        affine.relu,              static_cast<T*>(y)};
+    const Apply<T> pass{
+        static_cast<const T*>(x), static_cast<const T*>(affine.addend), affine.scale, affine.offset, affine.relu,
+        static_cast<T*>(y)};
     over_positions<T>(at, pass, positions, channels, aligned(pass.x, pass.addend, pass.scale, pass.offset, pass.y));
   });
 }

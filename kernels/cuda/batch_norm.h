@@ -6,9 +6,9 @@
 // Activations (x, y, dy, dx, output) are of `type` and read as float; vectors of channels are float, sums double. All
 // pointers are device memory; queued on the launch's stream. Outputs are overwritten.
 //
-// Training, forward: statistics, apply; where replicas put their sums together: sums, all-gather, add_messages, moments,
-// apply. Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply, and
-// backward gradient_sums, gradient_frozen.
+// Training, forward: statistics, apply; where replicas put their sums together: sums, all-gather, add_messages,
+// moments, apply. Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply,
+// and backward gradient_sums, gradient_frozen.
 
 #include <cstdint>
 

@@ -60,7 +60,8 @@ struct GateChannels {
 template <int V>
 struct GateChannels<Gate::kAffine, V> {
   Lanes<V> scale, offset;
-  __device__ GateChannels(const float* s, const float* o, std::int64_t c) : scale(load<V>(s + c)), offset(load<V>(o + c)) {}
+  __device__ GateChannels(const float* s, const float* o, std::int64_t c)
+      : scale(load<V>(s + c)), offset(load<V>(o + c)) {}
 };
 
 /// A gradient and its gate; the member that a gate does not need may be null.
@@ -70,10 +71,7 @@ struct GatedGradient {
   const float *scale, *offset;
 
   explicit GatedGradient(const BatchNormGradient& g)
-      : dy(static_cast<const T*>(g.dy)),
-        output(static_cast<const T*>(g.output)),
-        scale(g.scale),
-        offset(g.offset) {}
+      : dy(static_cast<const T*>(g.dy)), output(static_cast<const T*>(g.output)), scale(g.scale), offset(g.offset) {}
 
   /// dy of elements [i, i + V); `x` is read of with an affine gate.
   template <int V>

@@ -104,10 +104,10 @@ __global__ void batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* wor
 
 /// What the second stage makes of the sums.
 struct Finish {
-  BatchNormSums sums;                                          ///< none, one or all null
-  const float* inv_std = nullptr;                              ///< factor of the products; null: 1
+  BatchNormSums sums;                                         ///< none, one or all null
+  const float* inv_std = nullptr;                             ///< factor of the products; null: 1
   float *gamma_gradient = nullptr, *beta_gradient = nullptr;  ///< or null
-  bool makes_moments = false;                                  ///< by the rule
+  bool makes_moments = false;                                 ///< by the rule
   MomentsRule rule{};
 };
 
@@ -164,8 +164,9 @@ void add_values(const Launch& at, DType type, const void* x, std::int64_t positi
 }  // namespace
 
 std::int64_t batch_norm_workspace(DType, std::int64_t positions, std::int64_t channels) {
-  return 2 * channels * std::max(cover_sums(positions, channels, 1).most_pieces,
-                                 cover_sums(positions, channels, kSumChannels).most_pieces);
+  return 2 * channels *
+         std::max(cover_sums(positions, channels, 1).most_pieces,
+                  cover_sums(positions, channels, kSumChannels).most_pieces);
 }
 
 void batch_norm_sums(const Launch& at, DType type, const void* x, std::int64_t positions, std::int64_t channels,
@@ -190,8 +191,8 @@ void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradi
     with_gate(g, [&](auto gate) {
       const Gradients<T, gate()> pass{GatedGradient<T, gate()>(g), static_cast<const T*>(g.x), g.mean,
                                       static_cast<T*>(masked)};
-      sum_positions<T>(at, pass, positions, channels,
-                       aligned(g.x, g.dy, g.output, g.scale, g.offset, g.mean, masked), workspace, finish);
+      sum_positions<T>(at, pass, positions, channels, aligned(g.x, g.dy, g.output, g.scale, g.offset, g.mean, masked),
+                       workspace, finish);
     });
   });
 }

@@ -105,10 +105,10 @@ constexpr int kTileChannels = 128;
 
 /// Neighbouring groups of a row.
 struct GroupTile {
-  std::int64_t width;   ///< channels of a group
-  std::int64_t tiles;   ///< of a row
-  int channels;         ///< of a tile, the last one may have fewer: a multiple of width and V
-  int columns;          ///< of V channels, a power of two
+  std::int64_t width;  ///< channels of a group
+  std::int64_t tiles;  ///< of a row
+  int channels;        ///< of a tile, the last one may have fewer: a multiple of width and V
+  int columns;         ///< of V channels, a power of two
 };
 
 /// What tile b % tiles of row b / tiles is to this thread.

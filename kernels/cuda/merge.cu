@@ -94,8 +94,7 @@ template <class T, int V>
 __global__ void add_relu_backward_kernel(const T* output, const T* dy, std::int64_t n, T* dx0, T* dx1) {
   const std::int64_t whole = n / V;
   for (std::int64_t i = thread_number(); i < whole; i += thread_count()) pass_relu<V>(output, dy, i * V, dx0, dx1);
-  for (std::int64_t i = whole * V + thread_number(); i < n; i += thread_count())
-    pass_relu<1>(output, dy, i, dx0, dx1);
+  for (std::int64_t i = whole * V + thread_number(); i < n; i += thread_count()) pass_relu<1>(output, dy, i, dx0, dx1);
 }
 
 template <class Word>

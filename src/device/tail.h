@@ -10,8 +10,8 @@ namespace dptrain::device {
 /// gpu/activation.h).
 FusionClaim takes_activation();
 
-/// An Add of two equal shapes straight behind the op's own layer; one summand is all the op reads. Backward leaves dy as
-/// the sum's gradient.
+/// An Add of two equal shapes straight behind the op's own layer; one summand is all the op reads. Backward leaves dy
+/// as the sum's gradient.
 FusionClaim takes_sum();
 
 /// A ReLU straight behind the op's own layer or that sum; or a relu6.

@@ -119,8 +119,7 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
           .deterministic = config.runtime.deterministic,
           .tf32 = config.runtime.tf32,
           .workspace_limit = config.runtime.workspace_limit.bytes,
-          .autotune =
-              autotune == experiment::Autotune::kTime || (autotune == experiment::Autotune::kAuto && training),
+          .autotune = autotune == experiment::Autotune::kTime || (autotune == experiment::Autotune::kAuto && training),
           .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
           .conv_choices = std::move(conv_choices),
           .any_threads = config.parallel.virtual_shards.has_value()};

@@ -79,8 +79,8 @@ TEST(WideKernels, GroupNormalizationOfFewChannels) {
     const auto device = device::make_emu_device(0, {.compute = type});
     const Launches launches;
     run(*device, c, rounded(type, make_data(c)), true, Wanted::kAll);
-    EXPECT_EQ(launches.with("group_tile"), (Names{"(group_tile_backward_kernel<T, kVector<T>>)",
-                                                  "(group_tile_forward_kernel<T, kVector<T>>)"}));
+    EXPECT_EQ(launches.with("group_tile"),
+              (Names{"(group_tile_backward_kernel<T, kVector<T>>)", "(group_tile_forward_kernel<T, kVector<T>>)"}));
   }
 }
 

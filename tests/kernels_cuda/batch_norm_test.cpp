@@ -216,8 +216,7 @@ TEST(BatchNorm, ApplyAdds) {
         const double value = at(values, i) * at(a, i % shape.channels) + at(o, i % shape.channels) + at(b, i);
         expected.push_back(relu ? std::max(value, 0.0) : value);
       }
-      const BatchNormAffine affine{
-          .scale = scale.data(), .offset = shift.data(), .addend = other.data(), .relu = relu};
+      const BatchNormAffine affine{.scale = scale.data(), .offset = shift.data(), .addend = other.data(), .relu = relu};
       batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
       if (relu) batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, other.data());

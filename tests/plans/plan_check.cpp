@@ -1,5 +1,5 @@
-// dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST...: has every convolution of the lists an engine of
-// cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each list.
+// dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST...: has every convolution of the lists an engine
+// of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each list.
 // dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
 // device/cuda/paper_h200.h.
 //
@@ -114,12 +114,12 @@ void print_all(const std::string& list, const Mode& mode, std::string_view prope
       if (pass == cuda::ConvPass::kData && !one.passes.data) continue;
       cuda::Rejections rejections;
       for (auto& plan : cuda::find_engines(cuda::make_conv_graph(one.problem, pass, {.bias = one.problem.bias}), gpu,
-                                                 {.type = mode.type,
-                                                  .options = mode.options,
-                                                  .pass = pass,
-                                                  .uneven_padding = one.problem.uneven_padding(),
-                                                  .wanted = kMany},
-                                                 rejections))
+                                           {.type = mode.type,
+                                           .options = mode.options,
+                                           .pass = pass,
+                                           .uneven_padding = one.problem.uneven_padding(),
+                                           .wanted = kMany},
+                                           rejections))
         std::printf("%s %s %s\n", one.where.c_str(), std::string(cuda::name_of(pass)).c_str(),
                     cuda::CudnnPass(std::make_shared<const cuda::EnginePlan>(std::move(plan))).name().c_str());
       std::printf("%s %s refused: %s\n", one.where.c_str(), std::string(cuda::name_of(pass)).c_str(),

@@ -31,7 +31,8 @@ TEST(Division, IsThatOf64BitsAtEveryEdge) {
 }
 
 TEST(Division, IsThatOf64BitsAtMultiples) {
-  for (const std::int64_t extent : {1L, 2L, 3L, 7L, 255L, 65537L, 0x7FFFFFFFL, 0xFFFFFFFFL, 0x100000000L, 0x123456789AL})
+  for (const std::int64_t extent :
+       {1L, 2L, 3L, 7L, 255L, 65537L, 0x7FFFFFFFL, 0xFFFFFFFFL, 0x100000000L, 0x123456789AL})
     for (const std::int64_t times : {0L, 1L, 2L, 1000L, 0x10000L, 0x7FFFFFL})
       for (const std::int64_t off : {-1L, 0L, 1L}) {
         const std::int64_t index = extent * times + off;

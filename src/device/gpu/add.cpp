@@ -7,7 +7,8 @@
 namespace dptrain::device::DPTRAIN_GPU {
 namespace {
 
-/// A ReLU epilogue is part of both passes, and both gradients of a sum of two are one; another one is a pass of its own.
+/// A ReLU epilogue is part of both passes, and both gradients of a sum of two are one; another one is a pass of its
+/// own.
 class AddOp final : public GpuOp {
  public:
   AddOp(const layers::AddSpec&, const OpContext& context, Device& device)

@@ -185,8 +185,8 @@ class BatchNormalizationOp final : public GpuOp {
   std::int64_t workspace_;  // doubles
 };
 
-const RegisteredOp kBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
-    kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
+const RegisteredOp kBatchNormalization =
+    op<layers::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
 
 }  // namespace
 }  // namespace dptrain::device::DPTRAIN_GPU
