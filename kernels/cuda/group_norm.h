@@ -2,8 +2,8 @@
 
 // Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours,
 // each group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group.
-// Arithmetic and statistics in float; sums in an order that depends on the shape alone. Asynchronous on the launch's
-// stream; any thread. Outputs are overwritten.
+// Arithmetic and statistics in float; sums in an order that depends on the shape and on whether arrays begin at
+// multiples of 16 bytes. Asynchronous on the launch's stream; any thread. Outputs are overwritten.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
