@@ -30,7 +30,7 @@ SMALL = {"densenet121": 64, "inception_v3": 96, "mobilenet": 64, "mobilenet_v2":
 
 
 def draw_weights(file, random, deep):
-    """Weights that are none of zeros or ones; of a deep network the kernels stay, so that its numbers stay in bounds."""
+    """Weights that are none of zeros or ones; kernels of a deep network such that its numbers stay in bounds."""
     with h5py.File(file, "r+") as model:
         def change(name, item):
             if not isinstance(item, h5py.Dataset):
@@ -40,7 +40,10 @@ def draw_weights(file, random, deep):
             small = 0.05 if deep else 0.3
             if "variance" in name:
                 values = values * random.uniform(0.7, 1.4, values.shape)
-            elif not (deep and "kernel" in name):
+            elif deep and "kernel" in name:
+                fan = np.prod(values.shape[:2] if "depthwise" in name else values.shape[:-1])
+                values = random.standard_normal(values.shape, np.float32) * np.sqrt(1.5 / fan)
+            else:
                 values = values + small * random.standard_normal(values.shape)
             item[()] = values.astype(np.float32)
         model["model_weights"].visititems(change)
@@ -86,13 +89,14 @@ def compare(program, folder, model, shape, dtype, opset, deep):
 
 
 def networks(folder):
-    """name, model, input shape"""
+    """name, model, input shape. The outputs are logits: a softmax could hide what is wrong before it."""
     for path in sorted(folder.glob("*.yaml")):
         name = re.search(r"^network: *(\S+)", path.read_text(), re.M).group(1)
         shape = [24, 32] if name == "Transformer" else [SMALL.get(path.stem, 64)] * 2 + [3]
         variants = re.search(r"^variants:\n((?:  .*\n)+)", path.read_text(), re.M)
         for each in [name, *(re.findall(r"^  (\w+):", variants.group(1), re.M) if variants else [])]:
-            yield each, {"layers": [{"Input": shape}, {each: {"input_shape": shape, "classes": 10, "include_top": True}}]}, shape
+            yield each, {"layers": [{"Input": shape}, {each: {"input_shape": shape, "classes": 10, "include_top": True,
+                                                                         "classifier_activation": "linear"}}]}, shape
 
 
 def main():

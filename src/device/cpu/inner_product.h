@@ -42,7 +42,8 @@ class InnerProduct {
     name_ = std::string("forward dnnl ") + pd.impl_info_str();
     if (wants_dx) make_data(dnnl, pd);
     if (!wants_dweights) return;
-    if (in * units >= kLargeWeights && units % kAligned == 0)
+    const bool in_place = positions >= kManyRows && kernels::cpu::gemm_conv_fills_tiles(in, units);
+    if (in_place || (in * units >= kLargeWeights && units % kAligned == 0))
       own_gradient_ = kernels::cpu::matrix_window(in, units);
     else
       make_weights(dnnl, pd, bias);
@@ -116,6 +117,8 @@ class InnerProduct {
     throw device_error("inner product", error);
   }
 
+  /// From so many on, rows are read where they stand.
+  static constexpr std::int64_t kManyRows = 256;
   /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
 
