@@ -43,6 +43,9 @@ def draw_weights(file, random, deep):
             elif deep and "kernel" in name:
                 fan = np.prod(values.shape[:2] if "depthwise" in name else values.shape[:-1])
                 values = random.standard_normal(values.shape, np.float32) * np.sqrt(1.5 / fan)
+            elif deep and name.rsplit("/", 1)[-1] in ("gamma:0", "beta:0"):
+                # As in trained networks: with means of zero a hundred layers would make a thousandfold of a rounding.
+                values = values * random.uniform(0.4, 0.8, values.shape) if "gamma" in name else random.uniform(0.1, 0.5, values.shape)
             else:
                 values = values + small * random.standard_normal(values.shape)
             item[()] = values.astype(np.float32)
