@@ -2,8 +2,7 @@
 
 // Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows
 // in memory: windows are gathered block by block into panels that stay in the second cache and multiplied in registers
-// (gemm-inl.h). A window of one pixel is a product of two matrices, a Dense layer or a 1x1 convolution, and is read
-// where it stands. NHWC images,
+// (gemm-inl.h). A window of one pixel is a product of two matrices, a Dense layer or a 1x1 convolution. NHWC images,
 // weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads.
 // Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function beside
 // says, for at most `threads` threads.
@@ -21,9 +20,10 @@ inline constexpr int64_t kGemmConvTaps = 49;
 /// y [rows, out] = x [rows, in] weights [in, out], as a convolution of rows images of one pixel.
 constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {.in_channels = in, .out_channels = out}; }
 
-/// Whether windows of one pixel with so many channels are read where they stand, once there are a few hundred of them:
-/// what fills registers. Other operands are packed first.
-constexpr bool gemm_conv_fills_tiles(int64_t in, int64_t out) { return in % 4 == 0 && out >= 16; }
+/// Whether the windows, each of one pixel, are read where they stand, once there are kGemmConvManyWindows of all
+/// images. Others are packed first.
+bool gemm_conv_reads_in_place(const ConvWindow& window);
+inline constexpr int64_t kGemmConvManyWindows = 256;
 
 int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads);
 

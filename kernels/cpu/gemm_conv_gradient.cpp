@@ -255,11 +255,17 @@ GemmGradient gradient_of(ConvWindow window, int64_t rows) {
   return gradient;
 }
 
+bool reads_in_place(const GemmGradient& gradient) {
+  return gradient.rows >= kGemmConvManyWindows && direct_gradient_fits(gradient.pixels);
+}
+
 }  // namespace
+
+bool gemm_conv_reads_in_place(const ConvWindow& window) { return direct_gradient_fits(gradient_of(window, 1).pixels); }
 
 int64_t gemm_conv_backward_weights_workspace(const ConvWindow& window, int64_t rows, int threads) {
   const GemmGradient gradient = gradient_of(window, rows);
-  if (direct_gradient_fits(gradient)) return direct_gradient_workspace(gradient);
+  if (reads_in_place(gradient)) return direct_gradient_workspace(gradient);
   return HWY_DYNAMIC_DISPATCH(gemm_gradient)(gradient, threads, nullptr);
 }
 
@@ -270,7 +276,7 @@ void gemm_conv_backward_weights(const ConvWindow& window, const float* x, const 
   gradient.dy = dy;
   gradient.dweights = dweights;
   gradient.dbias = dbias;
-  if (direct_gradient_fits(gradient)) return direct_gradient(gradient, workspace);
+  if (reads_in_place(gradient)) return direct_gradient(gradient, workspace);
   HWY_DYNAMIC_DISPATCH(gemm_gradient)(gradient, thread_count(), workspace);
 }
 

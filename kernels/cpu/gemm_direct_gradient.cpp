@@ -73,6 +73,13 @@ HWY_NOINLINE void add_rows(const RowLines& rows, int64_t channel, int64_t column
   }
 }
 
+/// Whether each image has one window: its rows are those of a matrix.
+HWY_INLINE bool is_matrix(const GemmPixels& px) { return px.h * px.w == 1; }
+/// Floats of x from a window to the next in its line.
+HWY_INLINE int64_t x_distance(const GemmPixels& px) {
+  return (is_matrix(px) ? px.in_h * px.in_w : px.step_w) * px.in_channels;
+}
+
 /// What a piece of the work reads of the next block of rows, spread over the tiles of this one.
 struct Ahead {
   const RowLines& rows;
@@ -82,7 +89,7 @@ struct Ahead {
   std::optional<FetchLine> take() {
     const int64_t of_x = pieces_of(channels, kChannelBlock), lines = of_x + pieces_of(columns, kChannelBlock);
     const int64_t before = tile * lines / tiles;
-    if (rows.count == 0 || ++tile * lines / tiles == before) return std::nullopt;
+    if (rows.count * rows.length == 0 || ++tile * lines / tiles == before) return std::nullopt;
     if (before < of_x) return FetchLine{&rows, channel + before * kChannelBlock, false};
     return FetchLine{&rows, column + (before - of_x) * kChannelBlock, true};
   }
@@ -99,7 +106,7 @@ class DirectProducts {
     wide_ = even_block(kGradientBlocks, out_blocks, 2) * kChannelBlock;
     down_ = pieces_of(in_, deep_);
     across_ = pieces_of(out_, wide_);
-    length_ = px_.h * px_.w == 1 ? 1 : px_.w;
+    length_ = is_matrix(px_) ? 1 : px_.w;
     rows_ = std::max<int64_t>(1, kGradientRows / length_) * length_;
     part_rows_ = pieces_of(pieces_of(g_.rows, gradient_parts(g_.rows, down_ * across_)), rows_) * rows_;
     parts_ = pieces_of(g_.rows, part_rows_);
@@ -171,10 +178,10 @@ class DirectProducts {
 
   RowLines lines_of(int64_t first, int64_t count) const {
     RowLines rows;
-    const bool whole = length_ == 1;  // rows of a matrix
+    const bool whole = is_matrix(px_);
     rows.count = whole ? 1 : count / length_;
     rows.length = whole ? count : length_;
-    rows.x_step = px_.step_w * in_;
+    rows.x_step = x_distance(px_);
     rows.dy_step = out_;
     for (int64_t line = 0; line < rows.count; ++line)
       rows.x[line] = g_.x + px_.in_offset(px_.place(first + line * length_), 0);
@@ -218,7 +225,7 @@ int64_t direct_products(const GemmGradient& gradient, float* workspace) {
 /// tile reads enough of each for it not to matter.
 bool rows_meet(const GemmPixels& px) {
   constexpr int64_t kPageFloats = 1024;
-  return kLanes < 16 && (px.step_w * px.in_channels % kPageFloats == 0 || px.out_channels % kPageFloats == 0);
+  return kLanes < 16 && (x_distance(px) % kPageFloats == 0 || px.out_channels % kPageFloats == 0);
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -230,12 +237,11 @@ namespace dptrain::kernels::cpu {
 HWY_EXPORT(direct_products);
 HWY_EXPORT(rows_meet);
 
-bool direct_gradient_fits(const GemmGradient& g) {
-  constexpr int64_t kLeastRows = 256;
-  const GemmPixels& px = g.pixels;
+bool direct_gradient_fits(const GemmPixels& px) {
+  constexpr int64_t kRowStep = 4, kLeastColumns = 16;  // the smallest tile and the widest vector of any instruction set
   return px.taps == 1 && px.tap[0].y == 0 && px.tap[0].x == 0 && (px.h - 1) * px.step_h < px.in_h &&
-         (px.w - 1) * px.step_w < px.in_w && px.w <= kGradientRows && g.rows >= kLeastRows &&
-         gemm_conv_fills_tiles(px.in_channels, px.out_channels) && !HWY_DYNAMIC_DISPATCH(rows_meet)(px);
+         (px.w - 1) * px.step_w < px.in_w && px.w <= kGradientRows && px.in_channels % kRowStep == 0 &&
+         px.out_channels >= kLeastColumns && !HWY_DYNAMIC_DISPATCH(rows_meet)(px);
 }
 
 int64_t direct_gradient_workspace(const GemmGradient& gradient) {

@@ -29,8 +29,8 @@ constexpr int64_t gradient_parts(int64_t rows, int64_t blocks) {
 }
 
 /// Whether both operands can be read where they stand: windows of one pixel, none of them outside of its image, as many
-/// channels as fill registers, hundreds of windows, and rows that do not meet in the same sets of the caches.
-bool direct_gradient_fits(const GemmGradient& gradient);
+/// channels as fill registers, and rows that do not meet in the same sets of the caches.
+bool direct_gradient_fits(const GemmPixels& pixels);
 /// As gemm_conv_backward_weights() and its workspace, where it fits.
 int64_t direct_gradient_workspace(const GemmGradient& gradient);
 void direct_gradient(const GemmGradient& gradient, float* workspace);

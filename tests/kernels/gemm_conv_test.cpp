@@ -81,6 +81,11 @@ TEST(GemmConvTest, StridedPixelsAreReadWhereTheyStand) {
   check(conv_window(9, 7, 28, 32, 1, 2, 0, 0), 30, 20);
   check(conv_window(13, 10, 12, 16, 1, 3, 0, 0), 40, 21);
   check(conv_window(28, 28, 8, 16, 1, 2, 0, 0), 11, 22);
+  check(conv_window(2, 2, 16, 32, 1, 2, 0, 0), 300, 29);  // one window of each image
+  check(conv_window(1, 1, 16, 32, 1, 2, 0, 0), 300, 30);
+  check(conv_window(5, 6, 8, 16, 1, 7, 0, 0), 260, 31);
+  check(conv_window(63, 1, 16, 32, 1, 2, 0, 0), 9, 32);  // lines of one
+  check(conv_window(64, 2, 16, 32, 1, 2, 0, 0), 9, 33);
   check(conv_window(300, 3, 4, 16, 1, 2, 0, 0), 2, 23);    // lines of two windows
   check(conv_window(3, 300, 4, 16, 1, 2, 0, 0), 2, 24);    // lines longer than a block: packed
   check(conv_window(14, 14, 16, 32, 1, 2, 1, 1), 21, 25);  // outside of the image: packed

@@ -20,7 +20,8 @@ namespace dptrain::device::cpu {
 /// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
 ///
 /// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088
-/// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row).
+/// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and of many rows, which
+/// kernels/cpu read where they stand.
 class InnerProduct {
  public:
   InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
@@ -42,7 +43,8 @@ class InnerProduct {
     name_ = std::string("forward dnnl ") + pd.impl_info_str();
     if (wants_dx) make_data(dnnl, pd);
     if (!wants_dweights) return;
-    const bool in_place = positions >= kManyRows && kernels::cpu::gemm_conv_fills_tiles(in, units);
+    const bool in_place = positions >= kernels::cpu::kGemmConvManyWindows &&
+                          kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
     if (in_place || (in * units >= kLargeWeights && units % kAligned == 0))
       own_gradient_ = kernels::cpu::matrix_window(in, units);
     else
@@ -117,8 +119,6 @@ class InnerProduct {
     throw device_error("inner product", error);
   }
 
-  /// From so many on, rows are read where they stand.
-  static constexpr std::int64_t kManyRows = 256;
   /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
 

@@ -20,7 +20,7 @@ namespace {
 //
 // The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
 // larger than that cache, and images that are large against the products they take. Windows of one pixel that are read
-// where they stand (gemm_conv_fills_tiles) gain everywhere; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
+// where they stand (gemm_conv_reads_in_place) gain everywhere; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
 // core), 32 rows, 0.72 to 0.87 of the multiply-add peak:
 //
 //   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
@@ -63,8 +63,7 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
   const std::int64_t weights = s.weights();
   if (!s.one_pixel()) return weights >= kLargeStrided;
-  if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_fills_tiles(s.in_channels, s.out_channels))
-    return true;
+  if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s)) return true;
   return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 
