@@ -2,9 +2,9 @@
 # always (required, whatever time is left).
 
 performance_stages=(
-  "resnet50      120 required"
+  "resnet50      240 required"
   "fashion_cnn    60 required"
-  "vgg16         100 required"
+  "vgg16         180 required"
   "cifar_towers   60 required"
   "mlp            60 required"
   "input          40 required"

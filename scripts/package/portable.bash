@@ -71,9 +71,9 @@ build_parts() (
     -Wl,-soname,libstdc++.so.6,-z,relro,-z,defs,--gc-sections,--version-script="$gcc/libstdc++_pic.map" \
     -lm -lc "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" -lpthread -l:libdl.so.2 "$gcc/libgcc.a" \
     "$gcc/crtendS.o" "$sysroot/usr/lib/x86_64-linux-gnu/crtn.o"
-  ln -sf libstdc++.so.6 lib/libstdc++.so
   cp -L "$sysroot/usr/lib/x86_64-linux-gnu/libgomp.so.1" lib/
   ln -sf "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" lib/libgcc_s.so
+  ln -sf libstdc++.so.6 lib/libstdc++.so   # last: package.sh takes it for the sign that all is there
 )
 
 # old_glibc_flags FOLDER: for the compiler as a linker. The executable exports what relabelled libraries

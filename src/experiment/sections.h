@@ -127,7 +127,7 @@ struct RuntimeSection {
   bool bn_unbiased_running_var = false;
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
-  Autotune autotune = Autotune::kAuto;
+  Autotune autotune = Autotune::kHeuristic;
   replica::Graphs cuda_graphs = replica::Graphs::kAuto;
   Resident resident = Resident::kAuto;
 };

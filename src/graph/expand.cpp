@@ -223,6 +223,11 @@ int Expander::add_node(int layer, const Sources& inputs, std::vector<layers::Out
 }
 
 void Expander::declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark) {
+  if (scope.is_input(local)) {
+    reader_.error(mark, fmt::format("the step's name is '{}', as that of an input of {} '{}'; give it another", local,
+                                    scope.kind, scope.type));
+    return;
+  }
   if (!scope.names.emplace(local, port).second && port.node >= 0)
     reader_.error(mark, fmt::format("the name '{}' stands for another step already", local));
 }

@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::size_t kMeasured = 8;
 constexpr int kWindows = 3;
-/// An engine whose first run takes so many times the best one's is not measured further.
+/// An engine whose first runs take so many times the best one's is not measured further.
 constexpr double kHopeless = 3;
+/// Microseconds of a run that is long enough for its time to be sure.
+constexpr double kLong = 10000;
 /// An engine that the heuristics name later must be faster by more than clocks and caches make of it.
 constexpr double kFaster = 0.97;
 
@@ -59,14 +61,16 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   gpu::StreamHandle stream() const noexcept { return stream_; }
+  void synchronize() { runtime_.synchronize(stream_); }
 
   /// Microseconds of one run, after one that does not count: the best of kWindows means, because the host may be late
   /// with a launch while other threads compile. `to_beat`: what the best engine so far takes.
   template <class Run>
   double time(const Run& run, double to_beat) {
     run();
-    const double first = window(run, 1);
-    if (first > kHopeless * to_beat) return first;
+    double first = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kWindows; ++i) first = std::min(first, window(run, 1));
+    if (first > kHopeless * to_beat || first > kLong) return first;
     const int runs = runs_of_window(first);
     double best = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kWindows; ++i) best = std::min(best, window(run, runs));
@@ -123,8 +127,9 @@ double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Sto
     return watch.time([&] { pass.run(handle, tensors.memory(), watch.stream()); }, to_beat);
   } catch (const Error& error) {
     rejections.add(error.what(), pass.name());
-    return std::numeric_limits<double>::infinity();
   }
+  watch.synchronize();  // what fails here is the GPU's failure, not the engine's
+  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -144,14 +149,22 @@ CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<Cu
 }
 
 bool CudnnTuner::remembers() {
-  const std::lock_guard lock(measuring_);
-  if (!remembers_) {
+  std::call_once(asked_, [this] {
     remembers_ = PlanCache(cache_path_).kept();
-    if (!*remembers_)
+    if (!remembers_)
       log::warn(fmt::format("the plan cache {} cannot be written; engines are not measured but taken by the heuristics",
                             cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
-  }
-  return *remembers_;
+  });
+  return remembers_;
+}
+
+void CudnnTuner::store(PlanCache& cache, const std::string& key, const EnginePlan& plan, double microseconds) {
+  if (cache.store(key, plan.name.text(), microseconds) || warned_) return;
+  warned_ = true;
+  log::warn(
+      fmt::format("the plan cache {} cannot be written; the next run will measure again and may take other "
+                  "engines",
+                  cache_path_));
 }
 
 std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
@@ -190,6 +203,7 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
     room.emplace(*runtime_, problem, workspace);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
+    store(cache, key, plans.front(), 0);  // so that the next run takes it, too
     return std::move(plans.front());
   }
   const Tensors& tensors = *room;
@@ -207,7 +221,7 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
     best = plan.get();
   }
   if (best == nullptr) return std::nullopt;
-  cache.store(key, best->name.text(), best_time);
+  store(cache, key, *best, best_time);
   return std::move(*best);
 }
 

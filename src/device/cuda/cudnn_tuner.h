@@ -26,7 +26,7 @@ class CudnnTuner {
   /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds
   /// (32 where addresses are less aligned), or from the cache if it is there and still holds; none where there are no
   /// engines. Takes memory of the size of the pass's tensors and workspaces while it measures; where there is none,
-  /// the first one is it.
+  /// the first one is it, and is remembered.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
@@ -40,11 +40,16 @@ class CudnnTuner {
   std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
                                     const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
 
+  /// Warns once where that fails.
+  void store(PlanCache& cache, const std::string& key, const EnginePlan& plan, double microseconds);
+
   std::shared_ptr<gpu::Runtime> runtime_;
   std::shared_ptr<CudnnHandle> handle_;
   std::string cache_path_;
-  std::mutex measuring_;  // guards handle_ and what follows
-  std::optional<bool> remembers_;
+  std::mutex measuring_;  // guards handle_ and warned_
+  bool warned_ = false;
+  std::once_flag asked_;
+  bool remembers_ = false;  // once asked
 };
 
 /// How often an engine runs between two events, by what one run takes: short ones more often, or the events' own
