@@ -192,7 +192,7 @@ session::DeviceRequest parse_cpus(const std::string& text) {
 
 session::DeviceRequest parse_gpus(const std::string& text, const std::string& flag) {
   if (text == "none") return {};
-  if (text == "h200") return {.paper = text};
+  if (text == "h100" || text == "h200") return {.paper = text};
   std::vector<session::GpuId> ids;
   if (text == "all") {
     ids = all_gpus();

@@ -16,7 +16,9 @@
 #include "picture/file.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
+#include "session/paper_step.h"
 #include "session/session.h"
+#include "session/shards.h"
 #include "session/slots.h"
 #include "train/line_file.h"
 
@@ -30,6 +32,16 @@ struct SummaryFlags {
   ConfigFlags overrides;
   bool plan = false;
 };
+
+/// How long a step would take on a GPU on paper.
+std::string prediction(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
+                       const session::DryPlan& plan) {
+  const std::int64_t micro_batches =
+      plan.plan.has_loss() ? session::slices_of_replica(experiment.config, devices.replicas) : 1;
+  const session::PaperStep step =
+      session::paper_step(plan, devices.paper, micro_batches, experiment.config.runtime.tf32);
+  return session::paper_step_text(step, plan.all_bytes(), plan.device_bytes);
+}
 
 int run(const SummaryFlags& flags) {
   if (flags.lr) picture::require_picture(*flags.lr, "--lr");
@@ -46,6 +58,7 @@ int run(const SummaryFlags& flags) {
     print_text(plan.device + "\n" + plan.text());
     if (const std::string line = choices ? session::conv_choices_line(*choices, runtime) : ""; !line.empty())
       print_text(line);
+    if (!devices.paper.empty()) print_text(prediction(experiment, devices, plan));
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));
@@ -69,7 +82,9 @@ void add_summary(App& app) {
       .example("configs/cifar10_towers.yaml --lr lr.svg");
   command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
   command.section("Summary")
-      .flag("--plan", flags->plan, "the steps of one replica, what runs them on this device, and the memory table")
+      .flag("--plan", flags->plan,
+            "the steps of one replica, what runs them on this device, the memory table; on a GPU on "
+            "paper (--gpus h100, h200) also how long a step would take")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
       .option("--lr", "FILE", flags->lr, "the learning rate over the training, .svg or .png");
   flags->devices.add(command);

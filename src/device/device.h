@@ -215,7 +215,7 @@ std::vector<DeviceInfo> list_cuda();
 /// Throws Error{kDevice} in one sentence: no backend, no driver, no such id.
 std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);
 /// A GPU that is not there, for plans and memory tables on any machine: makes ops, says what they need, runs nothing.
-/// `model`: "h200". Throws Error{kDevice} without a backend or cuDNN.
+/// `model`: "h100", "h200". Throws Error{kDevice} without a backend or cuDNN.
 std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options);
 /// The GPU code on the CPU, for tests: kernels in the emulator, streams in seeded random order.
 std::unique_ptr<Device> make_emu_device(int id, const RuntimeOptions& options);

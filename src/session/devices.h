@@ -31,7 +31,7 @@ struct DeviceRequest {
   int replicas = 1;
   int threads = 0;                  ///< of each CPU replica, all its slots together; 0: cores / replicas, at least 1
   std::vector<GpuId> gpus{};        ///< replica by replica; empty: the CPU
-  std::string paper{};              ///< a GPU that is not there ("h200"), for plans alone
+  std::string paper{};              ///< a GPU that is not there ("h100", "h200"), for plans alone
   int slots = 1;                    ///< devices of each replica
   std::vector<int> slot_threads{};  ///< of each slot of a CPU replica; empty: it has one, with all threads
   bool grouped = false;             ///< which GPUs are a replica has been said; else place_slots() says it

@@ -82,6 +82,11 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
     const auto [forward, backward] = ops[s] ? ops[s]->flops_per_sample() : std::pair<double, double>{};
     const auto frames = static_cast<double>(result.plan.steps[s].frames);
     result.flops.emplace_back(forward * frames, backward * frames);
+    const plan::Step& step = result.plan.steps[s];
+    const std::uint64_t saved = needs.back().saved;
+    result.traffic.emplace_back(
+        plan::forward_traffic(result.plan, step, device, rows, saved),
+        step.has_backward ? plan::backward_traffic(result.plan, step, device, rows, saved) : plan::Traffic{});
   }
   plan::Need losses;
   for (const plan::LossStep& loss : result.plan.losses) {
@@ -148,6 +153,7 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();
+  result.device_bytes = device->memory_available();
 
   result.model = graph::undrawn_model(experiment.graph, config.seed);
   plan::PlanOptions planned = plan_options(experiment, request);
@@ -174,20 +180,23 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
 }
 
+std::uint64_t DryPlan::all_bytes() const {
+  std::uint64_t all = replica_bytes;
+  for (const FeedMemory& input : inputs) all += input.samples + input.working;
+  return all;
+}
+
 std::string DryPlan::text() const {
   std::string text = plan::print(plan, memory, choices, slots, other_memories);
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
-  std::uint64_t all = replica_bytes;
-  for (const FeedMemory& input : inputs) {
+  for (const FeedMemory& input : inputs)
     lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
                      input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
                                                   human_bytes(input.samples), human_bytes(input.working))
                                     : "uploaded as it is: up to so much to make batches"});
-    all += input.samples + input.working;
-  }
-  lines.push_back({"all", human_bytes(all), "the total above and this"});
+  lines.push_back({"all", human_bytes(all_bytes()), "the total above and this"});
   text += "on the device besides\n";
   for (const auto& [name, bytes, note] : lines) text += fmt::format("  {:<16}  {:>10}  {}\n", name, bytes, note);
   if (!inputs_unknown.empty()) text += fmt::format("  without the data sets: {}\n", inputs_unknown);

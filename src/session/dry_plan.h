@@ -14,6 +14,7 @@
 #include "graph/model.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
+#include "plan/traffic.h"
 #include "session/devices.h"
 #include "session/feeds.h"
 
@@ -21,25 +22,29 @@ namespace dptrain::session {
 
 struct DryPlan {
   graph::Model model;
-  plan::Plan plan;                               ///< points into `model`
-  plan::MemoryPlan memory;                       ///< of the first slot
-  std::vector<plan::MemoryPlan> other_memories;  ///< of the others
-  std::vector<std::string> choices;              ///< the device's implementation of each step
-  std::vector<std::pair<double, double>> flops;  ///< of each step and one sample: forward, backward
-  int slots = 0;                                 ///< of the optimizer
+  plan::Plan plan;                                               ///< points into `model`
+  plan::MemoryPlan memory;                                       ///< of the first slot
+  std::vector<plan::MemoryPlan> other_memories;                  ///< of the others
+  std::vector<std::string> choices;                              ///< the device's implementation of each step
+  std::vector<std::pair<double, double>> flops;                  ///< of each step and one sample: forward, backward
+  std::vector<std::pair<plan::Traffic, plan::Traffic>> traffic;  ///< likewise, of `memory.rows` rows
+  int slots = 0;                                                 ///< of the optimizer
   /// All of the device's memory that a replica takes: of a GPU in the first slot, where its parameters lie.
   std::uint64_t replica_bytes = 0;
   std::uint64_t batch_bytes = 0;    ///< of these, what grows with the batch
   std::uint64_t staging_bytes = 0;  ///< of these, batches on their way to the ops
   /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
   std::vector<FeedMemory> inputs;
-  std::string inputs_unknown;  ///< why the data sets could not be looked at
-  std::string device;          ///< its description
+  std::string inputs_unknown;      ///< why the data sets could not be looked at
+  std::string device;              ///< its description
+  std::uint64_t device_bytes = 0;  ///< of its memory that is free
 
   DryPlan() = default;
   DryPlan(const DryPlan&) = delete;
   DryPlan& operator=(const DryPlan&) = delete;
 
+  /// replica_bytes and what the data sets take.
+  std::uint64_t all_bytes() const;
   std::string text() const;
 };
 

@@ -171,6 +171,8 @@ TEST(DeviceFlags, AGpuOnPaperIsForPlansAlone) {
   DeviceFlags flags;
   flags.gpus = "h200";
   EXPECT_EQ(flags.plan_request().paper, "h200");
+  flags.gpus = "h100";
+  EXPECT_EQ(flags.plan_request().paper, "h100");
   EXPECT_NE(refusal(ErrorKind::kUsage, [&] { flags.request(); }).find("nothing runs on it"), std::string::npos);
 }
 

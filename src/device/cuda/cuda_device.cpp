@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "device/cuda/cuda_runtime.h"
 #include "device/cuda/cudnn_convolution.h"
+#include "device/cuda/paper_h100.h"
 #include "device/cuda/paper_h200.h"
 #include "device/cuda/paper_runtime.h"
 #include "device/gpu/make_device.h"
@@ -43,13 +44,17 @@ std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) 
 }
 
 std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options) {
-  if (model != "h200")
-    throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there is h200", model));
-  return cuda::make_gpu_device(cuda::make_paper_runtime({.name = model,
-                                                         .description = "NVIDIA H200, on paper",
-                                                         .multiprocessors = cuda::kPaperH200Multiprocessors,
-                                                         .memory_bytes = cuda::kPaperH200Memory}),
-                               cuda::plan_cudnn_convolutions(cuda::kPaperH200, conv_options(options)), options);
+  const auto make = [&](const char* description, int multiprocessors, std::uint64_t memory, std::string_view json) {
+    return cuda::make_gpu_device(
+        cuda::make_paper_runtime(
+            {.name = model, .description = description, .multiprocessors = multiprocessors, .memory_bytes = memory}),
+        cuda::plan_cudnn_convolutions(json, conv_options(options)), options);
+  };
+  if (model == "h100")
+    return make("NVIDIA H100, on paper", cuda::kPaperH100Multiprocessors, cuda::kPaperH100Memory, cuda::kPaperH100);
+  if (model == "h200")
+    return make("NVIDIA H200, on paper", cuda::kPaperH200Multiprocessors, cuda::kPaperH200Memory, cuda::kPaperH200);
+  throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there are h100 and h200", model));
 }
 
 }  // namespace dptrain::device
