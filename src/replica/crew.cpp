@@ -1,6 +1,5 @@
 #include "replica/crew.h"
 
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -11,7 +10,7 @@
 namespace dptrain::replica {
 
 Crew::Crew(int size, First first, OnFailure on_failure)
-    : size_(size), first_(first), on_failure_(std::move(on_failure)) {
+    : size_(size), first_(first), on_failure_(std::move(on_failure)), busy_(static_cast<std::size_t>(size), false) {
   try {
     for (int lane = first == First::kCaller ? 1 : 0; lane < size; ++lane)
       threads_.emplace_back([this, lane] { work(lane); });
@@ -43,14 +42,6 @@ void Crew::start(const Command& command) {
   wake_.notify_all();
 }
 
-void Crew::refuse_callers_lane() const {
-  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
-}
-
-void Crew::rethrow() {
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
 void Crew::run(const Command& command) {
   {
     const std::lock_guard lock(mutex_);
@@ -61,7 +52,7 @@ void Crew::run(const Command& command) {
 }
 
 void Crew::begin(const Command& command) {
-  refuse_callers_lane();
+  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
   const std::lock_guard lock(mutex_);
   start(command);
 }
@@ -70,20 +61,12 @@ void Crew::end() {
   kernels::cpu::spin_until([this] { return running_ == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return running_ == 0; });
-  rethrow();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void Crew::run(const Command& command, double period, const Look& look) {
-  refuse_callers_lane();
-  std::unique_lock lock(mutex_);
-  start(command);
-  while (!done_.wait_for(lock, std::chrono::duration<double>(period), [&] { return running_ == 0; })) {
-    const std::vector<bool> busy = busy_;
-    lock.unlock();
-    look(busy);
-    lock.lock();
-  }
-  rethrow();
+std::vector<bool> Crew::busy() const {
+  const std::lock_guard lock(mutex_);
+  return busy_;
 }
 
 void Crew::work(int lane) {

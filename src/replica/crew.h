@@ -30,19 +30,15 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Called again and again on the thread that waits for a command. `busy`: per lane, whether it is still at it. Throws
-  /// nothing.
-  using Look = std::function<void(const std::vector<bool>& busy)>;
-
   /// Runs the command once on every thread and waits for all. Rethrows the first exception; `failed_lane` says whose.
   void run(const Command& command);
   /// The two halves of it, where no lane is the caller's, which does something else between them; else
   /// Error{kInternal}. The command lives until the end.
   void begin(const Command& command);
   void end();
-  /// The same, looking on every `period` seconds. Where no lane is the caller's.
-  void run(const Command& command, double period, const Look& look);
   int failed_lane() const { return failed_lane_; }
+  /// Per lane, whether it is still at the command. Any thread.
+  std::vector<bool> busy() const;
 
   int size() const { return size_; }
 
@@ -52,13 +48,11 @@ class Crew {
   void run_lane(int lane);
   void stop();
   void start(const Command& command);
-  void rethrow();
-  void refuse_callers_lane() const;
 
   const int size_;
   const First first_;
   const OnFailure on_failure_;
-  std::mutex mutex_;  // guards what follows; who waits awake reads the atomic ones without it
+  mutable std::mutex mutex_;  // guards what follows; who waits awake reads the atomic ones without it
   std::condition_variable wake_, done_;
   const Command* command_ = nullptr;
   std::atomic<std::uint64_t> generation_{0};

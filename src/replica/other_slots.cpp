@@ -1,34 +1,13 @@
 #include "replica/other_slots.h"
 
-#include <new>
 #include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "core/trace.h"
+#include "replica/as_error.h"
 
 namespace dptrain::replica {
-namespace {
-
-/// What was thrown, by whom.
-std::exception_ptr named(const std::exception_ptr& failure, const std::string& slot) {
-  const auto of = [&](ErrorKind kind, const char* what) {
-    return std::make_exception_ptr(Error(kind, "slot " + slot + ": " + what));
-  };
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    return of(error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    return of(ErrorKind::kMemory, "out of memory");
-  } catch (const std::exception& error) {
-    return of(ErrorKind::kInternal, error.what());
-  } catch (...) {
-    return failure;
-  }
-}
-
-}  // namespace
 
 OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*>& devices, const ParameterArenas& home,
                        Crossings& crossings, const Options& options)
@@ -37,8 +16,9 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*
       slots_(devices.size()),
       crew_(static_cast<int>(devices.size()), Crew::First::kOwnThread,
             [this](int lane, const std::exception_ptr& failure) {
-              fail(named(failure,
-                         fmt::format("{} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name())));
+              const std::string slot =
+                  fmt::format("slot {} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name());
+              fail(std::make_exception_ptr(as_error(failure).within(slot)));
             }) {
   if (at(plan.slot_count()) != devices.size() + 1)
     throw Error(ErrorKind::kInternal,

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <deque>
-#include <new>
 #include <set>
 #include <utility>
 
@@ -13,27 +12,14 @@
 #include "core/index.h"
 #include "core/text.h"
 #include "core/trace.h"
+#include "replica/as_error.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
+#include "replica/lookout.h"
 #include "replica/sum_steps.h"
 
 namespace dptrain::replica {
 namespace {
-
-/// The message of whatever was thrown.
-Error as_error(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return {ErrorKind::kMemory, "out of memory"};
-  } catch (const std::exception& error) {
-    return {ErrorKind::kInternal, error.what()};
-  } catch (...) {
-    return {ErrorKind::kInternal, "unknown exception"};
-  }
-}
 
 enum class Progress { kRunning, kDone, kFailed };
 
@@ -56,17 +42,18 @@ struct ReplicaSet::Impl {
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()),
-             devices.front()->reads_host_memory() ? Crew::First::kCaller : Crew::First::kOwnThread,
+        crew(static_cast<int>(devices.size()), Crew::First::kCaller,
              [this](int lane, const std::exception_ptr& failure) {
                const Error why = as_error(failure).within(name(lane));
                if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
                connector.abort(why);
              }) {
-    if (!devices.front()->reads_host_memory())
+    if (!devices.front()->reads_host_memory()) {
       watchdog.emplace(
           names(), options.patience, [this](int lane) { return connector.waits(lane); },
           [this](const std::string& why) { connector.abort(Error(ErrorKind::kDeadline, why)); });
+      lookout.emplace(watchdog->period(), [this] { watchdog->look(crew.busy()); });
+    }
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
                                                     options.weights.size(), world.ranks, devices.size()));
@@ -107,6 +94,10 @@ struct ReplicaSet::Impl {
 
   /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
+    try {
+      devices.front()->enter();
+    } catch (const Error&) {  // what failed has been thrown before
+    }
     crew.run([this](int lane) {
       connector.drain(lane);
       if (replicas[at(lane)]) replicas[at(lane)]->drain();
@@ -120,7 +111,7 @@ struct ReplicaSet::Impl {
   void make_replica(int lane) {
     device::Device& device = *devices[at(lane)];
     device.enter();
-    trace::name_thread((lane == 0 && device.reads_host_memory() ? "trainer and " : "") + name(lane));
+    trace::name_thread((lane == 0 ? "trainer and " : "") + name(lane));
     Options o{.optimizer = options.optimizer,
               .seed = options.seed,
               .rank = world.rank(lane),
@@ -207,23 +198,21 @@ struct ReplicaSet::Impl {
     return any;
   }
 
-  /// Runs the command on every replica's thread, which on CPUs is the caller's for the first one; `where` is ", step
-  /// 412" or "".
+  /// Runs the command on every replica's thread, which is the caller's for the first one; `where` is ", step 412" or
+  /// "".
   void run(const std::string& where, const Crew::Command& command) {
-    std::optional<Error> late;
+    devices.front()->enter();  // another set may have had the caller's thread since
+    if (lookout) lookout->begin([&] { watchdog->begin(where); });
+    std::exception_ptr failure;
     try {
-      if (!watchdog) {
-        devices.front()->enter();  // another set may have had the caller's thread since
-        return crew.run(command);
-      }
-      watchdog->begin(where);
-      crew.run(command, watchdog->period(), [this](const std::vector<bool>& busy) { watchdog->look(busy); });
-      late = watchdog->end();
+      crew.run(command);
     } catch (...) {
-      if (watchdog) late = watchdog->end();
-      if (!late) throw as_error(std::current_exception()).within(name(crew.failed_lane()) + where);
+      failure = std::current_exception();
     }
+    std::optional<Error> late;
+    if (lookout) lookout->end([&] { late = watchdog->end(); });
     if (late) throw Error(*late);
+    if (failure) throw as_error(failure).within(name(crew.failed_lane()) + where);
   }
 
   void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
@@ -293,8 +282,9 @@ struct ReplicaSet::Impl {
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   std::set<std::pair<int, std::int64_t>> trained_rows;  ///< of slices, by rank: steps of others load something yet
   std::optional<Watchdog> watchdog;                     ///< of devices with a driver
-  ExitGuard guard;  ///< armed by the first failure, and over when all replicas are gone
-  Crew crew;        ///< last: its threads use everything above
+  ExitGuard guard;                 ///< armed by the first failure, and over when all replicas are gone
+  Crew crew;                       ///< its threads use everything above
+  std::optional<Lookout> lookout;  ///< as watchdog; last: it looks at everything above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,

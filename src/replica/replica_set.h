@@ -1,9 +1,9 @@
 #pragma once
 
-// ReplicaSet: all replicas of this process, one thread each for life (and one more for each further slot). Called from
-// the trainer's thread; a call hands the same work to every replica and returns when all are done. The first exception
-// of any replica aborts the others' communication and is rethrown with "replica 1 (cpu:1), step 412" before its
-// message.
+// ReplicaSet: all replicas of this process, one thread each for life (and one more for each further slot): the first
+// one's is the thread that makes the set, calls it and ends it, the trainer's. A call hands the same work to every
+// replica and returns when all are done. The first exception of any replica aborts the others' communication and is
+// rethrown with "replica 1 (cpu:1), step 412" before its message.
 //
 // A batch has at least the rows of this process's replicas (share_of); which each gets follows from its positions.
 
@@ -133,7 +133,8 @@ class ReplicaSet {
   std::uint32_t take_wishes();
   /// What the balance has decided since the last call, the same in all processes.
   std::optional<NewShares> take_new_shares();
-  /// Called, on the thread that called the set, before the process ends because a device's driver does not answer.
+  /// Called before the process ends because a device's driver does not answer: on a thread of its own, while the one
+  /// that called the set stands still in it.
   void set_last_words(std::function<void(const Error& why)> last_words);
 
  private:

@@ -2,7 +2,7 @@
 
 // Watchdog: notices a replica whose thread no longer gets on, because a call of a driver or a library does not return.
 // Such a thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to
-// end the process. Looked through by the thread that waits for the replicas; the hearts beat on theirs.
+// end the process. The hearts beat on the replicas' threads; all else is called by one thread at a time (Lookout).
 
 #include <deque>
 #include <functional>

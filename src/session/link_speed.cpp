@@ -64,9 +64,8 @@ std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector
   std::vector<Rank> ranks(static_cast<std::size_t>(request.replicas));
   auto devices = make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
-  const auto first =  // as a ReplicaSet has it
-      devices.front()->reads_host_memory() ? replica::Crew::First::kCaller : replica::Crew::First::kOwnThread;
-  replica::Crew crew(request.replicas, first, [&](int rank, const std::exception_ptr&) {
+  // As a ReplicaSet has it.
+  replica::Crew crew(request.replicas, replica::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
     connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
   });
   const auto give_back = [&] {

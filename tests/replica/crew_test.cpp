@@ -77,11 +77,25 @@ TEST_P(Crews, RethrowTheFirstExceptionWhenAllAreThrough) {
   }
 }
 
+TEST_P(Crews, SayWhoIsStillAtWork) {
+  Crew crew(3, GetParam(), ignore);
+  EXPECT_EQ(crew.busy(), std::vector<bool>(3, false));
+  std::atomic<bool> seen{false};
+  std::thread other([&] {
+    while (crew.busy() != std::vector{false, true, false}) std::this_thread::yield();
+    seen = true;
+  });
+  crew.run([&](int lane) {
+    while (lane == 1 && !seen) std::this_thread::yield();
+  });
+  other.join();
+  EXPECT_EQ(crew.busy(), std::vector<bool>(3, false));
+}
+
 TEST(Crew, TheCallersLaneIsForRunAlone) {
   Crew crew(2, Crew::First::kCaller, ignore);
   const Crew::Command nothing = [](int) {};
   EXPECT_THROW(crew.begin(nothing), Error);
-  EXPECT_THROW(crew.run(nothing, 1, {}), Error);
   crew.run(nothing);
 }
 

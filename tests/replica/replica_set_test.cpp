@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -40,6 +42,20 @@ TEST(ReplicaSet, GivesEveryReplicaAThreadForLife) {
   f.set->on_each([&](int rank, Replica&) { second[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); });
   EXPECT_EQ(first, second);
   EXPECT_EQ(std::set<std::thread::id>(first.begin(), first.end()).size(), 3U);
+}
+
+TEST(ReplicaSet, TheFirstReplicasThreadIsTheCallers) {
+  for (const bool reads_host_memory : {true, false})
+    for (const int replicas : {1, 3}) {
+      SetFixture f(replicas, {}, {.reads_host_memory = reads_host_memory});
+      std::set<int> mine;
+      std::mutex mutex;
+      f.set->on_each([&, caller = std::this_thread::get_id()](int lane, Replica&) {
+        const std::lock_guard lock(mutex);
+        if (std::this_thread::get_id() == caller) mine.insert(lane);
+      });
+      EXPECT_THAT(mine, ElementsAre(0));
+    }
 }
 
 TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
@@ -197,12 +213,13 @@ TEST(ReplicaSetDeathTest, OneReplicaStuckInACallIsNamedInTime) {
   const auto hang = [](const Patience& patience, std::int64_t step) {
     SetFixture f(1, {.patience = patience},
                  {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = step, .hangs = true}});
+    f.set->set_last_words([](const Error&) { std::fprintf(stderr, "kept\n"); });
     const SampleBatch batch(9, 6, 3);
     for (std::int64_t number = 0; number < 3; ++number)
       f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   EXPECT_EXIT(hang({.seconds = 0.2, .first_seconds = 300}, 2), ::testing::ExitedWithCode(9),
-              "replica 0 .toy:0., step 2: no progress for 0.[0-9]+ s in forward of layer t1");
+              "kept(.|\n)*replica 0 .toy:0., step 2: no progress for 0.[0-9]+ s in forward of layer t1");
   EXPECT_EXIT(hang({.seconds = 300, .first_seconds = 0.2}, 0), ::testing::ExitedWithCode(9),
               "replica 0 .toy:0., step 0: no progress for 0.[0-9]+ s in forward of layer t1");
 }
