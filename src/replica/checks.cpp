@@ -1,5 +1,7 @@
 #include "replica/checks.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
@@ -29,6 +31,11 @@ void check_micro_batches(const Options& options, std::size_t micro_batches, bool
 void check_shards(const Options& options, std::size_t slices) {
   if (slices == 0 || slices % at(options.shards) != 0)
     throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
+}
+
+bool regularized(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.parameters,
+                             [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
 }
 
 }  // namespace dptrain::replica

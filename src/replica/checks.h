@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "plan/plan.h"
 #include "replica/replica.h"
 
 namespace dptrain::replica {
@@ -13,5 +14,8 @@ void check_graphs(const Options& options, int slots);
 /// comes in the same number of slices.
 void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates);
 void check_shards(const Options& options, std::size_t slices);
+
+/// Whether there is a penalty to count.
+bool regularized(const plan::Plan& plan);
 
 }  // namespace dptrain::replica

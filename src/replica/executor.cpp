@@ -120,7 +120,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
   sums_ = device_.allocate(at(shards_) * sums_per_shard() * sizeof(double));
-  for (std::size_t post = 0; post < Replica::kMostQueued; ++post)
+  for (std::size_t post = 0; post < Replica::kPosts; ++post)
     posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
                       .sums = device_.allocate_host(sums_->bytes()),
                       .loss_scale = device_.allocate_host(sizeof(kernels::LossScale)),
@@ -427,17 +427,14 @@ void Executor::taint_gradients() {
     for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
 }
 
-void Executor::send_state(const kernels::StepState& state, std::size_t post) {
-  device::Buffer& memory = *posts_[post].state;
-  *memory.as<kernels::StepState>() = state;
-  device_.copy_to_device(state_->data(), memory.data(), sizeof(state), stream_);
+void Executor::send_state(std::size_t post) {
+  device_.copy_to_device(state_->data(), posts_[post].state->data(), sizeof(kernels::StepState), stream_);
 }
 
 void Executor::fetch_sums(std::size_t post) {
   device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
   if (loss_scale_ != nullptr)
     device_.queue_to_host(posts_[post].loss_scale->data(), loss_scale_, sizeof(*loss_scale_), stream_);
-  posts_[post].fetched->record(stream_);
 }
 
 StepSums Executor::read_sums(std::size_t post) {

@@ -69,11 +69,18 @@ class Executor {
   /// Behind all that writes it.
   void taint_gradients();
 
-  // The host's side of a step, one post for each step that may be queued, so that the device may run behind.
-  /// What kernels read of a step goes to the device.
-  void send_state(const kernels::StepState& state, std::size_t post);
-  /// Sums since clear_sums() are on their way to the host.
+  // The host's side of a step, a post in turn for each step that may be queued, so that the device may run behind.
+  /// What kernels read of a step lies in the post. While nothing queued reads it.
+  void write_state(const kernels::StepState& state, std::size_t post) {
+    *posts_[post].state->as<kernels::StepState>() = state;
+  }
+  /// And goes to the device. May be recorded.
+  void send_state(std::size_t post);
+  void send_state(const kernels::StepState& state, std::size_t post) { write_state(state, post), send_state(post); }
+  /// Sums since clear_sums() go to the post. May be recorded.
   void fetch_sums(std::size_t post);
+  /// They are on their way: what has_sums() and read_sums() wait for.
+  void mark_sums(std::size_t post) { posts_[post].fetched->record(stream_); }
   /// Whether they have come. Any thread.
   bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
   /// Waits for them.

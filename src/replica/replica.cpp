@@ -21,14 +21,6 @@
 #include "replica/timed_collective.h"
 
 namespace dptrain::replica {
-namespace {
-
-bool regularized(const plan::Plan& plan) {
-  return std::ranges::any_of(plan.parameters,
-                             [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
-}
-
-}  // namespace
 
 struct Replica::Impl {
   Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective_,
@@ -140,7 +132,8 @@ struct Replica::Impl {
   /// The step before it is worth recording: everything is loaded, chosen and warm by then.
   static constexpr int kEagerSteps = 3;
 
-  /// A recording has the rows, the sample count and the staged set built in, and nobody to exchange gradients with.
+  /// A recording has the rows, the sample count, the staged set and the post built in, and nobody to exchange gradients
+  /// with.
   bool may_replay(const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     const BatchRows& slice = micro_batches.front();
     return options.graphs != Graphs::kOff && !others && options.replicas == 1 && micro_batches.size() == 1 &&
@@ -148,14 +141,15 @@ struct Replica::Impl {
            !cannot_record && !executor.profiling();
   }
 
-  /// The same work as run_step() of one micro-batch queues, as one launch. False: the device has no such thing.
-  bool replay_step(const BatchRows& slice, const StepInputs& in) {
-    const int set = next_set();
+  /// The state that lies in the post, the same work as run_step() of one micro-batch queues, and the sums to the post,
+  /// as one launch. False: the device has no such thing.
+  bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
+    const int set = last_set = static_cast<int>(post % kSets);
     executor.stage(slice, set);
     executor.begin(slice, set);
-    std::unique_ptr<device::Recording>& recording = recordings[static_cast<std::size_t>(set)];
+    std::unique_ptr<device::Recording>& recording = recordings[post];
     if (!recording) {
-      recording = record(slice, in);
+      recording = record(slice, in, post);
       if (!recording) {
         cannot_record = true;
         executor.release(set);
@@ -170,14 +164,16 @@ struct Replica::Impl {
   }
 
   /// Null where the device has no recordings or this step cannot be recorded, and the user leaves it to us.
-  std::unique_ptr<device::Recording> record(const BatchRows& slice, const StepInputs& in) try {
+  std::unique_ptr<device::Recording> record(const BatchRows& slice, const StepInputs& in, std::size_t post) try {
     beat("recording a step");
     auto recording = device.record(*stream, [&] {
+      executor.send_state(post);
       clear_sums();
       executor.forward(slice, in);
       executor.backward(slice, in, [](const plan::BackwardItem&) {});
       executor.taint_gradients();
       run_update(in);
+      executor.fetch_sums(post);
     });
     if (!recording && options.graphs == Graphs::kOn)
       throw Error(ErrorKind::kDevice,
@@ -266,12 +262,12 @@ struct Replica::Impl {
         at_home);
   }
 
-  /// Notes what the device has just been given, and sends for its sums.
+  /// Notes what the device has just been given, with its sums.
   void enqueue(const std::vector<BatchRows>& slices, bool step) {
     Queued& last = queue[ring_slot(count)];
     last = {.step = step};
     for (const BatchRows& slice : slices) last.samples += slice.rows;
-    executor.fetch_sums(ring_slot(count));
+    executor.mark_sums(ring_slot(count));
     ++count;
   }
 
@@ -279,13 +275,14 @@ struct Replica::Impl {
   StepSums sums(std::int64_t samples) {
     check_nothing_is_queued();
     executor.fetch_sums(0);
+    executor.mark_sums(0);
     StepSums all = executor.read_sums(0);
     all.samples = samples;
     return all;
   }
 
   /// Where the state and the sums of the step lie that is `place` behind the oldest queued one.
-  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kMostQueued; }
+  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kPosts; }
 
   const plan::Plan& plan;
   device::Device& device;
@@ -303,15 +300,15 @@ struct Replica::Impl {
   std::unique_ptr<device::Update> update;
   int full_steps = 0;  ///< that could have been replayed
   bool cannot_record = false, replayed = false;
-  std::array<std::unique_ptr<device::Recording>, kSets> recordings;  ///< of a whole step on each set of buffers
-  std::int64_t skipped = 0;                                          ///< LossScale::skipped of the last collected step
-  int last_set = kSets - 1;                                          ///< used last
-  std::size_t oldest = 0, count = 0;                                 ///< of the queued steps
+  std::array<std::unique_ptr<device::Recording>, kPosts> recordings;  ///< of a whole step, by post
+  std::int64_t skipped = 0;                                           ///< LossScale::skipped of the last collected step
+  int last_set = kSets - 1;                                           ///< used last
+  std::size_t oldest = 0, count = 0;                                  ///< of the queued steps
   struct Queued {
     std::int64_t samples = 0;
     bool step = false;  ///< or an evaluation
   };
-  std::array<Queued, kMostQueued> queue{};  ///< by ring slot
+  std::array<Queued, kPosts> queue{};  ///< by ring slot
 };
 
 Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
@@ -329,13 +326,15 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   const std::size_t slot = r.ring_slot(r.count);
   kernels::StepState state;
   r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
-  r.executor.send_state(state, slot);
+  r.executor.write_state(state, slot);
   r.times.optimizer = watch.restart();
 
   const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
-  r.replayed = replay && r.replay_step(micro_batches.front(), in);
+  r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
+    r.executor.send_state(slot);
     r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
+    r.executor.fetch_sums(slot);
     watch.restart();
   }
   r.enqueue(micro_batches, true);
@@ -436,6 +435,7 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
     }
   });
   r.last_set = (first + static_cast<int>(slices.size())) % kSets;
+  r.executor.fetch_sums(r.ring_slot(r.count));
   r.enqueue(slices, false);
 }
 

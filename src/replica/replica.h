@@ -117,6 +117,10 @@ class Replica {
   static constexpr std::size_t kMostQueued = 3;
   /// Sets of buffers that batches are staged into, in turns.
   static constexpr int kSets = 2;
+  /// Places in page-locked memory that a step's state comes from and its sums go to, in turns: as many as may be
+  /// queued, and a whole number for each set, so that steps in turns meet no other pairs of the two.
+  static constexpr std::size_t kPosts = 4;
+  static_assert(kPosts >= kMostQueued && kPosts % kSets == 0);
 
   /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind
   /// its caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "replica/sample_batch.h"
 
@@ -69,6 +70,24 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
           << p.path << " " << i;
     }
   }
+}
+
+TEST(Replica, ARecordedStepBringsItsStateAndFetchesItsSums) {
+  Fixture f(kToyPlainModel, 9, {.records = true});
+  const SampleBatch batch(9, 6, 3);
+  std::set<const void*> recorded;
+  std::size_t copies = 0;
+  for (std::int64_t number = 0; number < 12; ++number) {
+    f.device.take_host_ends();
+    f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+    const std::vector<const void*> ends = f.device.take_recorded_ends();
+    recorded.insert(ends.begin(), ends.end());
+    copies += ends.size();
+    EXPECT_EQ(f.replica->replayed(), number >= 3) << number;
+    EXPECT_EQ(f.device.take_host_ends().empty(), number >= 3) << number;
+  }
+  EXPECT_EQ(copies, 3 * Replica::kPosts) << "state, sums, account of the steps left out";
+  EXPECT_EQ(recorded.size(), copies) << "no two recordings share a post";
 }
 
 TEST(Replica, MicroBatchesAddUpToTheBatch) {

@@ -63,6 +63,7 @@ class ToyDevice final : public device::Device {
     std::atomic<int>* visits = nullptr;  ///< counts calls of ops
     std::chrono::milliseconds pause{};   ///< before each of them
     bool refuses_to_record = false;
+    bool records = false;  ///< one step; what it queues runs while it is recorded, and is nothing when it is replayed
   };
 
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
@@ -86,7 +87,7 @@ class ToyDevice final : public device::Device {
   std::unique_ptr<device::Buffer> allocate_host(std::size_t bytes) override { return std::make_unique<Memory>(bytes); }
   void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override {
     std::memcpy(to, from, bytes);
-    host_ends_.push_back(from);
+    (recording_ ? recorded_ends_ : host_ends_).push_back(from);
   }
   void copy_between(void* to, const void* from, std::size_t bytes, device::Stream&) override {
     std::memcpy(to, from, bytes);
@@ -94,10 +95,12 @@ class ToyDevice final : public device::Device {
   void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
     stream.synchronize();
     std::memcpy(to, from, bytes);
-    host_ends_.push_back(to);
+    (recording_ ? recorded_ends_ : host_ends_).push_back(to);
   }
   /// The host's side of every copy, in order; the list begins anew.
   std::vector<const void*> take_host_ends() { return std::exchange(host_ends_, {}); }
+  /// The same of copies that are a part of what was recorded.
+  std::vector<const void*> take_recorded_ends() { return std::exchange(recorded_ends_, {}); }
   const device::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }
   std::unique_ptr<device::LossOp> make_loss(const device::LossContext& context) override;
@@ -143,9 +146,13 @@ class ToyDevice final : public device::Device {
       for (float* arena : arenas) arena[i] = sum;
     }
   }
-  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>&) override {
+  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>& work) override {
     if (switches_.refuses_to_record) throw Error(ErrorKind::kDevice, name() + ": capture refused");
-    return nullptr;
+    if (!switches_.records) return nullptr;
+    recording_ = true;
+    work();
+    recording_ = false;
+    return std::make_unique<Recording>();
   }
   std::uint64_t hash(const float* x, std::int64_t n, device::Stream&) override {
     std::uint64_t hash = 14695981039346656037U;
@@ -186,12 +193,18 @@ class ToyDevice final : public device::Device {
     std::vector<double> bytes_;
   };
 
+  class Recording final : public device::Recording {
+   public:
+    void replay(device::Stream&) override {}
+  };
+
   const int index_;
   const Switches switches_;
   const device::RuntimeOptions options_;
   bool entered_ = false;
   std::vector<std::pair<const char*, const char*>> ranges_;
-  std::vector<const void*> host_ends_;
+  std::vector<const void*> host_ends_, recorded_ends_;
+  bool recording_ = false;
 };
 
 }  // namespace dptrain::test
