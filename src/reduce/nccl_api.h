@@ -28,8 +28,8 @@ inline constexpr int kInt8 = 0;     ///< ncclDataType_t
 inline constexpr int kFloat32 = 7;  ///< ncclDataType_t
 inline constexpr int kSum = 0;      ///< ncclRedOp_t
 
-/// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; all but `blocking` is
-/// left undefined.
+/// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; most of
+/// it is left undefined.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned int magic = 0xcafebeef;

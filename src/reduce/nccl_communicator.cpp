@@ -56,8 +56,9 @@ void Communicator::run(const std::string& what, const Call& call) {
   settle(what);
 }
 
-void Communicator::open(const UniqueId& id) {
+void Communicator::open(const UniqueId& id, int blocks) {
   Config config;
+  if (blocks > 0) config.max_ctas = blocks;
   Result result = kSuccess;
   {
     const std::lock_guard lock(mutex_);

@@ -25,8 +25,9 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// On the rank's thread, its device current; returns when all ranks have come.
-  void open(const UniqueId& id);
+  /// On the rank's thread, its device current; returns when all ranks have come. `blocks`: the most that a collective
+  /// may occupy of the device at once; 0: as NCCL sees fit.
+  void open(const UniqueId& id, int blocks = 0);
   /// When nothing is queued any more: all ranks, each on its thread. After an abort, or when the others do not come, it
   /// gives up what is left.
   void close() noexcept;

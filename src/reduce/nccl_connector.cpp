@@ -2,6 +2,11 @@
 // which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the
 // gradients of a bucket, the compute stream for the last sum.
 //
+// What is gathered in the middle of a step (synchronised normalisation) goes through a communicator of its own, on the
+// compute stream: it waits for no bucket, and hops between no streams. Collectives of the two may then run at once.
+// NCCL asks for the same order of calls on all ranks, which one thread per rank and the plan give, and for room on the
+// device for both: the gathers, a few kilobytes each, are held to a few blocks.
+//
 // While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver
 // loads a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other
 // for ever. NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams
@@ -11,9 +16,11 @@
 #include "reduce/nccl_connector.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,8 +62,16 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
   Meeting::Counter arrivals_ = 0, met_ = 0;
 };
 
-/// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because they
-/// share the communicator, the stream and so the order.
+/// Of a GPU's streaming multiprocessors, that is, for a gather.
+constexpr int kGatherBlocks = 4;
+
+/// What the ranks of both communicators find each other by.
+struct Ids {
+  nccl::UniqueId sums{}, gathers{};
+};
+
+/// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because one
+/// thread calls both in one order.
 class NcclRank final : public replica::GradientSink, public device::Collective {
  public:
   NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
@@ -65,26 +80,36 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
         options_(options),
         rank_(rank),
         ranks_(ranks),
-        communicator_(api, meeting_, rank, ranks) {}
+        sums_(api, meeting_, rank, ranks),
+        gathers_(api, meeting_, rank, ranks) {}
 
-  nccl::Communicator& communicator() { return communicator_; }
-  const nccl::Communicator& communicator() const { return communicator_; }
+  /// Before the first call.
+  void set_report(const std::function<std::string()>& report) {
+    for (nccl::Communicator* each : both()) each->set_report(report);
+  }
+  // Any thread.
+  bool waits() const { return sums_.waits() || gathers_.waits(); }
+  std::int64_t calls() const { return sums_.calls() + gathers_.calls(); }
+  void abort() noexcept {
+    for (nccl::Communicator* each : both()) each->abort();
+  }
 
   void attach(device::Device& device, device::Stream& compute, float* gradients, const plan::Plan& plan,
-              const nccl::UniqueId& id) {
+              const Ids& ids) {
     gradients_ = gradients;
     buckets_ = plan.buckets;
     device_ = &device;
     stream_ = device.make_stream(true);
     computed_ = device.make_event();
     communicated_ = device.make_event();
-    communicator_.expect_progress(options_.first_step_seconds);
-    communicator_.open(id);
+    expect_progress(options_.first_step_seconds);
+    sums_.open(ids.sums);
+    gathers_.open(ids.gathers, kGatherBlocks);
     compute_ = &compute;
     if (options_.tree_order) make_room();
-    for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { communicator_.look(); });
+    for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
     connect(device);
-    communicator_.relax();
+    relax();
   }
 
   /// All ranks at once; after an abort nothing is queued that could still run.
@@ -92,7 +117,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     try {
       for (device::Stream* stream : {compute_, stream_.get()})
         if (stream != nullptr) stream->set_watcher({});
-      communicator_.close();
+      for (nccl::Communicator* each : both()) each->close();
       if (stream_) stream_->synchronize();
     } catch (...) {  // the failure is known already
     }
@@ -107,7 +132,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
 
   void begin(std::int64_t, bool loads) override {
     meeting_.throw_if_aborted();
-    communicator_.expect_progress(limit());
+    progress();
     in_step_ = true;
     loads_ = loads;
     ready_ = 0;
@@ -137,7 +162,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void end(bool idle) override {
     first_done_ = true;
     if (!idle) return progress();
-    communicator_.relax();
+    relax();
     in_step_ = false;
   }
 
@@ -147,12 +172,8 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
     if (in_step_) progress();
     if (loads_) meet(stream);
-    computed_->record(stream);
-    computed_->hold(*stream_);
-    communicator_.gather(mine, bytes, all, stream_->native(), fmt::format("gather of {} bytes", bytes));
-    if (loads_) stream_->synchronize();
-    communicated_->record(*stream_);
-    communicated_->hold(stream);
+    gathers_.gather(mine, bytes, all, stream.native(), fmt::format("gather of {} bytes", bytes));
+    if (loads_) stream.synchronize();
   }
 
  private:
@@ -164,12 +185,12 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     computed_->hold(*stream_);
     const std::string which = fmt::format("bucket {} of {}", bucket, buckets_.size());
     if (options_.tree_order) return gather_and_add(gradients_ + first, last - first, "gather of " + which);
-    communicator_.sum(gradients_ + first, last - first, stream_->native(), "all-reduce of " + which);
+    sums_.sum(gradients_ + first, last - first, stream_->native(), "all-reduce of " + which);
   }
 
   void gather_and_add(float* values, std::int64_t n, const std::string& what) {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(float);
-    communicator_.gather(values, static_cast<std::int64_t>(bytes), room_->data(), stream_->native(), what);
+    sums_.gather(values, static_cast<std::int64_t>(bytes), room_->data(), stream_->native(), what);
     device_->sum_ranks(parts(n), 0, n, *stream_);
     device_->copy(values, room_->data(), bytes, *stream_);
   }
@@ -197,27 +218,40 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
     auto* const values = room->as<float>();
     meet(*compute_);
-    communicator_.sum(values, 1, stream_->native(), "first all-reduce");
-    communicator_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
+    sums_.sum(values, 1, stream_->native(), "first all-reduce");
+    sums_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
     stream_->synchronize();
+    meet(*compute_);
+    gathers_.gather(values, sizeof(float), values + 1, compute_->native(), "first gather on the compute stream");
+    compute_->synchronize();
   }
 
   /// Returns when every rank has come here, with nothing on its stream.
   void meet(device::Stream& stream) {
     stream.synchronize();
     place_.come(++meetings_);
-    communicator_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
+    sums_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
   /// The thread has got so far: the silence is counted from here.
-  void progress() { communicator_.expect_progress(limit()); }
+  void progress() { expect_progress(limit()); }
+  void expect_progress(double seconds) {
+    for (nccl::Communicator* each : both()) each->expect_progress(seconds);
+  }
+  void relax() {
+    for (nccl::Communicator* each : both()) each->relax();
+  }
+  void look() {
+    for (nccl::Communicator* each : both()) each->look();
+  }
+  std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
 
   Meeting& meeting_;
   MeetingPlace& place_;
   const NcclOptions options_;
   const int rank_, ranks_;
-  nccl::Communicator communicator_;
+  nccl::Communicator sums_, gathers_;
   std::unique_ptr<device::Stream> stream_;  ///< communication
   std::unique_ptr<device::Event> computed_, communicated_;
   device::Device* device_ = nullptr;
@@ -240,15 +274,17 @@ class NcclConnector final : public replica::Connector {
         processes_(together != nullptr ? &together->processes : nullptr),
         first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
         place_(std::make_shared<MeetingPlace>(lanes, processes_)) {
-    if (processes_ == nullptr || processes_->is_first()) make_id();
-    if (processes_ != nullptr) {
-      const std::string id = processes_->broadcast({id_.internal, sizeof(id_.internal)});
-      std::memcpy(id_.internal, id.data(), sizeof(id_.internal));
-    }
+    if (processes_ == nullptr || processes_->is_first())
+      for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) make_id(*id);
+    if (processes_ != nullptr)
+      for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) {
+        const std::string same = processes_->broadcast({id->internal, sizeof(id->internal)});
+        std::memcpy(id->internal, same.data(), sizeof(id->internal));
+      }
     const int ranks = together != nullptr ? together->seats.ranks() : lanes;
     for (int lane = 0; lane < lanes; ++lane) {
       ranks_.emplace_back(api_, *place_, options, first_rank_ + lane, ranks);
-      ranks_.back().communicator().set_report([this] { return progress(); });
+      ranks_.back().set_report([this] { return progress(); });
     }
     if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
   }
@@ -263,12 +299,12 @@ class NcclConnector final : public replica::Connector {
 
   void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
-    ranks_[at(lane)].attach(device, compute, gradients, plan, id_);
+    ranks_[at(lane)].attach(device, compute, gradients, plan, ids_);
   }
   void drain(int lane) noexcept override { ranks_[at(lane)].drain(); }
   void detach(int lane) noexcept override { ranks_[at(lane)].detach(); }
 
-  bool waits(int lane) const noexcept override { return ranks_[at(lane)].communicator().waits(); }
+  bool waits(int lane) const noexcept override { return ranks_[at(lane)].waits(); }
 
   std::vector<replica::StepSums> all_sums(std::vector<replica::StepSums> of_lanes) override {
     return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
@@ -284,8 +320,8 @@ class NcclConnector final : public replica::Connector {
   }
 
  private:
-  void make_id() {
-    if (const nccl::Result result = api_.get_unique_id(&id_); result != nccl::kSuccess)
+  void make_id(nccl::UniqueId& id) const {
+    if (const nccl::Result result = api_.get_unique_id(&id); result != nccl::kSuccess)
       throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api_.error_string(result),
                                                   api_.last_error(nullptr)));
   }
@@ -293,14 +329,13 @@ class NcclConnector final : public replica::Connector {
   /// The lanes of this process.
   void stop(const Error& why) noexcept {
     place_->meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
-    for (NcclRank& rank : ranks_) rank.communicator().abort();
+    for (NcclRank& rank : ranks_) rank.abort();
   }
 
   std::string progress() {
     std::string text = "calls so far:";
     for (int lane = 0; lane < static_cast<int>(ranks_.size()); ++lane)
-      text += fmt::format("{} replica {} {}", lane == 0 ? "" : ",", first_rank_ + lane,
-                          ranks_[at(lane)].communicator().calls());
+      text += fmt::format("{} replica {} {}", lane == 0 ? "" : ",", first_rank_ + lane, ranks_[at(lane)].calls());
     return text;
   }
 
@@ -308,7 +343,7 @@ class NcclConnector final : public replica::Connector {
   mpi::Processes* const processes_;
   const int first_rank_;
   const std::shared_ptr<MeetingPlace> place_;
-  nccl::UniqueId id_{};
+  Ids ids_;
   std::deque<NcclRank> ranks_;
 };
 

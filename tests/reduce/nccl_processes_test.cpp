@@ -99,9 +99,9 @@ TEST(NcclTogether, TrainsAsOneProcessDoes) {
         EXPECT_EQ(mine.step(static_cast<std::int64_t>(number)).loss, losses[number]);
       EXPECT_EQ(distance(mine.pulled(), expected), 0);
     });
-    EXPECT_EQ(nccl.ids, 1);
+    EXPECT_EQ(nccl.ids, 2);
     EXPECT_EQ(nccl.used_after_end, 0);
-    EXPECT_EQ(nccl.finalized, 3);
+    EXPECT_EQ(nccl.finalized, 2 * 3);
     EXPECT_EQ(nccl.aborted, 0);
   }
 }

@@ -121,11 +121,11 @@ TEST(Nccl, TrainsAsReplicasOfOneProcessDo) {
             << replicas << " replicas, " << polls << " polls";
         EXPECT_GT(distance(f.pulled(), f.model), 1e-2);
       }
-      EXPECT_EQ(nccl.ids, 1);
+      EXPECT_EQ(nccl.ids, 2) << "for sums and for gathers";
       EXPECT_EQ(nccl.wrong_configs, 0);
       EXPECT_EQ(nccl.used_after_end, 0);
-      EXPECT_EQ(nccl.finalized, replicas);
-      EXPECT_EQ(nccl.destroyed, replicas);
+      EXPECT_EQ(nccl.finalized, 2 * replicas);
+      EXPECT_EQ(nccl.destroyed, 2 * replicas);
       EXPECT_EQ(nccl.aborted, 0);
     }
 }
@@ -160,6 +160,22 @@ TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
   });
 }
 
+TEST(Nccl, GathersOnTheComputeStreamWithACommunicatorOfTheirOwn) {
+  FakeNccl nccl;
+  nccl.polls = 1;
+  Fixture f(3, nccl);
+  for (int number = 0; number < 3; ++number) f.step(number);
+  f.set->on_each([&](int rank, replica::Replica& replica) {
+    ASSERT_EQ(nccl.sums_at.at(rank).size(), 1U);
+    ASSERT_EQ(nccl.gathers_at.at(rank).size(), 1U);
+    const FakeNccl::Place sums = *nccl.sums_at.at(rank).begin(), gathers = *nccl.gathers_at.at(rank).begin();
+    EXPECT_NE(sums.communicator, gathers.communicator);
+    EXPECT_NE(sums.stream, gathers.stream);
+    EXPECT_EQ(gathers.stream, replica.stream().native());
+  });
+  EXPECT_GT(nccl.max_blocks, 0) << "bounded, so that a sum finds room beside a gather";
+}
+
 TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
   for (const bool later : {false, true}) {
     FakeNccl nccl;
@@ -173,7 +189,7 @@ TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
       EXPECT_THAT(f.error_of_step(1).what(),
                   AllOf(HasSubstr("stopped, because of replica 1 (toy:1): "), HasSubstr("remote process exited")));
     }
-    EXPECT_EQ(nccl.aborted, 3);
+    EXPECT_EQ(nccl.aborted, 2 * 3);
     EXPECT_EQ(nccl.destroyed, 0);
     EXPECT_EQ(nccl.used_after_end, 0);
   }
@@ -188,7 +204,7 @@ TEST(Nccl, NobodyWaitsForAReplicaThatDied) {
       EXPECT_STREQ(f.error_of_step(1).what(), "replica 2 (toy:2), step 1: layer t1: injected");
       EXPECT_THAT(f.error_of_step(2).what(), HasSubstr("stopped, because of replica 2 (toy:2): layer t1: injected"));
     }
-    EXPECT_EQ(nccl.aborted, 3);
+    EXPECT_EQ(nccl.aborted, 2 * 3);
     EXPECT_EQ(nccl.used_after_end, 0);
   }
 }

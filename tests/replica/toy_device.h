@@ -47,6 +47,7 @@ class ToyStream final : public device::Stream {
     while (hanging_ != nullptr && hanging_->load()) std::this_thread::yield();
   }
   void set_watcher(std::function<void()> watcher) override { watcher_ = std::move(watcher); }
+  void* native() const override { return const_cast<ToyStream*>(this); }  // to tell streams apart
 
  private:
   const std::atomic<bool>*const stuck_, *const hanging_;
