@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -167,8 +169,14 @@ class CudaRuntime final : public gpu::Runtime {
   void wait(gpu::StreamHandle stream, gpu::EventHandle event) override {
     check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "cudaStreamWaitEvent");
   }
+  /// cudaEventSynchronize would keep a core busy for as long as it waits. A short step's end is looked for awake, so that
+  /// it is not missed by much; a longer one's now and then: the GPU has the next steps queued by then.
   void synchronize_event(gpu::EventHandle event) override {
-    check(cudaEventSynchronize(event_of(event)), "cudaEventSynchronize");
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::microseconds kAwake{200}, kPause{20};
+    const Clock::time_point tired = Clock::now() + kAwake;
+    while (!CudaRuntime::passed(event))
+      if (Clock::now() > tired) std::this_thread::sleep_for(kPause);
   }
   bool passed(gpu::EventHandle event) override { return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery"); }
 
