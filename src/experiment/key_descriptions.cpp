@@ -290,6 +290,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"sync_batchnorm", "Moments of BatchNormalization over the batches of all replicas."},
       {"virtual_shards", "Fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas."},
       {"bucket_size", "Bytes of gradients that are summed at once."},
+      {"allreduce_dtype", "Number type in which GPUs exchange gradients; bfloat16 is half as many bytes."},
       {"check_replicas", "How often the weights of all replicas are compared."},
       {"watchdog", "A step without progress for this long ends the run with exit code 9."},
       {"deterministic", "The same bits in every run on one machine."},

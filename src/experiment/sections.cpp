@@ -35,6 +35,11 @@ struct EnumNames<experiment::Autotune> {
                                     std::pair{experiment::Autotune::kTime, "time"}};
 };
 template <>
+struct EnumNames<experiment::AllreduceDtype> {
+  static constexpr std::array names{std::pair{experiment::AllreduceDtype::kFloat32, "float32"},
+                                    std::pair{experiment::AllreduceDtype::kBfloat16, "bfloat16"}};
+};
+template <>
 struct EnumNames<experiment::Resident> {
   static constexpr std::array names{std::pair{experiment::Resident::kAuto, "auto"},
                                     std::pair{experiment::Resident::kOff, "off"}};
@@ -372,6 +377,7 @@ const Schema& schema_of(const experiment::ParallelSection&) {
                                    .key(key("sync_batchnorm", &S::sync_batchnorm))
                                    .key(key("virtual_shards", &S::virtual_shards).at_least(2).at_most(1024))
                                    .key(key("bucket_size", &S::bucket_size))
+                                   .key(key("allreduce_dtype", &S::allreduce_dtype))
                                    .key(key("check_replicas", &S::check_replicas))
                                    .key(key("watchdog", &S::watchdog));
   return schema;

@@ -89,12 +89,16 @@ struct Split {
   bool automatic = false;       ///< even at first
 };
 
+/// What GPUs of their own exchange to sum gradients.
+enum class AllreduceDtype { kFloat32, kBfloat16 };
+
 struct ParallelSection {
   Split split;
   bool sync_batchnorm = false;
   /// Parts of every batch, whatever the number of replicas: the same bits on 1, 2, 4, ... of them.
   std::optional<std::int64_t> virtual_shards;
-  std::optional<config::ByteSize> bucket_size;     ///< none: session/devices.h
+  std::optional<config::ByteSize> bucket_size;  ///< none: session/devices.h
+  AllreduceDtype allreduce_dtype = AllreduceDtype::kFloat32;
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
   config::Duration watchdog{
       60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds

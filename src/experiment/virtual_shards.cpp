@@ -27,6 +27,8 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
     refuse("go in equal parts to the replicas: leave split out");
   if (file.parallel.sync_batchnorm)
     refuse("are normalised one by one: leave sync_batchnorm out, which wants all of a batch at once");
+  if (file.parallel.allreduce_dtype != AllreduceDtype::kFloat32)
+    refuse("are summed in one order, in float32: leave allreduce_dtype out");
   if (graph == nullptr) return;
   for (const graph::Layer& layer : graph->layers) {
     const config::Typed spec = layers::applied(layer.spec).first;

@@ -14,7 +14,7 @@ static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && std::is_trivially_copy
 static_assert(sizeof(Result) == sizeof(ncclResult_t) && sizeof(int) == sizeof(ncclDataType_t) &&
               sizeof(int) == sizeof(ncclRedOp_t));
 static_assert(kSuccess == ncclSuccess && kRemoteError == ncclRemoteError && kInProgress == ncclInProgress);
-static_assert(kInt8 == ncclInt8 && kFloat32 == ncclFloat32 && kSum == ncclSum);
+static_assert(kInt8 == ncclInt8 && kFloat32 == ncclFloat32 && kBfloat16 == ncclBfloat16 && kSum == ncclSum);
 
 // Headers of other versions may have more members at the end, or fewer; those that we have must lie where theirs do.
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)

@@ -26,7 +26,8 @@ inline constexpr Result kInProgress = 7;
 
 inline constexpr int kInt8 = 0;     ///< ncclDataType_t
 inline constexpr int kFloat32 = 7;  ///< ncclDataType_t
-inline constexpr int kSum = 0;      ///< ncclRedOp_t
+inline constexpr int kBfloat16 = 9;
+inline constexpr int kSum = 0;  ///< ncclRedOp_t
 
 /// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; most of
 /// it is left undefined.

@@ -87,9 +87,9 @@ void Communicator::abort() noexcept {
   if (handle_ != nullptr) api_.abort(std::exchange(handle_, nullptr));
 }
 
-void Communicator::sum(float* values, std::int64_t count, void* stream, const std::string& what) {
+void Communicator::sum(void* values, std::int64_t count, int type, void* stream, const std::string& what) {
   run(what, [&](Handle handle) {
-    return api_.all_reduce(values, values, static_cast<std::size_t>(count), kFloat32, kSum, handle, stream);
+    return api_.all_reduce(values, values, static_cast<std::size_t>(count), type, kSum, handle, stream);
   });
 }
 

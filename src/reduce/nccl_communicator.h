@@ -37,8 +37,8 @@ class Communicator {
   /// Returns when `reached` says so, looking meanwhile.
   void wait(const std::string& what, const std::function<bool()>& reached);
 
-  /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages.
-  void sum(float* values, std::int64_t count, void* stream, const std::string& what);
+  /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages; `type`: kFloat32 or kBfloat16.
+  void sum(void* values, std::int64_t count, int type, void* stream, const std::string& what);
   void gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what);
 
   /// From now on look() and calls that wait throw Error{kDeadline} when so many seconds have passed; until relax().

@@ -98,6 +98,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
               const Ids& ids) {
     gradients_ = gradients;
     buckets_ = plan.buckets;
+    trainable_end_ = plan.trainable_end;
     device_ = &device;
     stream_ = device.make_stream(true);
     computed_ = device.make_event();
@@ -107,6 +108,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     gathers_.open(ids.gathers, kGatherBlocks);
     compute_ = &compute;
     if (options_.tree_order) make_room();
+    if (options_.sums_in_bfloat16) make_rounded_room();
     for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
     connect(device);
     relax();
@@ -185,7 +187,16 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     computed_->hold(*stream_);
     const std::string which = fmt::format("bucket {} of {}", bucket, buckets_.size());
     if (options_.tree_order) return gather_and_add(gradients_ + first, last - first, "gather of " + which);
-    sums_.sum(gradients_ + first, last - first, stream_->native(), "all-reduce of " + which);
+    const std::string what = "all-reduce of " + which;
+    const std::int64_t exact = options_.sums_in_bfloat16 ? std::clamp(trainable_end_, first, last) : first;
+    if (exact > first) sum_rounded(gradients_ + first, exact - first, what);
+    if (exact < last) sums_.sum(gradients_ + exact, last - exact, nccl::kFloat32, stream_->native(), what);
+  }
+
+  void sum_rounded(float* values, std::int64_t n, const std::string& what) {
+    device_->from_float(values, room_->data(), DType::kBf16, n, *stream_);
+    sums_.sum(room_->data(), n, nccl::kBfloat16, stream_->native(), what + " in bfloat16");
+    device_->to_float(room_->data(), DType::kBf16, values, n, *stream_);
   }
 
   void gather_and_add(float* values, std::int64_t n, const std::string& what) {
@@ -202,14 +213,30 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     return all;
   }
 
+  std::int64_t largest_bucket() const {
+    std::int64_t largest = kLineFloats;
+    for (const plan::Bucket& bucket : buckets_) largest = std::max(largest, bucket.end - bucket.begin);
+    return largest;
+  }
+
   /// And what is launched between collectives is loaded now, while there are none: for parts that begin where a GPU
   /// reads four floats at once, and for others.
   void make_room() {
-    std::int64_t largest = kLineFloats;
-    for (const plan::Bucket& bucket : buckets_) largest = std::max(largest, bucket.end - bucket.begin);
-    room_ = device_->allocate(static_cast<std::size_t>(largest * ranks_) * sizeof(float));
+    room_ = device_->allocate(static_cast<std::size_t>(largest_bucket() * ranks_) * sizeof(float));
     for (const std::int64_t n : {kLineFloats, kLineFloats - 1}) device_->sum_ranks(parts(n), 0, n, *stream_);
     device_->copy(room_->as<float>(), room_->as<float>() + kLineFloats, sizeof(float), *stream_);
+    stream_->synchronize();
+  }
+
+  /// Likewise.
+  void make_rounded_room() {
+    const auto n = static_cast<std::size_t>(largest_bucket());
+    room_ = device_->allocate(n * size_of(DType::kBf16));
+    const auto room = device_->allocate(n * sizeof(float));
+    for (const std::int64_t some : {kLineFloats, kLineFloats - 1}) {
+      device_->from_float(room->as<float>(), room_->data(), DType::kBf16, some, *stream_);
+      device_->to_float(room_->data(), DType::kBf16, room->as<float>(), some, *stream_);
+    }
     stream_->synchronize();
   }
 
@@ -218,7 +245,8 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
     auto* const values = room->as<float>();
     meet(*compute_);
-    sums_.sum(values, 1, stream_->native(), "first all-reduce");
+    sums_.sum(values, 1, options_.sums_in_bfloat16 ? nccl::kBfloat16 : nccl::kFloat32, stream_->native(),
+              "first all-reduce");
     sums_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
     stream_->synchronize();
     meet(*compute_);
@@ -255,11 +283,12 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   std::unique_ptr<device::Stream> stream_;  ///< communication
   std::unique_ptr<device::Event> computed_, communicated_;
   device::Device* device_ = nullptr;
-  std::unique_ptr<device::Buffer> room_;  ///< with tree_order
+  std::unique_ptr<device::Buffer> room_;  ///< with tree_order, or of a rounded bucket
   device::Stream* compute_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
-  int ready_ = 0;  ///< buckets of this step handed over
+  std::int64_t trainable_end_ = 0;  ///< behind it there are statistics
+  int ready_ = 0;                   ///< buckets of this step handed over
   std::uint64_t meetings_ = 0;
   bool loads_ = true;  ///< see above
   bool in_step_ = false;

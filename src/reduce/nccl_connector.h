@@ -20,6 +20,9 @@ struct NcclOptions {
   /// Instead every rank gathers all ranks' gradients, bucket by bucket, and adds them in the order of
   /// kernels/sum_tree.h: as many times the traffic as half the ranks, and room for the largest bucket of every rank.
   bool tree_order = false;
+  /// What is sent and added are gradients rounded to bfloat16, half the traffic; statistics stay float32. Not with
+  /// tree_order.
+  bool sums_in_bfloat16 = false;
   double watchdog_seconds = 60;     ///< the longest silence within a step: Error{kDeadline}
   double first_step_seconds = 600;  ///< the same until the first step is done: kernels are loaded, ranks connect
 };

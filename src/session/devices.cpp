@@ -111,6 +111,21 @@ std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& par
   return request.on_gpus() || !request.paper.empty() ? std::optional(kOnGpus) : std::nullopt;
 }
 
+void check_allreduce_dtype(const DeviceRequest& request, const experiment::ParallelSection& parallel, int ranks) {
+  if (parallel.allreduce_dtype == experiment::AllreduceDtype::kFloat32 || ranks == 1) return;
+  const auto refuse = [&](const std::string& where) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("parallel.allreduce_dtype: bfloat16 is what GPUs send one another over NCCL; {} replicas {} "
+                    "add float32 where it lies: leave the key out",
+                    ranks, where));
+  };
+  if (!request.on_gpus()) refuse("on CPUs");
+  const std::vector<GpuId> gpus = homes(request);
+  if (emulated(gpus.front())) refuse("on the emulator");
+  if (ranks == request.replicas && all_the_same(gpus)) refuse("on one GPU");
+}
+
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices, bool training) {
   const experiment::Autotune autotune = config.runtime.autotune;
@@ -158,6 +173,7 @@ std::vector<int> ids_of(const std::vector<GpuId>& gpus) {
 reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bool deterministic) {
   return {.deterministic = deterministic,
           .tree_order = parallel.virtual_shards.has_value(),
+          .sums_in_bfloat16 = parallel.allreduce_dtype == experiment::AllreduceDtype::kBfloat16,
           .watchdog_seconds = parallel.watchdog.value};
 }
 

@@ -56,6 +56,10 @@ DType compute_type(experiment::DtypePolicy policy);
 /// buckets overlap with backward, and sums have the same bits in all; GPUs' launches are worth more.
 std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request);
 
+/// Throws Error{kUsage} where gradients are to be exchanged in another type than float32 (parallel.allreduce_dtype) and
+/// the replicas, `ranks` of all processes, do not exchange them over NCCL. Of one replica nothing is exchanged.
+void check_allreduce_dtype(const DeviceRequest& request, const experiment::ParallelSection& parallel, int ranks);
+
 /// PlanOptions::tables_from in training; none where the optimizer wants whole gradients.
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
 /// `conv_choices`: session/conv_cache.h; null: convolutions by rule. `training`: what `runtime.autotune: auto` is

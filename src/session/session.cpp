@@ -41,7 +41,8 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   if (!weights.empty() && static_cast<int>(weights.size()) != world_.ranks)
     throw Error(ErrorKind::kUsage,
                 fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
-  virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read
+  virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read, as the next
+  check_allreduce_dtype(devices_, experiment_.config.parallel, world_.ranks);
   if (experiment_.config.parallel.split.automatic && devices_.on_gpus())
     throw Error(
         ErrorKind::kUsage,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "reduce/nccl_api.h"
+#include "replica/toy_device.h"
 
 namespace dptrain::test {
 
@@ -30,8 +31,9 @@ class FakeNccl {
     bool later = false;               ///< the call is taken in; what `result` says is found by polling afterwards
   };
   struct Call {
-    const float* begin;
+    const void* begin;
     std::size_t count;
+    int type = reduce::nccl::kFloat32;
     bool operator==(const Call&) const = default;
   };
   /// Where a call of some kind was made.
@@ -149,24 +151,33 @@ class FakeNccl {
   /// Whether the call that the rank has just made belongs to a step.
   bool is_open(const Rank& rank) const { return made_.at(rank.rank) > kOpening; }
 
+  /// Each sum of two is rounded.
+  template <class T, class FromFloat, class ToFloat>
+  static void add(const Round& round, std::size_t n, FromFloat from_float, ToFloat to_float) {
+    for (std::size_t i = 0; i < n; ++i) {
+      T sum = static_cast<const T*>(round.in[0])[i];
+      for (std::size_t r = 1; r < round.in.size(); ++r)
+        sum = from_float(to_float(sum) + to_float(static_cast<const T*>(round.in[r])[i]));
+      for (void* each : round.out) static_cast<T*>(each)[i] = sum;
+    }
+  }
+
   Result all_reduce(const void* in, void* out, std::size_t n, int type, int operation, reduce::nccl::Handle handle,
                     void* stream) {
     const std::lock_guard lock(mutex_);
     Result result = 0;
     Rank* rank = next(handle, result);
     if (rank == nullptr) return result;
-    if (in != out || type != reduce::nccl::kFloat32 || operation != reduce::nccl::kSum) return 4;
+    const bool rounded = type == reduce::nccl::kBfloat16;
+    if (in != out || (type != reduce::nccl::kFloat32 && !rounded) || operation != reduce::nccl::kSum) return 4;
     if (is_open(*rank)) {
-      sums[rank->rank].push_back({static_cast<const float*>(in), n});
+      sums[rank->rank].push_back({in, n, type});
       sums_at[rank->rank].insert({rank->communicator->id, stream});
     }
     Round& round = arrive(*rank, in, out);
     if (!complete(round)) return result;
-    for (std::size_t i = 0; i < n; ++i) {
-      float sum = static_cast<const float*>(round.in[0])[i];
-      for (std::size_t r = 1; r < round.in.size(); ++r) sum += static_cast<const float*>(round.in[r])[i];
-      for (void* each : round.out) static_cast<float*>(each)[i] = sum;
-    }
+    rounded ? add<std::uint16_t>(round, n, bf16_of, float_of_bf16)
+            : add<float>(round, n, std::identity{}, std::identity{});
     return result;
   }
 

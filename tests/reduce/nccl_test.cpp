@@ -160,6 +160,38 @@ TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
   });
 }
 
+TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
+  NcclOptions options = kPatient;
+  options.sums_in_bfloat16 = true;
+  FakeNccl nccl;
+  nccl.polls = 1;
+  Fixture f(3, nccl, options);
+  const SampleBatch batch(kNcclRows, 6, 3, 0);
+  std::vector<std::vector<float>> parts(3), sums(3);
+  f.set->gradients(batch.host(), kNcclRows, 0);
+  f.set->on_each([&](int rank, replica::Replica& replica) { parts[at(rank)] = replica.pull_gradients(); });
+  f.step(0);
+  f.set->on_each([&](int rank, replica::Replica& replica) { sums[at(rank)] = replica.pull_gradients(); });
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[0], sums[2]);
+  const auto rounded = [](float x) { return float_of_bf16(bf16_of(x)); };
+  ASSERT_LT(f.plan.trainable_end, f.plan.statistics_end);
+  int changed = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(f.plan.statistics_end); ++i) {
+    const float a = parts[0][i], b = parts[1][i], c = parts[2][i], exact = a + b + c;
+    const bool trains = i < static_cast<std::size_t>(f.plan.trainable_end);
+    EXPECT_EQ(sums[0][i], trains ? rounded(rounded(rounded(a) + rounded(b)) + rounded(c)) : exact) << i;
+    if (sums[0][i] != exact) ++changed;
+  }
+  EXPECT_GT(changed, 0);
+  f.step(1);  // handed over while backward goes on
+  std::int64_t in_bfloat16 = 0, in_float32 = 0;
+  for (const FakeNccl::Call& call : nccl.sums.at(2))
+    (call.type == nccl::kBfloat16 ? in_bfloat16 : in_float32) += static_cast<std::int64_t>(call.count);
+  EXPECT_EQ(in_bfloat16, 2 * f.plan.trainable_end);
+  EXPECT_EQ(in_float32, 2 * (f.plan.statistics_end - f.plan.trainable_end));
+}
+
 TEST(Nccl, GathersOnTheComputeStreamWithACommunicatorOfTheirOwn) {
   FakeNccl nccl;
   nccl.polls = 1;

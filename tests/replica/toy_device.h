@@ -4,7 +4,9 @@
 // host's (so that batches must be staged), throw at a chosen place, and have streams that do not end while a switch
 // says so. It refuses calls that break the contract of Op.
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -33,6 +35,13 @@ struct Fault {
   bool backward = false;
   bool hangs = false;
 };
+
+/// The bits of the nearest bfloat16 of a finite float, the even one of two; and back.
+inline std::uint16_t bf16_of(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+inline float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 /// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does
 /// not return before `hanging` is reset.
@@ -134,11 +143,17 @@ class ToyDevice final : public device::Device {
   void accumulate(void* y, const void* x, DType, std::int64_t n, device::Stream&) override {
     for (std::int64_t i = 0; i < n; ++i) static_cast<float*>(y)[i] += static_cast<const float*>(x)[i];
   }
-  void from_float(const float* x, void* y, DType, std::int64_t n, device::Stream&) override {
-    std::copy_n(x, n, static_cast<float*>(y));
+  void from_float(const float* x, void* y, DType type, std::int64_t n, device::Stream&) override {
+    if (type == DType::kBf16)
+      std::transform(x, x + n, static_cast<std::uint16_t*>(y), bf16_of);
+    else
+      std::copy_n(x, n, static_cast<float*>(y));
   }
-  void to_float(const void* x, DType, float* y, std::int64_t n, device::Stream&) override {
-    std::copy_n(static_cast<const float*>(x), n, y);
+  void to_float(const void* x, DType type, float* y, std::int64_t n, device::Stream&) override {
+    if (type == DType::kBf16)
+      std::transform(static_cast<const std::uint16_t*>(x), static_cast<const std::uint16_t*>(x) + n, y, float_of_bf16);
+    else
+      std::copy_n(static_cast<const float*>(x), n, y);
   }
   void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, device::Stream&) override {
     for (std::int64_t i = begin; i < end; ++i) {

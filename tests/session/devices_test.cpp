@@ -83,6 +83,26 @@ TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
   EXPECT_EQ(make_devices(emu({0, 0, 1}), {}).size(), 3U);
 }
 
+TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
+  const experiment::Experiment halved = experiment({"parallel.allreduce_dtype=bfloat16"});
+  const auto refused = [&](const DeviceRequest& request, int ranks) {
+    return refusal(ErrorKind::kUsage, [&] { check_allreduce_dtype(request, halved.config.parallel, ranks); });
+  };
+  EXPECT_THAT(refused({.replicas = 2, .threads = 1}, 2), HasSubstr("2 replicas on CPUs add float32"));
+  EXPECT_THAT(refused({.replicas = 1, .threads = 1}, 2), HasSubstr("2 replicas on CPUs")) << "in two processes";
+  EXPECT_THAT(refused(emu({0, 1}), 2), HasSubstr("on the emulator"));
+  EXPECT_THAT(refused(on(DeviceKind::kCuda, {0, 0}), 2), HasSubstr("on one GPU"));
+  EXPECT_EQ(refused(on(DeviceKind::kCuda, {0, 1}), 2), "accepted");
+  EXPECT_EQ(refused(on(DeviceKind::kCuda, {0}), 2), "accepted") << "in two processes";
+  EXPECT_EQ(refused({.replicas = 1, .threads = 1}, 1), "accepted") << "nothing is summed";
+  Session alone(halved, options_for({.replicas = 1, .threads = 1}));
+  EXPECT_THAT(refusal(ErrorKind::kUsage, [&] { Session(halved, options_for({.replicas = 2, .threads = 1})); }),
+              HasSubstr("leave the key out"));
+  EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).layers, 2e-2);
+  EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).loss,
+            default_tolerance(experiment(), {.devices = emu({0})}).loss);
+}
+
 TEST(Devices, TheConfigSaysHowTheyRun) {
   const experiment::Experiment all =
       experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",

@@ -169,8 +169,8 @@ class CudaRuntime final : public gpu::Runtime {
   void wait(gpu::StreamHandle stream, gpu::EventHandle event) override {
     check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "cudaStreamWaitEvent");
   }
-  /// cudaEventSynchronize would keep a core busy for as long as it waits. A short step's end is looked for awake, so that
-  /// it is not missed by much; a longer one's now and then: the GPU has the next steps queued by then.
+  /// cudaEventSynchronize would keep a core busy for as long as it waits. A short step's end is looked for awake, so
+  /// that it is not missed by much; a longer one's now and then: the GPU has the next steps queued by then.
   void synchronize_event(gpu::EventHandle event) override {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::microseconds kAwake{200}, kPause{20};
