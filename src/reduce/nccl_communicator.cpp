@@ -113,9 +113,13 @@ Result Communicator::state() {
 }
 
 void Communicator::look() {
+  look_for_errors();
+  throw_if_late();
+}
+
+void Communicator::look_for_errors() {
   meeting_.throw_if_aborted();
   if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
-  throw_if_late();
 }
 
 void Communicator::settle(const std::string& what) {

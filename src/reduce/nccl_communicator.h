@@ -46,6 +46,8 @@ class Communicator {
   void relax() { deadline_.reset(); }
   /// Throws when another rank has failed, when NCCL reports an error, or when the deadline has passed.
   void look();
+  /// The same without the deadline.
+  void look_for_errors();
 
   /// Whether the thread is waiting for NCCL or for other ranks at this moment. Any thread.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }

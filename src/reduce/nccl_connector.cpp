@@ -174,6 +174,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
     if (in_step_) progress();
     if (loads_) meet(stream);
+    last_ = &gathers_;
     gathers_.gather(mine, bytes, all, stream.native(), fmt::format("gather of {} bytes", bytes));
     if (loads_) stream.synchronize();
   }
@@ -183,6 +184,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     const auto [first, last] = buckets_[at(bucket)];
     if (first == last) return;
     progress();
+    last_ = &sums_;
     computed_->record(compute);
     computed_->hold(*stream_);
     const std::string which = fmt::format("bucket {} of {}", bucket, buckets_.size());
@@ -270,8 +272,10 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   void relax() {
     for (nccl::Communicator* each : both()) each->relax();
   }
+  /// Who is late is told of the last collective.
   void look() {
-    for (nccl::Communicator* each : both()) each->look();
+    (last_ == &sums_ ? gathers_ : sums_).look_for_errors();
+    last_->look();
   }
   std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
 
@@ -280,6 +284,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator sums_, gathers_;
+  nccl::Communicator* last_ = &sums_;       ///< that was called
   std::unique_ptr<device::Stream> stream_;  ///< communication
   std::unique_ptr<device::Event> computed_, communicated_;
   device::Device* device_ = nullptr;
