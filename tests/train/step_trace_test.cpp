@@ -167,7 +167,7 @@ TEST(StepTrace, HasTheStepsOfEveryReplicaAndNoOthers) {
 TEST(StepTrace, OnGpusItSaysWhatItMeasures) {
   const Lines lines = traced_fit(session::request_of({{device::DeviceKind::kEmu, 0}}), {2, 2});
   expect_nested(lines);
-  const auto line = lines.find("replica 0 (emu:0)");
+  const auto line = lines.find("trainer and replica 0 (emu:0)");
   ASSERT_NE(line, lines.end());
   EXPECT_EQ(names_of(line->second, {"launch: forward of layer conv"}).size(), 1U);
   EXPECT_EQ(names_of(line->second, {"batch to the device"}).size(), 1U);
