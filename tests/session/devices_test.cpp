@@ -116,12 +116,12 @@ TEST(Devices, TheConfigSaysHowTheyRun) {
   EXPECT_EQ(runtime_options(experiment().config).workspace_limit, 1U << 30);
 }
 
-TEST(Devices, EnginesAreMeasuredInTrainingUnlessTheConfigSaysOtherwise) {
+TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
   for (const bool training : {false, true}) {
     const auto measures = [&](const experiment::Experiment& one) {
       return runtime_options(one.config, nullptr, training).autotune;
     };
-    EXPECT_EQ(measures(experiment()), training);
+    EXPECT_FALSE(measures(experiment()));
     EXPECT_EQ(measures(experiment({"runtime={autotune: auto}"})), training);
     EXPECT_TRUE(measures(experiment({"runtime={autotune: time}"})));
     EXPECT_FALSE(measures(experiment({"runtime={autotune: heuristic}"})));

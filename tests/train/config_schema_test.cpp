@@ -203,6 +203,7 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
                                               "set_of_an_unknown_key",
                                               "set_through_a_number",
                                               "shards_and_auto",
+                                              "shards_and_bfloat16",
                                               "shards_and_micro_batches",
                                               "shards_and_split",
                                               "shards_normalised_together",
