@@ -252,8 +252,10 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
       log::print(
           fmt::format("{} batch {}: {}", session::row_name(row), row.global_batch, session::price_of_shards(row)));
   for (const session::BenchRow& row : rows)
-    log::info(fmt::format("{} batch {}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
-                          row.global_batch, row.start_seconds, row.open_data_seconds));
+    log::info(fmt::format("{} batch {}{}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
+                          row.global_batch,
+                          row.micro_batches > 1 ? fmt::format(" in {} micro-batches", row.micro_batches) : "",
+                          row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = output_folder(flags);
   if (flags.layers) {  // which slows the steps: no row of a sweep, and none of it goes

@@ -96,6 +96,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                          {"replicas", row.replicas},
                          {"threads", row.threads},
                          {"global_batch", row.global_batch},
+                         {"micro_batches", row.micro_batches},
                          {"examples_per_second", row.examples_per_second},
                          {"examples_per_second_min", row.examples_per_second_min},
                          {"examples_per_second_max", row.examples_per_second_max},
@@ -164,6 +165,7 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
       entry.at("open_data_seconds").get_to(row.open_data_seconds);
       entry.at("peak_bytes").get_to(row.peak_bytes);
       entry.at("device_bytes").get_to(row.device_bytes);
+      entry.at("micro_batches").get_to(row.micro_batches);
       if (const nlohmann::json& part = entry.at("of_peak"); !part.is_null()) {
         row.of_peak = part.get<double>();
         entry.at("peak_gflops").get_to(row.peak_gflops);

@@ -30,10 +30,13 @@ std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile
   return " = " + join(parts, " + ");
 }
 
-/// ", accumulated in 4 parts"
-std::string accumulation(const experiment::ConfigFile& config) {
-  const std::int64_t parts = config.train.accumulate_steps;
-  return parts == 1 ? "" : fmt::format(", accumulated in {} parts", parts);
+/// ", accumulated in 4 parts"; ", in 4 parts that fit the cache" where nobody asked for it.
+std::string accumulation(const session::Session& session) {
+  const std::int64_t parts = session.micro_batches();
+  if (parts == 1) return "";
+  const bool asked = session.experiment().config.train.accumulate_steps.has_value();
+  return asked ? fmt::format(", accumulated in {} parts", parts)
+               : fmt::format(", in {} parts that fit the cache", parts);
 }
 
 std::string rate_text(const session::Session& session) {
@@ -108,7 +111,7 @@ std::string batch_line(session::Session& session) {
   const std::string last =
       samples % batch == 0 || batch > samples ? "" : fmt::format(", the last with {}", with_commas(samples % batch));
   return fmt::format("{} samples{}{}; {} step{} an epoch{}; {}", with_commas(batch),
-                     shares(batch, session.world().ranks, config), accumulation(config),
+                     shares(batch, session.world().ranks, config), accumulation(session),
                      with_commas(session.steps_per_epoch()), session.steps_per_epoch() == 1 ? "" : "s", last,
                      rate_text(session));
 }

@@ -37,7 +37,7 @@ struct SummaryFlags {
 std::string prediction(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                        const session::DryPlan& plan) {
   const std::int64_t micro_batches =
-      plan.plan.has_loss() ? session::slices_of_replica(experiment.config, devices.replicas) : 1;
+      plan.plan.has_loss() ? session::slices_of_replica(experiment.config, devices.replicas, plan.micro_batches) : 1;
   const session::PaperStep step =
       session::paper_step(plan, devices.paper, micro_batches, experiment.config.runtime.tf32);
   return session::paper_step_text(step, plan.all_bytes(), plan.device_bytes);

@@ -22,7 +22,7 @@ struct VerifyFlags {
   std::string config;
   ConfigFlags overrides;
   DeviceFlags devices;
-  std::optional<std::int64_t> steps, accumulate;
+  std::optional<std::int64_t> steps;
   std::optional<double> tolerance;
   std::optional<std::string> against;
   std::string data = "real";
@@ -65,15 +65,16 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
   if (flags.against) options.against = parse_device(*flags.against, "--against");
   options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.steps = flags.steps.value_or(options.steps);
-  options.accumulate = flags.overrides.accumulate.value_or(experiment.config.train.accumulate_steps);
+  options.accumulate = experiment.config.train.accumulate_steps;
   options.tolerance = flags.tolerance;
 
   const session::VerifyResult result = session::verify(experiment, options);
   const int replicas = result.replicas;
-  log::print(fmt::format(
-      "{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|", replicas,
-      replicas == 1 ? "" : "s", options.accumulate > 1 ? fmt::format(" x {} micro-batches", options.accumulate) : "",
-      options.steps, experiment::global_batch(experiment.config.train, replicas)));
+  log::print(
+      fmt::format("{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
+                  replicas, replicas == 1 ? "" : "s",
+                  result.micro_batches > 1 ? fmt::format(" x {} micro-batches", result.micro_batches) : "",
+                  options.steps, experiment::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32)
@@ -82,7 +83,7 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
       experiment.config.train.dtype_policy != experiment::DtypePolicy::kFloat32)
     log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
                            experiment::name_of(experiment.config.train.dtype_policy)));
-  if (result.normalisation_synchronised && options.accumulate > 1)
+  if (result.normalisation_synchronised && result.micro_batches > 1)
     log::print(
         "note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else "
         "than one big batch");

@@ -268,7 +268,9 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"steps", "Updates of the weights in all; or `epochs`."},
       {"batch_size", "Samples of a step, all replicas together."},
       {"batch_size_per_replica", "Samples of a step for each replica, in place of batch_size."},
-      {"accumulate_steps", "Pieces that each replica's share of the batch is cut into: less memory, the same update."},
+      {"accumulate_steps",
+       "Pieces that each replica's share of the batch is cut into: less memory, the same update. By default as many "
+       "as it takes to stay in the processor's caches, where samples do not depend on one another."},
       {"optimizer", "How weights are updated."},
       {"loss", "What is minimised: one loss, or {output name: loss}."},
       {"loss_weights", "Factors of the outputs' losses in the whole loss: {output name: number}."},

@@ -68,7 +68,7 @@ struct TrainSection {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
-  std::int64_t accumulate_steps = 1;
+  std::optional<std::int64_t> accumulate_steps;      ///< none: session/micro_batches.h
   optim::Optimizer optimizer{optim::RMSpropSpec{}};  ///< as Keras's compile()
   Losses loss;
   LossWeights loss_weights;

@@ -17,7 +17,7 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
   if (!std::has_single_bit(static_cast<std::uint64_t>(shards)))
     refuse(fmt::format("must be a power of two such as {}, found {}", std::bit_ceil(static_cast<std::uint64_t>(shards)),
                        shards));
-  if (file.train.accumulate_steps > 1)
+  if (file.train.accumulate_steps.value_or(1) > 1)
     refuse(
         "are a replica's micro-batches already: leave accumulate_steps out, and take more shards where memory is "
         "short");

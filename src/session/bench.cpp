@@ -227,6 +227,7 @@ class Measurement {
     row_.devices = session_.devices();
     row_.device_lines = session_.device_lines();
     row_.global_batch = session_.global_batch();
+    row_.micro_batches = session_.micro_batches();
     for (const auto& [phase, seconds] : session_.phases())
       if (phase == "open data") row_.open_data_seconds = seconds;
     run_.steps(1);

@@ -36,6 +36,7 @@ struct BenchRow {
   DeviceRequest devices;  ///< as the session had them
   std::vector<std::string> device_lines{};
   std::int64_t global_batch = 0;
+  std::int64_t micro_batches = 1;  ///< of a replica in a step; virtual shards apart
   double examples_per_second = 0, examples_per_second_min = 0, examples_per_second_max = 0;
   double step_ms = 0, forward_backward_ms = 0, comm_exposed_ms = 0, optimizer_ms = 0, data_wait_ms = 0;
   double start_seconds = 0;  ///< from the call to the end of the first step, data opening apart

@@ -62,7 +62,7 @@ experiment::Experiment in_float32(experiment::Experiment experiment) {
 Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequest& devices,
                       const DeviceCheck& check) {
   Side reference(in_float32(comparable(experiment, 1)), {.devices = {}});
-  experiment::Experiment own = comparable(experiment, experiment.config.train.accumulate_steps);
+  experiment::Experiment own = comparable(experiment, experiment.config.train.accumulate_steps.value_or(1));
   own.config.runtime.tf32 = check.tf32;
   Side tested(own, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   data::Loader& loader = reference.session.train_loader();

@@ -11,6 +11,7 @@
 #include "experiment/objectives.h"
 #include "replica/balance.h"
 #include "replica/replica_set.h"
+#include "session/micro_batches.h"
 #include "session/session_data.h"
 #include "session/shards.h"
 #include "session/slots.h"
@@ -18,8 +19,8 @@
 namespace dptrain::session {
 namespace {
 
-/// Rows of the largest micro-batch of any replica.
-std::int64_t largest_slice(const experiment::Experiment& experiment, int replicas, const DryOptions& options) {
+/// Rows of the largest share of any replica.
+std::int64_t largest_share(const experiment::Experiment& experiment, int replicas, const DryOptions& options) {
   const experiment::ConfigFile& config = experiment.config;
   if (!options.global_batch && !config.train.batch_size && !config.train.batch_size_per_replica) return kDefaultRows;
   std::vector<double> weights = config.parallel.split.weights;
@@ -32,9 +33,7 @@ std::int64_t largest_slice(const experiment::Experiment& experiment, int replica
   std::int64_t largest = *std::max_element(shares.begin(), shares.end());
   if (config.parallel.split.automatic && options.training)
     largest = std::max(largest, replica::Balance({.ranks = replicas, .batch = batch}).most_rows());
-  const std::int64_t pieces =
-      options.training || config.parallel.virtual_shards ? slices_of_replica(config, replicas) : 1;
-  return std::max<std::int64_t>(1, (largest + pieces - 1) / pieces);
+  return largest;
 }
 
 plan::PlanOptions plan_options(const experiment::Experiment& experiment, const DeviceRequest& devices) {
@@ -53,6 +52,14 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment, const D
   options.sync_batchnorm = config.parallel.sync_batchnorm;
   if (!config.parallel.virtual_shards) options.tables_from = tables_from(config.train);
   return options;
+}
+
+/// Rows of the largest micro-batch or shard of that share.
+std::int64_t slice_of(std::int64_t share, const experiment::ConfigFile& config, int replicas, const DryOptions& options,
+                      std::int64_t micro_batches) {
+  const std::int64_t pieces =
+      options.training || config.parallel.virtual_shards ? slices_of_replica(config, replicas, micro_batches) : 1;
+  return std::max<std::int64_t>(1, (share + pieces - 1) / pieces);
 }
 
 std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
@@ -131,7 +138,8 @@ void look_at_data(const experiment::Experiment& experiment, const DeviceRequest&
   const auto sharing = request.gpus.empty() ? 1 : std::ranges::count(request.gpus, request.gpus.front());
   const std::uint64_t share = device.memory_available() / static_cast<std::uint64_t>(sharing);
   // The whole batch, as what decides at the start of a run counts it.
-  const std::int64_t batch = rows * request.replicas * slices_of_replica(experiment.config, request.replicas);
+  const std::int64_t batch =
+      rows * request.replicas * slices_of_replica(experiment.config, request.replicas, result.micro_batches);
   SessionOptions options;
   options.devices = request;
   try {
@@ -150,7 +158,8 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
                    DryPlan& result) {
   const DeviceRequest request = place_slots(asked, experiment.graph);
   const experiment::ConfigFile& config = experiment.config;
-  const auto device = make_device(with_threads(request), 0, runtime_options(config, options.conv_choices));
+  const DeviceRequest with = with_threads(request);
+  const auto device = make_device(with, 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();
   result.device_bytes = device->memory_available();
@@ -159,7 +168,9 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   plan::PlanOptions planned = plan_options(experiment, request);
   planned.slots = request.placement;
   result.plan = plan::make_plan(result.model, planned, *device);
-  const std::int64_t rows = largest_slice(experiment, request.replicas, options);
+  const std::int64_t share = largest_share(experiment, request.replicas, options);
+  if (options.training) result.micro_batches = micro_batches(config, result.plan, with, 1, share);
+  const std::int64_t rows = slice_of(share, config, request.replicas, options, result.micro_batches);
   std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
   const plan::Need loss_need = needs.back();
   needs.pop_back();
@@ -176,7 +187,8 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;
   for (const plan::MemoryPlan& other : result.other_memories)
     if (device->reads_host_memory()) result.batch_bytes += other.arena_bytes + other.packed_bytes;
-  result.replica_bytes = weight_bytes(result, trains, gradient_arenas(config, request.replicas)) + result.batch_bytes;
+  result.replica_bytes = weight_bytes(result, trains, gradient_arenas(config, request.replicas, result.micro_batches)) +
+                         result.batch_bytes;
   if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
 }
 
@@ -188,6 +200,9 @@ std::uint64_t DryPlan::all_bytes() const {
 
 std::string DryPlan::text() const {
   std::string text = plan::print(plan, memory, choices, slots, other_memories);
+  if (micro_batches > 1)
+    text +=
+        fmt::format("a step takes {} micro-batches of {} rows (train.accumulate_steps)\n", micro_batches, memory.rows);
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};

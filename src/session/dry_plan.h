@@ -29,6 +29,7 @@ struct DryPlan {
   std::vector<std::pair<double, double>> flops;                  ///< of each step and one sample: forward, backward
   std::vector<std::pair<plan::Traffic, plan::Traffic>> traffic;  ///< likewise, of `memory.rows` rows
   int slots = 0;                                                 ///< of the optimizer
+  std::int64_t micro_batches = 1;                                ///< of a replica in a step of training
   /// All of the device's memory that a replica takes: of a GPU in the first slot, where its parameters lie.
   std::uint64_t replica_bytes = 0;
   std::uint64_t batch_bytes = 0;    ///< of these, what grows with the batch

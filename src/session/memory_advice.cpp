@@ -62,7 +62,7 @@ std::string memory_advice(const experiment::Experiment& experiment, const Device
   if (fits == 0) return text + "\n  not even one sample fits; use fewer replicas or a smaller network";
   text += fmt::format("\n  the largest global batch that fits is {}", fits);
   if (!options.training || experiment.config.parallel.virtual_shards) return text + "; give --batch-size";
-  const std::int64_t least = experiment.config.train.accumulate_steps * ((batch + fits - 1) / fits);
+  const std::int64_t least = experiment.config.train.accumulate_steps.value_or(1) * ((batch + fits - 1) / fits);
   const std::int64_t pieces = enough_pieces(experiment, devices, options, batch, least, share);
   return pieces == 0 ? text : text + fmt::format("; --accumulate {} keeps the batch and cuts the memory", pieces);
 }

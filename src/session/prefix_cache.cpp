@@ -79,7 +79,8 @@ replica::SetOptions set_options(const experiment::ConfigFile& config, int replic
   set.weights = config.parallel.split.weights;
   if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
   set.virtual_shards = virtual_shards(config.parallel, replicas);
-  set.accumulate_steps = config.train.accumulate_steps;  // what was too large for memory in training is so here
+  set.accumulate_steps =
+      config.train.accumulate_steps.value_or(1);  // what was too large for memory in training is so here
   set.batch_sizes = {global_batch};
   for (const FeatureJob& job : jobs)
     if (const std::int64_t rest = job.source->size() % global_batch; rest != 0) set.batch_sizes.push_back(rest);

@@ -12,6 +12,7 @@
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/feeds.h"
+#include "session/micro_batches.h"
 #include "session/shards.h"
 #include "session/slots.h"
 #include "session/weights_file.h"
@@ -189,7 +190,11 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.world = world_;
   set.weights = split_weights();
   set.balance = balance_;
-  set.accumulate_steps = options.training ? config.train.accumulate_steps : 1;
+  if (options.training) {
+    const std::vector<std::int64_t> shares = replica::split_rows(global_batch_, split_weights());
+    micro_batches_ = session::micro_batches(config, *plan_, devices_, sharers_, std::ranges::max(shares));
+  }
+  set.accumulate_steps = micro_batches_;
   set.virtual_shards = virtual_shards(config.parallel, world_.ranks);
   set.batch_sizes = {global_batch_};
   for (const SessionData::Set& one : data_->sets())

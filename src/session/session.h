@@ -47,6 +47,8 @@ class Session {
   /// What `model.weights` has filled; nothing without it or without `read_weights`.
   const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }
   std::int64_t global_batch() const { return global_batch_; }
+  /// That a replica's share of a batch is cut into in training (train.accumulate_steps); virtual shards apart.
+  std::int64_t micro_batches() const { return micro_batches_; }
   std::int64_t steps_per_epoch() const;
 
   data::Loader& train_loader() { return *data_->loader("train"); }
@@ -111,6 +113,7 @@ class Session {
   std::shared_ptr<device::ConvChoices> conv_choices_;
   std::vector<std::string> device_lines_;
   std::int64_t global_batch_ = 0;
+  std::int64_t micro_batches_ = 1;
   std::unique_ptr<graph::Model> model_;
   std::optional<checkpoint::WeightsReport> weights_report_;
   CacheDecision cache_;

@@ -18,13 +18,13 @@ int virtual_shards(const experiment::ParallelSection& parallel, int ranks) {
                                              shards, join(fitting, ", "), shards, ranks));
 }
 
-std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks) {
+std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
   const int shards = virtual_shards(config.parallel, ranks);
-  return shards > 0 ? shards / ranks : config.train.accumulate_steps;
+  return shards > 0 ? shards / ranks : micro_batches;
 }
 
-int gradient_arenas(const experiment::ConfigFile& config, int ranks) {
-  const std::int64_t slices = slices_of_replica(config, ranks);
+int gradient_arenas(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
+  const std::int64_t slices = slices_of_replica(config, ranks, micro_batches);
   if (!config.parallel.virtual_shards) return slices > 1 ? 2 : 1;
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(slices)));
 }

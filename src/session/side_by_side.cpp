@@ -41,7 +41,7 @@ Differences layer_differences(const graph::Model& model, const ValuesOf& values_
 
 }  // namespace
 
-experiment::Experiment comparable(experiment::Experiment experiment, std::int64_t accumulate) {
+experiment::Experiment comparable(experiment::Experiment experiment, std::optional<std::int64_t> accumulate) {
   experiment::TrainSection& train = experiment.config.train;
   const optim::LearningRate& rate = optim::common(train.optimizer).learning_rate;
   optim::SGDSpec sgd;

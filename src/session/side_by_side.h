@@ -14,7 +14,7 @@ namespace dptrain::session {
 
 /// Plain SGD with the config's first rate, because adaptive optimizers amplify rounding where gradients vanish and
 /// clipping hides it; products in full float32, whose rounding would hide what is compared; convolutions by rule.
-experiment::Experiment comparable(experiment::Experiment experiment, std::int64_t accumulate);
+experiment::Experiment comparable(experiment::Experiment experiment, std::optional<std::int64_t> accumulate);
 
 struct SideOptions {
   DeviceRequest devices;

@@ -62,7 +62,7 @@ StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequ
   make_dry(experiment, device, rows, dry);
   std::vector<StepWeight> weights;
   for (const auto& [forward, backward] : dry.flops) weights.push_back({forward, backward});
-  return parts_of(dry.plan, weights, seconds, experiment.config.train.accumulate_steps);
+  return parts_of(dry.plan, weights, seconds, dry.micro_batches);
 }
 
 StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
@@ -80,8 +80,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   make_dry(experiment, device, rows, dry);
   std::vector<StepWeight> weights;
   for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
-  StepParts parts =
-      parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, experiment.config.train.accumulate_steps);
+  StepParts parts = parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, dry.micro_batches);
   parts.update = row.optimizer_ms * 1e-3;
   // What replicas wait for each other stays in: those that share cores are late by turns, however they sum.
   const double known = row.forward_backward_ms + row.optimizer_ms + row.data_wait_ms;

@@ -93,6 +93,7 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
 
   VerifyResult result;
   result.replicas = replicas;
+  result.micro_batches = tested.session.micro_batches();
   result.tolerance =
       options.tolerance ? Tolerance{*options.tolerance, *options.tolerance} : default_tolerance(experiment, options);
   result.tested_device = tested.session.device_lines().front();

@@ -21,8 +21,8 @@ struct VerifyOptions {
   std::optional<DeviceRequest> against{};  ///< the one replica's; absent: the first of `devices`
   DataMode data = DataMode::kReal;
   std::int64_t steps = 5;
-  std::int64_t accumulate = 1;        ///< micro-batches of the side under test
-  std::optional<double> tolerance{};  ///< on every relative difference; absent: default_tolerance()
+  std::optional<std::int64_t> accumulate{};  ///< micro-batches of the side under test; absent: as fit would cut it
+  std::optional<double> tolerance{};         ///< on every relative difference; absent: default_tolerance()
 };
 
 /// On |a - b| / |b|.
@@ -54,6 +54,7 @@ struct VerifyResult {
   std::string tested_device, reference_device;  ///< descriptions, of the first replica
   bool full_float32 = false;                    ///< TF32 products were switched off for the comparison
   int replicas = 1;                             ///< of the side under test, in all processes
+  std::int64_t micro_batches = 1;               ///< of each of them
   bool passed = false;
 };
 

@@ -174,7 +174,7 @@ TEST_F(ExitCode, TooLittleMemoryIs5AndSaysWhatFits) {
   // 300 samples of a convolution over 3000 x 3000 pixels with 256 filters: terabytes.
   const auto refused = dptrain({"fit", "tiny.yaml", "--set", "model.layers.0.Input.shape=[3000, 3000, 1]", "--set",
                                 "model.layers.1.Conv2D.filters=256", "--set", "model.layers.2=GlobalAveragePooling2D",
-                                "--batch-size", "300"});
+                                "--batch-size", "300", "--accumulate", "1"});
   EXPECT_EQ(refused.code, 5);
   EXPECT_NE(refused.err.find("of memory asked"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("a replica wants "), std::string::npos) << refused.err;

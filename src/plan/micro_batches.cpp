@@ -1,0 +1,49 @@
+#include "plan/micro_batches.h"
+
+#include <algorithm>
+
+#include "plan/memory.h"
+
+namespace dptrain::plan {
+namespace {
+
+/// How often a training step moves an activation with its gradient (written, read forward, read backward; the gradient
+/// likewise), and a weight with its own (read forward and backward; the gradient written, read and added).
+constexpr double kMovesOfActivation = 6, kMovesOfWeight = 5;
+constexpr double kMostOfWeights = 0.25;
+
+std::uint64_t arena_bytes(const Plan& plan, std::int64_t rows) {
+  return plan_memory(plan, std::vector<Need>(plan.steps.size()), {}, rows, Mode::kTraining).arena_bytes;
+}
+
+double weight_bytes(const Plan& plan) {
+  return static_cast<double>(plan.total - plan.table_floats) * sizeof(float);  // of tables a batch reads its own rows
+}
+
+/// Wherever they are: slots change no bits.
+bool names_slots(const graph::Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const graph::Node& node) { return !node.device.empty(); });
+}
+
+}  // namespace
+
+bool rows_are_independent(const Plan& plan) {
+  return plan.statistics_end == plan.trainable_end && std::ranges::none_of(plan.losses, &LossStep::masked);
+}
+
+std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, std::uint64_t cache_bytes) {
+  if (cache_bytes == 0 || rows < 2 || !plan.has_loss() || !rows_are_independent(plan) || names_slots(*plan.graph))
+    return 1;
+  const auto arena = static_cast<double>(arena_bytes(plan, rows));
+  const auto cache = static_cast<double>(cache_bytes);
+  if (arena <= cache) return 1;
+  const double of_row = arena / static_cast<double>(rows);
+  const auto fitting = std::max<std::int64_t>(1, static_cast<std::int64_t>(cache / of_row));
+  const std::int64_t wanted = (rows + fitting - 1) / fitting;
+  const double allowed =
+      kMostOfWeights * kMovesOfActivation * arena / (kMovesOfWeight * std::max(weight_bytes(plan), 1.0));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(wanted))), 1,
+                                  wanted);
+}
+
+}  // namespace dptrain::plan

@@ -1,0 +1,135 @@
+#include "plan/micro_batches.h"
+
+#include <gtest/gtest.h>
+
+#include "core/format.h"
+#include "plan/memory.h"
+#include "plan/sample_models.h"
+
+namespace dptrain::plan {
+namespace {
+
+using test::model_of;
+using test::options_for;
+
+constexpr const char* kImages = R"(
+layers:
+  - Input: {shape: [16, 16, 3]}
+  - Conv2D: {filters: 8, kernel_size: 3, activation: relu}
+  - GlobalAveragePooling2D
+  - Dense: {units: 2, activation: softmax}
+)";
+
+std::string normalised(bool trainable) {
+  return fmt::format(R"(
+layers:
+  - Input: {{shape: [16, 16, 3]}}
+  - Conv2D: {{filters: 8, kernel_size: 3}}
+  - BatchNormalization: {{trainable: {}}}
+  - Flatten
+  - Dense: {{units: 2, activation: softmax}}
+)",
+                     trainable);
+}
+
+/// 4 million weights on 2,048 values of a sample.
+constexpr const char* kWide = R"(
+layers:
+  - Input: {shape: [2048]}
+  - Dense: {units: 2048, activation: relu}
+  - Dense: {units: 2, activation: softmax}
+)";
+
+constexpr const char* kMasked = R"(
+layers:
+  - Input: {shape: [12], dtype: int32}
+  - Embedding: {input_dim: 20, output_dim: 8, mask_zero: true}
+  - LSTM: {units: 8, return_sequences: true}
+  - Dense: {units: 2, activation: softmax}
+)";
+
+class MicroBatches : public ::testing::Test {
+ protected:
+  void plan_of(const std::string& text) {
+    model_ = model_of(text);
+    plan_ = make_plan(model_, options_for("sparse_categorical_crossentropy"), device_);
+  }
+  std::uint64_t arena(std::int64_t rows) const {
+    return plan_memory(plan_, std::vector<Need>(plan_.steps.size()), {}, rows, Mode::kTraining).arena_bytes;
+  }
+
+  const PlainCapabilities device_;
+  graph::Model model_;
+  Plan plan_;
+};
+
+TEST_F(MicroBatches, OneWhereAllOfThemFit) {
+  plan_of(kImages);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(64)), 1);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(64) - 1), 2);
+}
+
+TEST_F(MicroBatches, EachFits) {
+  plan_of(kImages);
+  const std::uint64_t cache = arena(10);
+  const std::int64_t parts = micro_batches_in_cache(plan_, 64, cache);
+  EXPECT_EQ(parts, 7);
+  EXPECT_LE(arena((64 + parts - 1) / parts), cache);
+  EXPECT_GT(arena((64 + parts - 2) / (parts - 1)), cache) << "and no more than it takes";
+}
+
+TEST_F(MicroBatches, OfOneRowWhereNotEvenOneFits) {
+  plan_of(kImages);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 5, arena(1) / 2), 5);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 1, arena(1) / 2), 1);
+}
+
+TEST_F(MicroBatches, OneWhereTheCacheIsNotKnown) {
+  plan_of(kImages);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, 0), 1);
+}
+
+TEST_F(MicroBatches, WeightsThatEachReadsAgainKeepThemFew) {
+  plan_of(kWide);
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1) << "weights are larger than all activations";
+  const std::int64_t many = 65536;
+  const std::int64_t parts = micro_batches_in_cache(plan_, many, arena(8));
+  EXPECT_GT(parts, 1);
+  EXPECT_LT(parts, many / 8);
+  // 5 times the weights' bytes for each, against a quarter of 6 times the activations'.
+  const double weights = 5.0 * static_cast<double>(plan_.total) * sizeof(float) * static_cast<double>(parts);
+  EXPECT_LE(weights, 0.25 * 6 * static_cast<double>(arena(many)));
+}
+
+TEST_F(MicroBatches, OneWhereALayerTakesStatisticsOfTheBatch) {
+  plan_of(normalised(true));
+  EXPECT_FALSE(rows_are_independent(plan_));
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+}
+
+TEST_F(MicroBatches, NotWhereTheLayerIsFrozen) {
+  plan_of(normalised(false));
+  EXPECT_TRUE(rows_are_independent(plan_));
+  EXPECT_GT(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+}
+
+TEST_F(MicroBatches, OneWhereALossCountsValidPositions) {
+  plan_of(kMasked);
+  EXPECT_FALSE(rows_are_independent(plan_));
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+}
+
+TEST_F(MicroBatches, OneWhereTheConfigNamesSlots) {
+  plan_of(R"(
+layers:
+  - Input: {shape: [16, 16, 3]}
+  - Conv2D: {filters: 8, kernel_size: 3, device: a}
+  - GlobalAveragePooling2D: {device: a}
+  - Dense: {units: 2, activation: softmax, device: a}
+)");
+  EXPECT_EQ(plan_.slot_count(), 1) << "even where all of it is in one place";
+  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+}
+
+}  // namespace
+}  // namespace dptrain::plan
