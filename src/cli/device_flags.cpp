@@ -105,7 +105,8 @@ void DeviceFlags::add(Command& command) {
   command.section("Devices")
       .option(
           "--cpus", "N[xT]", cpus,
-          "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: of slots of so many threads")
+          "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: of slots of so many threads; "
+          "auto: a replica for each last-level cache, on its cores")
       .option(
           "--gpus", "IDS", gpus,
           "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: which are one replica; "
@@ -162,6 +163,7 @@ session::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
 }
 
 session::DeviceRequest parse_cpus(const std::string& text) {
+  if (text == "auto") return session::by_topology();
   const std::size_t x = text.find('x');
   const bool has_slots = text.find('+') != std::string::npos;
   auto replicas = positive(text.substr(0, x), kMostReplicas);
@@ -179,7 +181,7 @@ session::DeviceRequest parse_cpus(const std::string& text) {
     throw Error(
         ErrorKind::kUsage,
         fmt::format("--cpus must be N replicas, or NxT for T threads each, as in 2 or 4x1, or slots of threads, "
-                    "as in 1+1 or 2x1+1; found '{}'",
+                    "as in 1+1 or 2x1+1, or auto; found '{}'",
                     text));
   session::DeviceRequest request{.replicas = *replicas};
   if (threads.size() == 1) request.threads = threads.front();

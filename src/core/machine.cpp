@@ -93,17 +93,6 @@ std::uint64_t cache_bytes(const std::string& text) {
   return unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : unit == 'G' ? value << 30 : value;
 }
 
-/// CPUs of the affinity mask.
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
-  return cpus;
-}
-
 std::vector<Cache> caches_of_library(const Places& places) {
   std::vector<Cache> found;
   const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
@@ -114,6 +103,16 @@ std::vector<Cache> caches_of_library(const Places& places) {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
+  return cpus;
+}
 
 std::vector<Cache> caches(const Places& places) {
   // Of each level what its caches hold together, and which they are: a cache is known by the CPUs that share it.

@@ -38,8 +38,10 @@ struct Cache {
 /// cache: the first two levels are then one for each CPU, the third is one. Empty where neither tells.
 std::vector<Cache> caches(const Places& places = {});
 
-/// CPUs that the affinity mask (taskset, cpusets) allows, or fewer where a control group's quota gives less time than
-/// that: the quota rounded up. At least 1.
+/// CPUs that the affinity mask (taskset, cpusets) allows, ascending.
+std::vector<int> allowed_cpus();
+/// How many they are, or fewer where a control group's quota gives less time than that: the quota rounded up. At least
+/// 1.
 int cpus(const Places& places = {});
 /// The quota alone, in CPUs; 0: none.
 double cpu_quota(const Places& places = {});

@@ -76,6 +76,8 @@ class Device : public plan::Capabilities {
   /// Its memory is the host's (CPU): ops may read host batches in place, else the replica stages them; and the host may
   /// write to buffers in place while nothing is queued.
   virtual bool reads_host_memory() const noexcept = 0;
+  /// enter() holds the thread, and those that it starts, to CPUs of the device's: not for a thread that has other work.
+  virtual bool binds_threads() const noexcept { return false; }
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
@@ -191,9 +193,10 @@ struct RuntimeOptions {
   bool any_threads = false;  ///< CPUs: the same bits with any number of threads; some gradients then have only one
 };
 
-/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads. Throws Error{kDevice}
-/// for what a CPU cannot run.
-std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options);
+/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` those that they are
+/// held to; empty: wherever the system puts them. Throws Error{kDevice} for what a CPU cannot run.
+std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options,
+                                        std::vector<int> cpus = {});
 
 /// A machine's devices for `dptrain devices`: one line of facts each (cores, ISA in use, memory; GPUs when built in).
 struct DeviceInfo {

@@ -42,7 +42,8 @@ struct ReplicaSet::Impl {
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()), Crew::First::kCaller,
+        crew(static_cast<int>(devices.size()),
+             devices.front()->binds_threads() ? Crew::First::kOwnThread : Crew::First::kCaller,
              [this](int lane, const std::exception_ptr& failure) {
                const Error why = as_error(failure).within(name(lane));
                if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
@@ -92,10 +93,15 @@ struct ReplicaSet::Impl {
     return rest;
   }
 
+  /// The caller's thread, which another set may have had since, where it is the first replica's.
+  void enter_first() {
+    if (!devices.front()->binds_threads()) devices.front()->enter();
+  }
+
   /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
   void drop_replicas() {
     try {
-      devices.front()->enter();
+      enter_first();
     } catch (const Error&) {  // what failed has been thrown before
     }
     crew.run([this](int lane) {
@@ -201,7 +207,7 @@ struct ReplicaSet::Impl {
   /// Runs the command on every replica's thread, which is the caller's for the first one; `where` is ", step 412" or
   /// "".
   void run(const std::string& where, const Crew::Command& command) {
-    devices.front()->enter();  // another set may have had the caller's thread since
+    enter_first();
     if (lookout) lookout->begin([&] { watchdog->begin(where); });
     std::exception_ptr failure;
     try {

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "core/topology.h"
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
 #include "reduce/process_connector.h"
@@ -62,6 +63,13 @@ std::string GpuId::name() const { return fmt::format("{}:{}", kind == DeviceKind
 DeviceRequest request_of(std::vector<GpuId> gpus) {
   DeviceRequest request{.replicas = static_cast<int>(gpus.size()), .threads = 1};
   request.gpus = std::move(gpus);
+  return request;
+}
+
+DeviceRequest by_topology() {
+  machine::Layout layout = machine::layout_of(machine::core_groups(), machine::cpus());
+  DeviceRequest request{.replicas = static_cast<int>(layout.cpus.size()), .threads = layout.threads};
+  request.cpus = std::move(layout.cpus);
   return request;
 }
 
@@ -147,7 +155,8 @@ std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int ra
   if (!request.on_gpus()) {
     const bool whole = request.slot_threads.empty();
     return device::make_cpu_device(
-        index, whole ? request.threads : request.slot_threads[static_cast<std::size_t>(slot)], options);
+        index, whole ? request.threads : request.slot_threads[static_cast<std::size_t>(slot)], options,
+        request.cpus.empty() ? std::vector<int>{} : request.cpus[static_cast<std::size_t>(rank)]);
   }
   const GpuId& gpu = request.gpus[static_cast<std::size_t>(index)];
   return emulated(gpu) ? device::make_emu_device(gpu.id, options) : device::make_cuda_device(gpu.id, options);

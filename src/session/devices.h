@@ -29,6 +29,7 @@ struct GpuId {
 /// `--cpus N[xT]`, or GPUs: one for each slot of each replica.
 struct DeviceRequest {
   int replicas = 1;
+  std::vector<std::vector<int>> cpus{};  ///< that each CPU replica is held to; empty: wherever the system puts it
   int threads = 0;                  ///< of each CPU replica, all its slots together; 0: cores / replicas, at least 1
   std::vector<GpuId> gpus{};        ///< replica by replica; empty: the CPU
   std::string paper{};              ///< a GPU that is not there ("h100", "h200"), for plans alone
@@ -43,6 +44,8 @@ struct DeviceRequest {
   bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == device::DeviceKind::kCuda; }
 };
 DeviceRequest request_of(std::vector<GpuId> gpus);
+/// `--cpus auto`: a replica for each group of cores that share the last level of the caches, held to them.
+DeviceRequest by_topology();
 
 /// The same with the number of threads worked out, where `sharers` processes share the cores.
 DeviceRequest with_threads(DeviceRequest request, int sharers = 1);

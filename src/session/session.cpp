@@ -28,6 +28,11 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   if (!devices_.paper.empty())
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+  if (!devices_.cpus.empty() && sharers_ > 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--cpus auto takes all cores, and {} processes share these; let the launcher hold each to "
+                            "cores of its own, or give --cpus NxT",
+                            sharers_));
   if (options.read_weights) require_weights_file(experiment_);
   conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
   Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_, options.training));

@@ -109,6 +109,9 @@ TEST(DeviceFlags, CpusAreReplicasAndThreads) {
   EXPECT_EQ(parse_cpus("3").threads, 0);
   EXPECT_EQ(parse_cpus("4x2").replicas, 4);
   EXPECT_EQ(parse_cpus("4x2").threads, 2);
+  const session::DeviceRequest automatic = parse_cpus("auto");
+  EXPECT_EQ(static_cast<int>(automatic.cpus.size()), automatic.replicas);
+  EXPECT_GE(automatic.threads, 1);
   for (const char* wrong : {"", "0", "x2", "2x", "2x0", "-1", "2.5", "two", "2x2x2", "1000000000000", "1+", "+1", "1+0",
                             "2x1+", "x1+1", "1+1x2", "1+1,1+1"})
     EXPECT_THROW(parse_cpus(wrong), Error) << wrong;

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "session/dry_plan.h"
 #include "session/link_speed.h"
+#include "session/session.h"
 #include "session/verify.h"
 
 namespace dptrain::session {
@@ -61,6 +63,38 @@ SessionOptions options_for(const DeviceRequest& devices) {
   options.devices = devices;
   options.wants_validation = false;
   return options;
+}
+
+TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
+  const std::vector<int> before = machine::allowed_cpus();
+  DeviceRequest bound{.replicas = 2, .threads = 1};
+  const auto losses = [](const DeviceRequest& devices) {
+    const experiment::Experiment tiny = experiment();
+    Session session(tiny, options_for(devices));
+    const data::Batch batch = session.train_loader().next();
+    std::vector<double> all;
+    for (int step = 0; step < 3; ++step)
+      all.push_back(session.replicas().step(batch.host(), {step, 0.05, batch.rows()}).loss);
+    return std::pair(all, session.device_lines());
+  };
+  const auto free = losses(bound);
+  bound.cpus = {{before.front()}, {before.back()}};
+  const auto held = losses(bound);
+  EXPECT_EQ(held.first, free.first);
+  EXPECT_THAT(held.second.back(), HasSubstr("on CPU " + std::to_string(before.back())));
+  EXPECT_EQ(machine::allowed_cpus(), before) << "of the thread that made the session";
+}
+
+TEST(BoundReplicas, RunOnTheirCpus) {
+  const std::vector<int> before = machine::allowed_cpus();
+  DeviceRequest bound{.replicas = 2, .threads = 1};
+  bound.cpus = {{before.front()}, {before.back()}};
+  const experiment::Experiment tiny = experiment();
+  Session session(tiny, options_for(bound));
+  std::vector<std::vector<int>> seen(2);
+  session.replicas().on_each(
+      [&](int lane, replica::Replica&) { seen[static_cast<std::size_t>(lane)] = machine::allowed_cpus(); });
+  EXPECT_EQ(seen, bound.cpus);
 }
 
 TEST(Devices, AreNamedShortlyWhicheverTheirIds) {

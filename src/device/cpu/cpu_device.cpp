@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/topology.h"
 #include "device/cpu/activation.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
@@ -40,8 +41,8 @@ std::uint64_t piece_hash(const float* x, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
-CpuDevice::CpuDevice(int index, int threads, const RuntimeOptions& options)
-    : index_(index), threads_(threads), options_(options), dnnl_(std::make_unique<Dnnl>()) {
+CpuDevice::CpuDevice(int index, int threads, const RuntimeOptions& options, std::vector<int> cpus)
+    : index_(index), threads_(threads), options_(options), cpus_(std::move(cpus)), dnnl_(std::make_unique<Dnnl>()) {
   dnnl_->one_thread_sums = options.any_threads;
 }
 
@@ -50,10 +51,16 @@ CpuDevice::~CpuDevice() = default;
 std::string CpuDevice::name() const { return fmt::format("cpu:{}", index_); }
 
 std::string CpuDevice::description() const {
-  return fmt::format("{} {} thread{}, {}", name(), threads_, threads_ == 1 ? "" : "s", kernels::cpu::isa_name());
+  const std::string where =
+      cpus_.empty() ? "" : fmt::format(" on CPU{} {}", cpus_.size() == 1 ? "" : "s", machine::cpu_list(cpus_));
+  return fmt::format("{} {} thread{}{}, {}", name(), threads_, threads_ == 1 ? "" : "s", where,
+                     kernels::cpu::isa_name());
 }
 
-void CpuDevice::enter() { kernels::cpu::set_thread_count(threads_); }
+void CpuDevice::enter() {
+  if (binds_threads()) machine::bind_thread(cpus_);
+  kernels::cpu::set_thread_count(threads_);
+}
 
 std::unique_ptr<Stream> CpuDevice::make_stream(bool) { return std::make_unique<Stream>(); }
 std::unique_ptr<Event> CpuDevice::make_event() { return std::make_unique<Event>(); }
@@ -122,11 +129,11 @@ std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
 
 namespace dptrain::device {
 
-std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options) {
+std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options, std::vector<int> cpus) {
   if (options.compute != DType::kF32)
     throw Error(ErrorKind::kDevice, fmt::format("cpu cannot run train.dtype_policy mixed_{}; use float32, or a GPU",
                                                 name_of(options.compute)));
-  return std::make_unique<cpu::CpuDevice>(index, threads, options);
+  return std::make_unique<cpu::CpuDevice>(index, threads, options, std::move(cpus));
 }
 
 }  // namespace dptrain::device

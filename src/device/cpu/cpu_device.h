@@ -4,6 +4,7 @@
 // used from the replica's thread after enter().
 
 #include <memory>
+#include <vector>
 
 #include "device/device.h"
 
@@ -13,7 +14,7 @@ struct Dnnl;
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int index, int threads, const RuntimeOptions& options);
+  CpuDevice(int index, int threads, const RuntimeOptions& options, std::vector<int> cpus = {});
   ~CpuDevice() override;
 
   DeviceKind kind() const noexcept override { return DeviceKind::kCpu; }
@@ -32,6 +33,7 @@ class CpuDevice final : public Device {
   void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return true; }
+  bool binds_threads() const noexcept override { return !cpus_.empty(); }
 
   std::unique_ptr<Update> make_update(const UpdateContext& context) override;
   std::unique_ptr<RowTable> make_row_table(const RowTableContext& context) override;
@@ -54,6 +56,7 @@ class CpuDevice final : public Device {
  private:
   int index_, threads_;
   RuntimeOptions options_;
+  const std::vector<int> cpus_;
   std::unique_ptr<Dnnl> dnnl_;
 };
 
