@@ -10,7 +10,7 @@ namespace {
 /// How often a training step moves an activation with its gradient (written, read forward, read backward; the gradient
 /// likewise), and a weight with its own (read forward and backward; the gradient written, read and added).
 constexpr double kMovesOfActivation = 6, kMovesOfWeight = 5;
-constexpr double kMostOfWeights = 0.25;
+constexpr double kMostOfWeights = 0.5;
 
 std::uint64_t arena_bytes(const Plan& plan, std::int64_t rows) {
   return plan_memory(plan, std::vector<Need>(plan.steps.size()), {}, rows, Mode::kTraining).arena_bytes;

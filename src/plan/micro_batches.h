@@ -17,7 +17,7 @@ bool rows_are_independent(const Plan& plan);
 /// 1 where rows are not independent, where the config names slots (`device:`), which wait for one another, or where all
 /// of them fit: the arena of activations and gradients of `rows` rows is at most `cache_bytes`. Else so many that the
 /// arena of one micro-batch fits, but no more than the weights allow, which every micro-batch reads and gives gradients
-/// of again: they may move a quarter of the bytes that the activations do.
+/// of again: they may move half of the bytes that the activations do.
 std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, std::uint64_t cache_bytes);
 
 }  // namespace dptrain::plan
