@@ -31,19 +31,21 @@ bool rows_are_independent(const Plan& plan) {
   return plan.statistics_end == plan.trainable_end && std::ranges::none_of(plan.losses, &LossStep::masked);
 }
 
-std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, std::uint64_t cache_bytes) {
-  if (cache_bytes == 0 || rows < 2 || !plan.has_loss() || !rows_are_independent(plan) || names_slots(*plan.graph))
+std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const CacheShare& cache) {
+  if (cache.wanted == 0 || rows < 2 || !plan.has_loss() || !rows_are_independent(plan) || names_slots(*plan.graph))
     return 1;
   const auto arena = static_cast<double>(arena_bytes(plan, rows));
-  const auto cache = static_cast<double>(cache_bytes);
-  if (arena <= cache) return 1;
+  const auto room = static_cast<double>(cache.wanted);
+  if (arena <= room) return 1;
   const double of_row = arena / static_cast<double>(rows);
-  const auto fitting = std::max<std::int64_t>(1, static_cast<std::int64_t>(cache / of_row));
+  const auto fitting = std::max<std::int64_t>(1, static_cast<std::int64_t>(room / of_row));
   const std::int64_t wanted = (rows + fitting - 1) / fitting;
   const double allowed =
       kMostOfWeights * kMovesOfActivation * arena / (kMovesOfWeight * std::max(weight_bytes(plan), 1.0));
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(wanted))), 1,
-                                  wanted);
+  const auto parts = static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(wanted)));
+  if (parts < 2) return 1;
+  const std::int64_t rows_of_part = (rows + parts - 1) / parts;
+  return of_row * static_cast<double>(rows_of_part) <= static_cast<double>(cache.last) ? parts : 1;
 }
 
 }  // namespace dptrain::plan

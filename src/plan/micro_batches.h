@@ -14,10 +14,16 @@ namespace dptrain::plan {
 /// to count first.
 bool rows_are_independent(const Plan& plan);
 
+/// What a replica has of the processor's caches; zeros: not known.
+struct CacheShare {
+  std::uint64_t wanted = 0;  ///< bytes that a micro-batch should fit
+  std::uint64_t last = 0;    ///< bytes of the last level: a micro-batch that does not even fit these gains nothing
+};
+
 /// 1 where rows are not independent, where the config names slots (`device:`), which wait for one another, or where all
-/// of them fit: the arena of activations and gradients of `rows` rows is at most `cache_bytes`. Else so many that the
+/// of them fit: the arena of activations and gradients of `rows` rows is at most `cache.wanted`. Else so many that the
 /// arena of one micro-batch fits, but no more than the weights allow, which every micro-batch reads and gives gradients
-/// of again: they may move half of the bytes that the activations do.
-std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, std::uint64_t cache_bytes);
+/// of again: they may move half of the bytes that the activations do. 1 where these then do not fit `cache.last`.
+std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const CacheShare& cache);
 
 }  // namespace dptrain::plan

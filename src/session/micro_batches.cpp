@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
-#include "plan/micro_batches.h"
-
 namespace dptrain::session {
 
-std::uint64_t cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads) {
+plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads) {
   constexpr std::uint64_t kPartOfLast = 8;
-  if (caches.size() < 2) return 0;
+  if (caches.size() < 2) return {};
   const auto of_one = [&](const machine::Cache& cache) {
     return cache.reached_by(replicas * threads) / static_cast<std::uint64_t>(replicas);
   };
-  return std::max(of_one(caches[1]), of_one(caches.back()) / kPartOfLast);
+  const std::uint64_t last = of_one(caches.back());
+  return {.wanted = std::max(of_one(caches[1]), last / kPartOfLast), .last = last};
 }
 
 std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,

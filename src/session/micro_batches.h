@@ -6,15 +6,14 @@
 
 #include "core/machine.h"
 #include "experiment/sections.h"
-#include "plan/plan.h"
+#include "plan/micro_batches.h"
 #include "session/devices.h"
 
 namespace dptrain::session {
 
-/// Bytes that one of so many replicas, each of so many threads, keeps nearest while it works through a micro-batch:
-/// what its threads have to themselves in the second level, or an eighth of its part of the last level, whichever is
-/// more. 0: not known.
-std::uint64_t cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads);
+/// Of one of so many replicas, each of so many threads. A micro-batch should fit what the threads have to themselves in
+/// the second level, or an eighth of the replica's part of the last level, whichever is more.
+plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads);
 
 /// Micro-batches of a replica's `rows`: what the config says, 1 with virtual shards and on GPUs, else as many as
 /// plan::micro_batches_in_cache() says of this machine. `devices`: threads resolved; `sharers`: processes on these

@@ -58,6 +58,11 @@ class MicroBatches : public ::testing::Test {
     return plan_memory(plan_, std::vector<Need>(plan_.steps.size()), {}, rows, Mode::kTraining).arena_bytes;
   }
 
+  /// With a last level of eight times as many bytes.
+  std::int64_t parts(std::int64_t rows, std::uint64_t cache) const {
+    return micro_batches_in_cache(plan_, rows, {.wanted = cache, .last = 8 * cache});
+  }
+
   const PlainCapabilities device_;
   graph::Model model_;
   Plan plan_;
@@ -65,58 +70,59 @@ class MicroBatches : public ::testing::Test {
 
 TEST_F(MicroBatches, OneWhereAllOfThemFit) {
   plan_of(kImages);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(64)), 1);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(64) - 1), 2);
+  EXPECT_EQ(parts(64, arena(64)), 1);
+  EXPECT_EQ(parts(64, arena(64) - 1), 2);
 }
 
 TEST_F(MicroBatches, EachFits) {
   plan_of(kImages);
   const std::uint64_t cache = arena(10);
-  const std::int64_t parts = micro_batches_in_cache(plan_, 64, cache);
-  EXPECT_EQ(parts, 7);
-  EXPECT_LE(arena((64 + parts - 1) / parts), cache);
-  EXPECT_GT(arena((64 + parts - 2) / (parts - 1)), cache) << "and no more than it takes";
+  const std::int64_t many = parts(64, cache);
+  EXPECT_EQ(many, 7);
+  EXPECT_LE(arena((64 + many - 1) / many), cache);
+  EXPECT_GT(arena((64 + many - 2) / (many - 1)), cache) << "and no more than it takes";
 }
 
 TEST_F(MicroBatches, OfOneRowWhereNotEvenOneFits) {
   plan_of(kImages);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 5, arena(1) / 2), 5);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 1, arena(1) / 2), 1);
+  EXPECT_EQ(parts(5, arena(1) / 2), 5);
+  EXPECT_EQ(parts(1, arena(1) / 2), 1);
 }
 
 TEST_F(MicroBatches, OneWhereTheCacheIsNotKnown) {
   plan_of(kImages);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, 0), 1);
+  EXPECT_EQ(parts(64, 0), 1);
 }
 
 TEST_F(MicroBatches, WeightsThatEachReadsAgainKeepThemFew) {
   plan_of(kWide);
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1) << "weights are larger than all activations";
-  const std::int64_t many = 65536;
-  const std::int64_t parts = micro_batches_in_cache(plan_, many, arena(8));
-  EXPECT_GT(parts, 1);
-  EXPECT_LT(parts, many / 8);
+  EXPECT_EQ(parts(64, arena(8)), 1) << "weights are larger than all activations";
+  const std::int64_t rows = 65536;
+  const std::int64_t few = micro_batches_in_cache(plan_, rows, {.wanted = arena(8), .last = arena(rows)});
+  EXPECT_GT(few, 1);
+  EXPECT_LT(few, rows / 8);
   // 5 times the weights' bytes for each, against half of 6 times the activations'.
-  const double weights = 5.0 * static_cast<double>(plan_.total) * sizeof(float) * static_cast<double>(parts);
-  EXPECT_LE(weights, 0.5 * 6 * static_cast<double>(arena(many)));
+  const double weights = 5.0 * static_cast<double>(plan_.total) * sizeof(float) * static_cast<double>(few);
+  EXPECT_LE(weights, 0.5 * 6 * static_cast<double>(arena(rows)));
+  EXPECT_EQ(parts(rows, arena(8)), 1) << "which fit no level";
 }
 
 TEST_F(MicroBatches, OneWhereALayerTakesStatisticsOfTheBatch) {
   plan_of(normalised(true));
   EXPECT_FALSE(rows_are_independent(plan_));
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+  EXPECT_EQ(parts(64, arena(8)), 1);
 }
 
 TEST_F(MicroBatches, NotWhereTheLayerIsFrozen) {
   plan_of(normalised(false));
   EXPECT_TRUE(rows_are_independent(plan_));
-  EXPECT_GT(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+  EXPECT_GT(parts(64, arena(8)), 1);
 }
 
 TEST_F(MicroBatches, OneWhereALossCountsValidPositions) {
   plan_of(kMasked);
   EXPECT_FALSE(rows_are_independent(plan_));
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+  EXPECT_EQ(parts(64, arena(8)), 1);
 }
 
 TEST_F(MicroBatches, OneWhereTheConfigNamesSlots) {
@@ -128,7 +134,7 @@ layers:
   - Dense: {units: 2, activation: softmax, device: a}
 )");
   EXPECT_EQ(plan_.slot_count(), 1) << "even where all of it is in one place";
-  EXPECT_EQ(micro_batches_in_cache(plan_, 64, arena(8)), 1);
+  EXPECT_EQ(parts(64, arena(8)), 1);
 }
 
 }  // namespace

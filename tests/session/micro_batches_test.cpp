@@ -17,21 +17,27 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 const std::vector<machine::Cache> kTwoChips{{1, 32 * kKiB, 16}, {2, 1 * kMiB, 16}, {3, 32 * kMiB, 2}};
 
 TEST(CacheOfReplica, AnEighthOfItsPartOfTheLastLevel) {
-  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 1), 4 * kMiB) << "of the one chip that a thread is on";
-  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 2), 8 * kMiB);
-  EXPECT_EQ(cache_of_replica(kTwoChips, 2, 1), 4 * kMiB);
-  EXPECT_EQ(cache_of_replica(kTwoChips, 4, 1), 2 * kMiB) << "two on each chip";
+  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 1).wanted, 4 * kMiB) << "of the one chip that a thread is on";
+  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 2).wanted, 8 * kMiB);
+  EXPECT_EQ(cache_of_replica(kTwoChips, 2, 1).wanted, 4 * kMiB);
+  EXPECT_EQ(cache_of_replica(kTwoChips, 4, 1).wanted, 2 * kMiB) << "two on each chip";
 }
 
 TEST(CacheOfReplica, OrWhatItsThreadsHaveToThemselves) {
-  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 16), 16 * kMiB);
-  EXPECT_EQ(cache_of_replica(kTwoChips, 16, 1), 1 * kMiB)
+  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 16).wanted, 16 * kMiB);
+  EXPECT_EQ(cache_of_replica(kTwoChips, 16, 1).wanted, 1 * kMiB)
       << "an eighth of its part of the last level is a quarter of that";
 }
 
+TEST(CacheOfReplica, KnowsItsPartOfTheLastLevel) {
+  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 1).last, 32 * kMiB);
+  EXPECT_EQ(cache_of_replica(kTwoChips, 1, 2).last, 64 * kMiB);
+  EXPECT_EQ(cache_of_replica(kTwoChips, 4, 1).last, 16 * kMiB);
+}
+
 TEST(CacheOfReplica, NotKnownWithoutASecondLevel) {
-  EXPECT_EQ(cache_of_replica({}, 1, 1), 0);
-  EXPECT_EQ(cache_of_replica({{1, 32 * kKiB, 2}}, 1, 1), 0);
+  EXPECT_EQ(cache_of_replica({}, 1, 1).wanted, 0);
+  EXPECT_EQ(cache_of_replica({{1, 32 * kKiB, 2}}, 1, 1).wanted, 0);
 }
 
 constexpr const char* kLarge = R"(dptrain: 1
