@@ -22,7 +22,6 @@ cd "$(dirname "$0")/.."
 . scripts/package/portable.bash
 
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/package.sh; }
-fail() { echo "package: $*" >&2; exit 1; }
 say() { printf '\n== %s\n' "$*"; }
 
 kind=deb

@@ -9,6 +9,10 @@ roots=${DPTRAIN_ROOTS:-$PWD/build/roots}
 ubuntu_keyring=http://archive.ubuntu.com/ubuntu/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb
 ubuntu_keyring_sha256=36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8
 
+# fail MESSAGE..., skip MESSAGE...: end the script with a line that begins with its name; 77 is what tests take for skipped.
+fail() { echo "$(basename "$0" .sh): $*" >&2; exit 1; }
+skip() { echo "$(basename "$0" .sh): SKIPPED, nothing was tried: $*" >&2; exit 77; }
+
 # running_suite: "bookworm" or "noble", as /etc/os-release names this machine's.
 running_suite() { (. /etc/os-release && echo "${VERSION_CODENAME:-unknown}"); }
 

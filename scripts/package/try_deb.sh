@@ -24,8 +24,6 @@ done
 [ -e "$deb" ] || { echo "try_deb: no such file: '$deb'" >&2; exit 2; }
 cd "$(dirname "$0")/../.."
 . scripts/package/root.bash
-fail() { echo "try_deb: $*" >&2; exit 1; }
-skip() { echo "try_deb: SKIPPED, the package was not tried: $*" >&2; exit 77; }
 
 if [ -z "$suite" ]; then
   case $(dpkg-deb --field "$deb" Version) in

@@ -23,8 +23,6 @@ done
 [ -e "$tar" ] || { echo "try_tar: no such file: '$tar'" >&2; exit 2; }
 cd "$(dirname "$0")/../.."
 . scripts/package/root.bash
-fail() { echo "try_tar: $*" >&2; exit 1; }
-skip() { echo "try_tar: SKIPPED, the tar was not tried: $*" >&2; exit 77; }
 
 data=/usr/share/datasets/fashion-mnist
 why=$(why_no_roots)
