@@ -185,6 +185,7 @@ def main():
     parser.add_argument("--works", default="fashion_cnn", help=f"of {', '.join(BATCH)}; or none")
     parser.add_argument("--parts", default="step,epoch,estimator,replicas,disturbed", help="what to measure, of these")
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--replicas", action="store_true", help="dptrain takes replicas of one thread each instead of one of so many")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a round of a peer")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the steps in a round of dptrain")
@@ -195,7 +196,8 @@ def main():
     print(f"{'work':<22} {'threads':>7} {'':<16} {'img/s: median (min-max)':>30} {'peak MiB':>8}   ratio")
     for work in options.works.split(",") if "step" in parts else []:
         for threads in map(int, options.threads.split(",")):
-            ours = report(work, threads, lambda: dptrain.step(work, threads), peers.step(work, threads), options.rounds)
+            layout = (1, threads) if options.replicas else (threads, 1)
+            ours = report(work, threads, lambda: dptrain.step(work, *layout), peers.step(work, threads), options.rounds)
             print(f"{'':<22} {'':>7} start to first step {statistics.median(r['start'] for r in ours):.3f} s", flush=True)
     threads = int(options.threads.split(",")[-1])
     if "epoch" in parts:
