@@ -1,7 +1,11 @@
 #include "plan/micro_batches.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
+#include "core/index.h"
+#include "layers/embedding.h"
 #include "plan/memory.h"
 
 namespace dptrain::plan {
@@ -18,6 +22,44 @@ std::uint64_t arena_bytes(const Plan& plan, std::int64_t rows) {
 
 double weight_bytes(const Plan& plan) {
   return static_cast<double>(plan.total - plan.table_floats) * sizeof(float);  // of tables a batch reads its own rows
+}
+
+/// Multiply-adds of one sample, forward, and how many vectors the weights are multiplied with.
+struct Product {
+  double work = 0;
+  std::int64_t positions = 1;
+};
+
+std::optional<Product> product_of(const Plan& plan, const Step& step) {
+  if (step.spec.get_if<layers::EmbeddingSpec>() != nullptr) return std::nullopt;
+  std::int64_t weights = 0;
+  for (const int parameter : step.parameters) {
+    const Parameter& p = plan.parameters[at(parameter)];
+    if (p.shape.rank() > 1) weights += p.elements();
+  }
+  if (weights == 0) return std::nullopt;
+  const Shape& output = plan.tensors[at(step.output())].shape;
+  const std::int64_t positions = output.elements() / std::max<std::int64_t>(output.back(), 1);
+  return Product{static_cast<double>(weights) * static_cast<double>(positions), positions};
+}
+
+/// Rows that a micro-batch must have so that at most a tenth of the multiply-adds are in products of fewer vectors than
+/// it takes to make up for reading the weights.
+std::int64_t least_rows(const Plan& plan) {
+  constexpr std::int64_t kVectors = 256;
+  constexpr double kMostInSmall = 0.1;
+  std::vector<Product> products;
+  double all = 0;
+  for (const Step& step : plan.steps)
+    if (const std::optional<Product> product = product_of(plan, step)) {
+      products.push_back(*product);
+      all += product->work;
+    }
+  std::ranges::stable_sort(products, {}, &Product::positions);
+  double small = 0;
+  for (const Product& product : products)
+    if ((small += product.work) > kMostInSmall * all) return (kVectors + product.positions - 1) / product.positions;
+  return 1;
 }
 
 /// Wherever they are: slots change no bits.
@@ -42,7 +84,8 @@ std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const C
   const std::int64_t wanted = (rows + fitting - 1) / fitting;
   const double allowed =
       kMostOfWeights * kMovesOfActivation * arena / (kMovesOfWeight * std::max(weight_bytes(plan), 1.0));
-  const auto parts = static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(wanted)));
+  const std::int64_t most = std::min(wanted, rows / least_rows(plan));
+  const auto parts = static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(most)));
   if (parts < 2) return 1;
   const std::int64_t rows_of_part = (rows + parts - 1) / parts;
   return of_row * static_cast<double>(rows_of_part) <= static_cast<double>(cache.last) ? parts : 1;

@@ -22,8 +22,12 @@ struct CacheShare {
 
 /// 1 where rows are not independent, where the config names slots (`device:`), which wait for one another, or where all
 /// of them fit: the arena of activations and gradients of `rows` rows is at most `cache.wanted`. Else so many that the
-/// arena of one micro-batch fits, but no more than the weights allow, which every micro-batch reads and gives gradients
-/// of again: they may move half of the bytes that the activations do. 1 where these then do not fit `cache.last`.
+/// arena of one micro-batch fits, but no more than
+/// - the weights allow, which every micro-batch reads and gives gradients of again: they may move half of the bytes
+/// that
+///   the activations do;
+/// - leave nine tenths of the multiply-adds in products of 256 vectors or more, rows times places in an image.
+/// 1 where these then do not fit `cache.last`.
 std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const CacheShare& cache);
 
 }  // namespace dptrain::plan

@@ -14,8 +14,17 @@ using test::options_for;
 
 constexpr const char* kImages = R"(
 layers:
-  - Input: {shape: [16, 16, 3]}
+  - Input: {shape: [20, 20, 3]}
   - Conv2D: {filters: 8, kernel_size: 3, activation: relu}
+  - GlobalAveragePooling2D
+  - Dense: {units: 2, activation: softmax}
+)";
+
+/// 100 places in an image.
+constexpr const char* kSmallImages = R"(
+layers:
+  - Input: {shape: [10, 10, 64]}
+  - Conv2D: {filters: 64, kernel_size: 1, activation: relu}
   - GlobalAveragePooling2D
   - Dense: {units: 2, activation: softmax}
 )";
@@ -87,6 +96,11 @@ TEST_F(MicroBatches, OfOneRowWhereNotEvenOneFits) {
   plan_of(kImages);
   EXPECT_EQ(parts(5, arena(1) / 2), 5);
   EXPECT_EQ(parts(1, arena(1) / 2), 1);
+}
+
+TEST_F(MicroBatches, ProductsKeepTheirSize) {
+  plan_of(kSmallImages);
+  EXPECT_EQ(parts(60, arena(1)), 20) << "of 3 rows, which are 300 vectors";
 }
 
 TEST_F(MicroBatches, OneWhereTheCacheIsNotKnown) {
