@@ -7,6 +7,11 @@
 namespace dptrain::kernels::DPTRAIN_GPU {
 namespace {
 
+template <class Int>
+__device__ inline UpsampleAxisOf<Int> axis(std::int64_t in, std::int64_t out, bool bilinear) {
+  return {static_cast<Int>(in), static_cast<Int>(out), bilinear};
+}
+
 /// Lanes of pack i of an image [rows, h, w, channels].
 struct Pixel {
   std::int64_t row, h, w, c;
@@ -26,12 +31,13 @@ __device__ inline Lanes<V> between(Lanes<V> a, const Lanes<V>& b, float share) {
   return a;
 }
 
-template <class T, int V>
+template <class Int, class T, int V>
 __global__ void upsample_forward_kernel(const UpsampleShape s, const T* x, std::int64_t packs, T* y) {
-  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
+  const UpsampleAxisOf<Int> rows = axis<Int>(s.in_h, s.out_h, s.bilinear),
+                            columns = axis<Int>(s.in_w, s.out_w, s.bilinear);
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const Pixel p = pixel_of<V>(i, s.out_h, s.out_w, s.channels);
-    const UpsampleAxis::Place h = rows.place(p.h), w = columns.place(p.w);
+    const auto h = rows.place(static_cast<Int>(p.h)), w = columns.place(static_cast<Int>(p.w));
     const T* const image = x + p.row * s.in_h * s.in_w * s.channels + p.c;
     const auto at = [&](std::int64_t line, std::int64_t column) {
       return load<V>(image + (line * s.in_w + column) * s.channels);
@@ -44,18 +50,21 @@ __global__ void upsample_forward_kernel(const UpsampleShape s, const T* x, std::
   }
 }
 
-template <class T, int V>
+template <class Int, class T, int V>
 __global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std::int64_t packs, T* dx) {
-  const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
+  const UpsampleAxisOf<Int> rows = axis<Int>(s.in_h, s.out_h, s.bilinear),
+                            columns = axis<Int>(s.in_w, s.out_w, s.bilinear);
   const std::int64_t out_h = s.out_h, out_w = s.out_w;
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const Pixel p = pixel_of<V>(i, s.in_h, s.in_w, s.channels);
     const T* const image = dy + p.row * out_h * out_w * s.channels + p.c;
     Lanes<V> sum = all<V>(0.0F);
-    for (std::int64_t oh = rows.begin(p.h); oh < rows.end(p.h); ++oh) {
-      const float down = rows.part(p.h, oh);
-      for (std::int64_t ow = columns.begin(p.w); ow < columns.end(p.w); ++ow) {
-        const float part = down * columns.part(p.w, ow);
+    const Int ih = static_cast<Int>(p.h), iw = static_cast<Int>(p.w);
+    const Int left = columns.begin(iw), right = columns.end(iw), bottom = rows.end(ih);
+    for (Int oh = rows.begin(ih); oh < bottom; ++oh) {
+      const float down = rows.part(ih, oh);
+      for (Int ow = left; ow < right; ++ow) {
+        const float part = down * columns.part(iw, ow);
         const Lanes<V> g = load<V>(image + (oh * out_w + ow) * s.channels);
         DPTRAIN_UNROLL
         for (int k = 0; k < V; ++k) sum.v[k] = fmaf(g.v[k], part, sum.v[k]);
@@ -65,15 +74,22 @@ __global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std
   }
 }
 
-/// Calls f(Type<T>, V as a constant) with the widest packs that the channels and the addresses allow.
+/// Calls f(Type<T>, V as a constant, Int{}) with the widest packs that the channels and the addresses allow, and the
+/// narrowest numbers that the axes do.
 template <class F>
-void with_pack(DType type, std::int64_t channels, const void* from, const void* to, const F& f) {
+void with_pack(DType type, const UpsampleShape& shape, const void* from, const void* to, const F& f) {
   dispatch(type, [&](auto tag) {
     constexpr int kWide = kVector<typename decltype(tag)::type>;
-    if (channels % kWide == 0 && is_packed(from) && is_packed(to))
-      f(tag, std::integral_constant<int, kWide>{});
+    const auto with_numbers = [&](auto v) {
+      if (fits_32_bits(shape))
+        f(tag, v, std::int32_t{});
+      else
+        f(tag, v, std::int64_t{});
+    };
+    if (shape.channels % kWide == 0 && is_packed(from) && is_packed(to))
+      with_numbers(std::integral_constant<int, kWide>{});
     else
-      f(tag, std::integral_constant<int, 1>{});
+      with_numbers(std::integral_constant<int, 1>{});
   });
 }
 
@@ -82,10 +98,10 @@ void with_pack(DType type, std::int64_t channels, const void* from, const void* 
 void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, const void* x, std::int64_t rows,
                       void* y) {
   if (rows <= 0) return;
-  with_pack(type, shape.channels, x, y, [&](auto tag, auto v) {
+  with_pack(type, shape, x, y, [&](auto tag, auto v, auto number) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.out_h * shape.out_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_forward_kernel<decltype(number), T, v>), grid_for(at, packs), kBlock, shape,
                         static_cast<const T*>(x), packs, static_cast<T*>(y));
   });
 }
@@ -93,10 +109,10 @@ void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, 
 void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape, const void* dy, std::int64_t rows,
                        void* dx) {
   if (rows <= 0) return;
-  with_pack(type, shape.channels, dy, dx, [&](auto tag, auto v) {
+  with_pack(type, shape, dy, dx, [&](auto tag, auto v, auto number) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = rows * shape.in_h * shape.in_w * shape.channels / v;
-    DPTRAIN_LAUNCH_FLAT(at, (upsample_backward_kernel<T, v>), grid_for(at, packs), kBlock, shape,
+    DPTRAIN_LAUNCH_FLAT(at, (upsample_backward_kernel<decltype(number), T, v>), grid_for(at, packs), kBlock, shape,
                         static_cast<const T*>(dy), packs, static_cast<T*>(dx));
   });
 }

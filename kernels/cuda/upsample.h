@@ -9,7 +9,9 @@
 
 namespace dptrain::kernels::DPTRAIN_GPU {
 
+using kernels::fits_32_bits;
 using kernels::UpsampleAxis;
+using kernels::UpsampleAxisOf;
 using kernels::UpsampleShape;
 
 void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, const void* x, std::int64_t rows,

@@ -15,6 +15,33 @@ double part(const UpsampleAxis& axis, int64_t i, int64_t o) {
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
 }
 
+/// Products of sizes beyond 32 bits, and up to where they fit.
+TEST(UpsampleAxis, PlacesOutputsOfLongAxes) {
+  for (const bool bilinear : {false, true})
+    for (const UpsampleAxis& axis :
+         {UpsampleAxis{3, 7, bilinear}, UpsampleAxis{100000, 150000, bilinear}, UpsampleAxis{90001, 30000, bilinear},
+          UpsampleAxis{32766, 32766, bilinear}, UpsampleAxis{1, 536870910, bilinear},
+          UpsampleAxis{65536, 32768, bilinear}, UpsampleAxis{46341, 46340, bilinear}})
+      for (int64_t n = 0; n < 1000; ++n) {
+        const int64_t o = n * axis.out / 1000, i = n * axis.in / 1000;
+        const UpsampleAxis::Place found = axis.place(o);
+        ASSERT_NEAR(1.0 - found.share, part(axis, found.low, o) - (found.low == found.high ? found.share : 0), 1e-6)
+            << axis.in << " to " << axis.out << ", output " << o;
+        for (const int64_t edge : {axis.begin(i), axis.end(i)})
+          for (int64_t at = std::max<int64_t>(edge - 2, 0); at < std::min(edge + 2, axis.out); ++at)
+            ASSERT_NEAR(at >= axis.begin(i) && at < axis.end(i) ? axis.part(i, at) : 0.0, part(axis, i, at), 2e-6)
+                << axis.in << " to " << axis.out << ", input " << i << ", output " << at;
+        if (!fits_32_bits({axis.in, axis.in, 1, axis.out, axis.out, bilinear})) continue;
+        const UpsampleAxisOf<int32_t> narrow{static_cast<int32_t>(axis.in), static_cast<int32_t>(axis.out), bilinear};
+        const auto in_32 = narrow.place(static_cast<int32_t>(o));
+        ASSERT_EQ(in_32.low, found.low);
+        ASSERT_EQ(in_32.high, found.high);
+        ASSERT_EQ(in_32.share, found.share);
+        ASSERT_EQ(narrow.begin(static_cast<int32_t>(i)), axis.begin(i));
+        ASSERT_EQ(narrow.end(static_cast<int32_t>(i)), axis.end(i));
+      }
+}
+
 TEST(UpsampleKernel, AgreesWithTheNaiveSums) {
   const int64_t rows = 2;
   for (const UpsampleShape& s : {UpsampleShape{3, 5, 37, 6, 10, true}, UpsampleShape{1, 4, 3, 5, 12, true},

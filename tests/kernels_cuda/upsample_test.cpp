@@ -46,5 +46,30 @@ TEST(GpuUpsample, AgreesWithTheNaiveSums) {
     });
 }
 
+/// Its numbers do not fit into 32 bits.
+TEST(GpuUpsample, LongAxes) {
+  for (const bool bilinear : {false, true}) {
+    const UpsampleShape s{1, 30000, 1, 1, 36000, bilinear};
+    ASSERT_FALSE(fits_32_bits(s));
+    const Tensor x(DType::kF32, random_floats(s.in_w, 1), 0), dy(DType::kF32, random_floats(s.out_w, 2), 0);
+    Tensor y(DType::kF32, s.out_w, 0), dx(DType::kF32, s.in_w, 0);
+    upsample_forward(at_once(), DType::kF32, s, x.data(), 1, y.data());
+    upsample_backward(at_once(), DType::kF32, s, dy.data(), 1, dx.data());
+
+    const auto from = x.read(), g = dy.read();
+    std::vector<double> values(static_cast<std::size_t>(s.out_w)), gradient(static_cast<std::size_t>(s.in_w));
+    for (std::int64_t o = 0; o < s.out_w; ++o) {
+      const std::int64_t near = o * s.in_w / s.out_w;
+      for (std::int64_t i = std::max<std::int64_t>(near - 2, 0); i < std::min(near + 3, s.in_w); ++i) {
+        const double share = part({s.in_w, s.out_w, bilinear}, i, o);
+        values[static_cast<std::size_t>(o)] += share * at(from, i);
+        gradient[static_cast<std::size_t>(i)] += share * at(g, o);
+      }
+    }
+    expect_near(DType::kF32, values, y.read(), 1e-6, 1e-6);
+    expect_near(DType::kF32, gradient, dx.read(), 1e-6, 5e-6);
+  }
+}
+
 }  // namespace
 }  // namespace dptrain::kernels::DPTRAIN_GPU
