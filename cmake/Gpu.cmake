@@ -9,8 +9,16 @@
 # DPTRAIN_EMULATOR=OFF leaves the emulator out; src/device/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
 # nvcc's objects. A fuzz build has none of this.
 
-set(CMAKE_CUDA_ARCHITECTURES "80-virtual;90-real" CACHE STRING
-    "GPUs to compile for: a CMake list of compute capabilities; for all others the driver compiles 80-virtual")
+# Machine code for each generation that the toolkit knows, which also runs on later GPUs of the same major number (8.0: A100, A40;
+# 8.9: L4, RTX 40; 9.0: H100, H200; 10.0: B200; 12.0: RTX 50, RTX PRO 6000); the newest is there as PTX, too, which the
+# driver compiles for what comes. All five take five times as long as one.
+if(CUDAToolkit_VERSION VERSION_LESS 12.8)
+  set(_gpus "80-real;89-real;90")
+else()
+  set(_gpus "80-real;89-real;90-real;100-real;120")
+endif()
+set(CMAKE_CUDA_ARCHITECTURES "${_gpus}" CACHE STRING
+    "GPUs to compile for: a CMake list of compute capabilities, -real for machine code alone, -virtual for PTX alone")
 
 # Adds the two kernel libraries. The emulator's comes from here, nvcc's from kernels/cuda/CMakeLists.txt: a source has one
 # language in one folder of the build.

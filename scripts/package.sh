@@ -9,7 +9,7 @@
 #                    root's rights, mmdebstrap and the network. Otherwise on this machine, for its own
 #   --output DIR     where the package goes (build/packages)
 #   --build-dir DIR  where it is built (build/package, build/package-tar; for a SUITE with -SUITE behind it)
-#   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (80-virtual;90-real: all from compute capability 8.0 on)
+#   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (machine code for all that the toolkit knows from 8.0 on, and PTX)
 #   --jobs N         parallel compilations (number of cores)
 #   --without-cuda   leave the GPU backend out, which otherwise comes in where nvcc is
 #
@@ -17,6 +17,7 @@
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/gpu/toolkit.bash
 . scripts/package/root.bash
 . scripts/package/contents.bash
 . scripts/package/portable.bash
@@ -28,7 +29,7 @@ kind=deb
 suite=
 output=build/packages
 build=
-arch='80-virtual;90-real'
+arch=
 jobs=$(nproc)
 cuda=AUTO
 while [ $# -gt 0 ]; do
@@ -82,17 +83,15 @@ build_in_root() {
   in_root "$root" "${binds[@]}" bash -c 'cd "$1" && apt-get -qq update &&
     apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install $2 >/dev/null && scripts/install_deps.sh product mpi &&
     git config --global --add safe.directory "*" && export SOURCE_DATE_EPOCH=$3 && shift 3 && scripts/package.sh "$@"' \
-    bash "$PWD" "$packages" "$SOURCE_DATE_EPOCH" "$kind" --output "$output" --build-dir "${build:-build/package$([ "$kind" = deb ] || echo -tar)-$suite}" --arch "$arch" \
+    bash "$PWD" "$packages" "$SOURCE_DATE_EPOCH" "$kind" --output "$output" --build-dir "${build:-build/package$([ "$kind" = deb ] || echo -tar)-$suite}" ${arch:+--arch "$arch"} \
     --jobs "$jobs" "${flags[@]}"
 }
 
 # build_product [FLAG...]: the executable and its modules.
 build_product() {
-  local flags=("$@")
-  if [ $cuda = ON ]; then
-    # Machine code for GPUs is compressed six times smaller than by default; the driver takes a moment longer to load it.
-    flags+=(-DCMAKE_CUDA_ARCHITECTURES="$arch" -DCMAKE_CUDA_FLAGS=--compress-mode=size -DCUDAToolkit_ROOT="${nvcc%/bin/nvcc}")
-  fi
+  local flags=("$@") more=()
+  if [ $cuda = ON ]; then mapfile -t more < <(cuda_flags "$nvcc" "$arch") && more+=(-DCUDAToolkit_ROOT="${nvcc%/bin/nvcc}"); fi
+  flags+=("${more[@]}")
   mkdir -p "$build"
   cmake --preset product -B "$build" -Wno-dev -DDPTRAIN_CUDA=$cuda "${flags[@]}" >"$build.log" ||
     { tail -n 20 "$build.log"; fail "cmake failed"; }
@@ -131,7 +130,7 @@ package_deb() {
   dpkg-deb --field "$output/$name"
   examine_deb "$output/$name"
   printf '\n%s: %d bytes, %d KiB installed, %s\n' "$output/$name" "$(stat -c %s "$output/$name")" \
-    "$(dpkg-deb --field "$output/$name" Installed-Size)" "$([ $cuda = ON ] && echo "for GPUs $arch" || echo "no GPU backend in it")"
+    "$(dpkg-deb --field "$output/$name" Installed-Size)" "$([ $cuda = ON ] && echo "for GPUs $(built_for "$build")" || echo "no GPU backend in it")"
 }
 
 # shared_library_packages: what dpkg-shlibdeps finds, in $work/debian/substvars. The executable does not start without its
@@ -180,7 +179,7 @@ package_tar() {
     gzip --best --no-name >"$output/$name.tar.gz"
   printf '\n%s: %d bytes, %d unpacked, %s\n' "$output/$name.tar.gz" "$(stat -c %s "$output/$name.tar.gz")" \
     "$(find "$tree" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')" \
-    "$([ $cuda = ON ] && echo "for GPUs $arch" || echo "no GPU backend in it")"
+    "$([ $cuda = ON ] && echo "for GPUs $(built_for "$build")" || echo "no GPU backend in it")"
   for file in "$tree"/bin/dptrain "$tree"/lib/dptrain/*; do echo "  glibc $(newest_glibc "$file")  $(basename "$file")"; done
 }
 

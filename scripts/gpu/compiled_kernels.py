@@ -8,8 +8,11 @@
     cmake --build --preset release --target dptrain_kernel_table      writes the table of the project
 
 Reads the machine code in nvcc's object files itself and wants no tool of the toolkit, only binutils' c++filt. Exit 77:
-nothing was compared, because the objects hold no machine code for the table's GPU. Of another release of nvcc than the
-table's only what no release may change is compared: kernels, spills, 128-bit accesses.
+nothing was compared, because the objects hold no machine code for a GPU that is known here. Of another release of nvcc than
+the table's only what no release may change is compared: kernels, spills, 128-bit accesses.
+
+TABLE is of one GPU. Machine code for the others (LIMITS) is held against it, too: no more local and static shared memory, and
+as many warps as there, or as the GPU can. A second table beside it, TABLE_others, names what is worse, and is the bound of that.
 
 A line of the table is one kernel as compiled:
     regs     registers of a thread
@@ -38,7 +41,10 @@ LOADS, STORES, WIDE = {0x981, 0x980, 0x381}, {0x986, 0x985, 0x386}, 6
 REGISTERS, FRAME, STACK, MAX_THREADS = 0x2F, 0x11, 0x12, 0x05  # attributes of .nv.info
 # Of a multiprocessor: registers, warps, blocks, bytes of shared memory, of these kept of each block (CUDA C++
 # Programming Guide, "Compute Capabilities"; registers go to warps in pieces of 256, shared memory in pieces of 128).
-LIMITS = {90: (65536, 64, 32, 233472, 1024)}
+LIMITS = {80: (65536, 64, 32, 167936, 1024), 89: (65536, 48, 24, 102400, 1024), 90: (65536, 64, 32, 233472, 1024),
+          100: (65536, 64, 32, 233472, 1024), 120: (65536, 48, 24, 102400, 1024)}
+OTHERS = [architecture for architecture in LIMITS if architecture != 90]
+OTHER_COLUMNS = ("source", "kernel", *(f"sm_{architecture}" for architecture in OTHERS))
 
 Kernel = collections.namedtuple("Kernel", "regs stack shared warps load store")
 
@@ -209,33 +215,34 @@ def demangled(names):
     return run.stdout.splitlines()
 
 
-def compiled(paths, architecture):
-    """({(source, kernel): Kernel}, release of nvcc, architectures found)."""
+def compiled(paths):
+    """({architecture: {(source, kernel): Kernel}}, release of nvcc, architectures found)."""
     blocks = Blocks(file.read_text(encoding="utf-8") for file in sorted(KERNELS.rglob("*")) if file.suffix in (".cu", ".h"))
-
-    def warps_of(name, bound, registers, shared):
-        return warps_at_once(LIMITS[architecture], bound or blocks.of(name), registers, shared)
 
     keys, kernels, releases, found = [], [], set(), set()
     for path in paths:
         source = re.sub(r".*\.dir/|\.cu\.o$", "", str(path))
-        for image_architecture, image in cubins(path):
-            found.add(image_architecture)
-            if image_architecture != architecture:
+        for architecture, image in cubins(path):
+            found.add(architecture)
+            if architecture not in LIMITS:
                 continue
+
+            def warps_of(name, bound, registers, shared, limits=LIMITS[architecture]):
+                return warps_at_once(limits, bound or blocks.of(name), registers, shared)
+
             cubin = Cubin(image)
             releases.add(cubin.release())
             for name, kernel in cubin.kernels(warps_of):
-                keys.append((source, name))
+                keys.append((architecture, source, name))
                 kernels.append(kernel)
-    names = demangled([name for _, name in keys]) if keys else []
-    table = {}
-    for (source, _), name, kernel in zip(keys, names, kernels):
+    names = demangled([name for _, _, name in keys]) if keys else []
+    tables = collections.defaultdict(dict)
+    for (architecture, source, _), name, kernel in zip(keys, names, kernels):
         key = (source, short(name))
-        if key in table:
+        if key in tables[architecture]:
             fail(f"two kernels of {source}.cu are called {key[1]}; give one another name")
-        table[key] = kernel
-    return table, "and ".join(sorted(releases)), found
+        tables[architecture][key] = kernel
+    return tables, "and ".join(sorted(releases)), found
 
 
 def lines_of(table, architecture, release):
@@ -294,34 +301,118 @@ def compare(was, now, same_release):
     return lines, better
 
 
+# ---- other GPUs
+
+def bound_of(main, architecture):
+    """What a kernel of another GPU may take, where nothing is said of it."""
+    return main._replace(warps=min(main.warps, LIMITS[architecture][1]))
+
+
+def costs_more(bound, now, same_release=True):
+    """What another GPU's kernel takes beyond its bound, in words. Registers are what warps say of them."""
+    for words in worse(bound._replace(regs=max(bound.regs, now.regs)), now, same_release):
+        yield words.replace("warps at once", f"{now.regs} registers, warps at once")
+
+
+def exceptions(main, tables):
+    """{(source, kernel): {architecture: Kernel}}: what is worse on others than on the table's own."""
+    found = collections.defaultdict(dict)
+    for architecture in OTHERS:
+        for key, now in tables.get(architecture, {}).items():
+            if key in main and any(costs_more(bound_of(main[key], architecture), now)):
+                found[key][architecture] = now
+    return found
+
+
+def compare_other(architecture, main, known, now, same_release):
+    """Lines of what is worse on another GPU."""
+    for key in sorted(main.keys() | now.keys()):
+        where = "sm_{}: {}.cu: {}".format(architecture, *key)
+        if key not in now:
+            yield f"{where}: is in the table, and is not compiled"
+        elif key not in main:
+            yield f"{where}: is not in the table"
+        else:
+            bound = known.get(key, {}).get(architecture)
+            words = list(worse(bound, now[key], same_release) if bound else
+                         costs_more(bound_of(main[key], architecture), now[key], same_release))
+            if words:
+                yield f"{where}: " + ", ".join(words)
+
+
+def others_path(table_path):
+    return table_path.with_name(table_path.stem + "_others" + table_path.suffix)
+
+
+def cell(kernel):
+    if kernel is None:
+        return "-"
+    return "{} {} {} {} {}/{} {}/{}".format(*kernel[:4], *kernel.load, *kernel.store)
+
+
+def lines_of_others(known):
+    yield "# where other GPUs have it worse than the table beside this one: regs stack shared warps load store, each as there"
+    yield "\t".join(OTHER_COLUMNS)
+    for key, cells in sorted(known.items()):
+        yield "\t".join([*key, *(cell(cells.get(architecture)) for architecture in OTHERS)])
+
+
+def read_others(lines):
+    if len(lines) < 2 or lines[1].split("\t") != list(OTHER_COLUMNS):
+        fail("the table of other GPUs does not begin with a comment and a line of columns: " + ", ".join(OTHER_COLUMNS))
+    known = {}
+    for line in lines[2:]:
+        source, name, *cells = line.split("\t")
+        figures = [re.split("[ /]", one) for one in cells]
+        known[source, name] = {a: Kernel(*map(int, f[:4]), *(tuple(map(int, f[i:i + 2])) for i in (4, 6)))
+                               for a, f in zip(OTHERS, figures) if len(f) > 1}
+    return known
+
+
 def names_of(architectures):
     return ", ".join(f"sm_{a}" for a in sorted(architectures)) or "no GPU (PTX alone)"
 
 
 def check(table_path, objects):
     was, architecture, release = read(table_path.read_text(encoding="utf-8").splitlines())
-    now, compiled_by, found = compiled(objects, architecture)
-    if not now:
-        print(f"compiled_kernels: nothing compared: the table is of sm_{architecture}, the objects are for {names_of(found)}")
+    tables, compiled_by, found = compiled(objects)
+    if not tables:
+        print(f"compiled_kernels: nothing compared: known are {names_of(LIMITS)}, the objects are for {names_of(found)}")
         sys.exit(77)
     same = compiled_by == release
-    lines, better = compare(was, now, same)
+    lines, better = compare(was, tables[architecture], same) if architecture in tables else ([], 0)
+    known = read_others(others_path(table_path).read_text(encoding="utf-8").splitlines())
+    for other in sorted(tables.keys() - {architecture}):
+        lines += compare_other(other, was, known, tables[other], same)
     for line in lines:
         print(line)
     if not same:
         print(f"registers, shared memory and warps were not compared: nvcc {compiled_by}, the table is of nvcc {release}")
-    print(f"{len(now)} kernels of sm_{architecture}, {len(lines)} not as in the table, {better} better")
+    if found - LIMITS.keys():
+        print(f"not compared: {names_of(found - LIMITS.keys())}")
+    print(f"{max(map(len, tables.values()))} kernels of {names_of(tables)}, {len(lines)} not as in the table, {better} better")
     if lines:
         print("If that is what you want: cmake --build --preset release --target dptrain_kernel_table")
         sys.exit(1)
 
 
 def write(table_path, objects, architecture=90):
-    now, release, found = compiled(objects, architecture)
+    tables, release, found = compiled(objects)
+    now = tables.get(architecture)
     if not now:
         fail(f"the objects are for {names_of(found)}; set CMAKE_CUDA_ARCHITECTURES to {architecture}-real")
     table_path.write_text("\n".join(lines_of(now, architecture, release)) + "\n", encoding="utf-8")
     print(f"{table_path}: {len(now)} kernels")
+    beside = others_path(table_path)
+    known = read_others(beside.read_text(encoding="utf-8").splitlines()) if beside.exists() else {}
+    # What the objects say nothing of stays.
+    merged = {key: {a: k for a, k in cells.items() if a not in tables} for key, cells in known.items() if key in now}
+    for key, cells in exceptions(now, tables).items():
+        merged.setdefault(key, {}).update(cells)
+    merged = {key: cells for key, cells in merged.items() if cells}
+    beside.write_text("\n".join(lines_of_others(merged)) + "\n", encoding="utf-8")
+    kept = [a for a in OTHERS if a not in tables]
+    print(f"{beside}: {len(merged)} kernels" + (f"; as it was of {names_of(kept)}, which the objects are not for" if kept else ""))
 
 
 # ---- self-test
@@ -357,6 +448,24 @@ def self_test():
         (short("void dptrain::kernels::cuda::map_kernel<8, dptrain::kernels::cuda::(anonymous namespace)::F<int> >(long)")
          == "map_kernel<8, F<int>>", "a name"),
     ]
+    taken = plain._replace(regs=80, warps=24)
+    known = {key: {120: taken}}
+
+    def other(now, known=known, same=True):
+        return list(compare_other(120, {key: plain}, known, {key: now}, same))
+
+    cases += [
+        (other(taken) == [] and other(plain._replace(warps=48), {}) == [], "another GPU, as bound"),  # of 48 it can
+        (other(taken, {}) == ["sm_120: pool.cu: max_kernel<float, 4>: 80 registers, warps at once 48 -> 24"], "its warps"),
+        ("registers 80 -> 88" in other(taken._replace(regs=88))[0], "its registers beyond what was named"),
+        ("stack 0 -> 8" in other(taken._replace(stack=8), same=False)[0], "its spills"),
+        ("is not compiled" in list(compare_other(120, {key: plain}, {}, {}, True))[0], "gone there"),
+        (exceptions({key: plain}, {80: {key: plain}, 120: {key: taken}}) == known, "what is written of others"),
+        (read_others(list(lines_of_others(known))) == known, "the table of others read back"),
+    ]
+    gpus = re.findall(r"^ *set\(_gpus \"(.*)\"\)", (KERNELS.parents[1] / "cmake" / "Gpu.cmake").read_text(encoding="utf-8"), re.M)
+    default = {int(gpu) for one in gpus for gpu in re.findall(r"\d+", one)}
+    cases.append((len(gpus) == 2 and default == set(LIMITS), f"GPUs of cmake/Gpu.cmake are known here: {names_of(default)}"))
     blocks = Blocks(["inline constexpr int kBlock = 256;", "constexpr int kA = 128, kB = 32;\n// DPTRAIN_LAUNCH(at, c, 1, odd)\n"
                      "DPTRAIN_LAUNCH(at, (wide_kernel<T, v>), f(a, b), kA, x); DPTRAIN_LAUNCH_FLAT(at, kernel, g, kBlock, x);"])
     cases += [(blocks.of("_ZN3foo11wide_kernelIfEE") == 128, "a block by name"), (blocks.of("_ZN3foo5otherE") == 256, "kBlock")]
