@@ -8,7 +8,7 @@
 #   picture  src/picture/cairo/*.cpp   or   src/picture/png_stub.cpp   (the headers of Pango and Cairo)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #
-# CUDA takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
+# CUDA (12.0 or newer) takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
 #
 # FFmpeg takes the headers of libavformat, libavcodec and libswscale alone: the libraries are opened when the first file of
@@ -49,6 +49,8 @@ elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
   if(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
     set(DPTRAIN_CUDA_STATE "no (no toolkit found)")
+  elseif(CUDAToolkit_VERSION VERSION_LESS 12.0)
+    set(DPTRAIN_CUDA_STATE "no (toolkit ${CUDAToolkit_VERSION} found, expected 12.0 or newer, the first with C++20)")
   elseif(NOT CUDNN_INCLUDE_DIR)
     set(DPTRAIN_CUDA_STATE "no (toolkit ${CUDAToolkit_VERSION} found, cudnn.h not; name its root with CUDNN_ROOT)")
   elseif(NOT NCCL_INCLUDE_DIR)

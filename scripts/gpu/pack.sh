@@ -2,16 +2,18 @@
 # Builds the bundle for a GPU host: dptrain, its module for ONNX, its GPU tests, the check script, and every library that is
 # neither glibc's nor NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/gpu.md.
 #
-#   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--arch LIST] [--jobs N] [--without-cuda]
+#   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--cuda DIR] [--arch LIST] [--jobs N] [--without-cuda]
 #
 #   --output FILE    the archive (dptrain-gpu.tar.gz)
-#   --build-dir DIR  where it is built (build/gpu-bundle)
-#   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (90-real: H100 and H200)
+#   --build-dir DIR  where it is built (build/gpu-bundle; with --cuda that and the toolkit's release)
+#   --cuda DIR       the CUDA toolkit, bin/nvcc in it (nvcc on PATH, or /usr/local/cuda): 12.x makes a bundle for drivers of CUDA 12
+#   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (machine code for all that the toolkit knows from 8.0 on, and PTX)
 #   --jobs N         parallel compilations (number of cores)
 #   --without-cuda   tries the packing where there is no CUDA toolkit; the bundle then has no GPU in it
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/gpu/toolkit.bash
 
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/gpu/pack.sh; }
 fail() { echo "pack: $*" >&2; exit 1; }
@@ -20,14 +22,16 @@ say() { printf '\n== %s\n' "$*"; }
 most_bytes=60000000   # of the archive; it has to travel to hosts without a network
 
 output=dptrain-gpu.tar.gz
-build=build/gpu-bundle
-arch=90-real
+build=
+toolkit=
+arch=
 jobs=$(nproc)
 cuda=ON
 while [ $# -gt 0 ]; do
   case $1 in
     --output) output=${2:?--output needs a file}; shift ;;
     --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
+    --cuda) toolkit=${2:?--cuda needs the folder of a toolkit}; shift ;;
     --arch) arch=${2:?--arch needs a list}; shift ;;
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
     --without-cuda) cuda=OFF ;;
@@ -39,6 +43,16 @@ done
 for tool in cmake ninja strip readelf objdump ldd tar; do
   command -v $tool >/dev/null || fail "$tool is missing"
 done
+nvcc=
+release=
+if [ $cuda = ON ]; then
+  if [ -n "$toolkit" ]; then nvcc=$toolkit/bin/nvcc; else nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc); fi
+  [ -x "$nvcc" ] || fail "there is no $nvcc; name a CUDA toolkit with --cuda DIR, or try the packing with --without-cuda"
+  if [ -n "$toolkit" ]; then nvcc=$(realpath "$nvcc"); fi
+  release=$(nvcc_release "$nvcc")
+  at_least "$release" 12.0 || fail "$nvcc is of CUDA $release, expected 12.0 or newer"
+fi
+if [ -z "$build" ]; then build=build/gpu-bundle${toolkit:+-$release}; fi
 
 # needed FILE: the libraries that a file asks the loader for.
 needed() { readelf --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
@@ -47,11 +61,11 @@ loaded() { ldd "$1" | awk '$2 == "=>" { print $1, ($3 == "not" ? "MISSING" : $3)
 is_glibc() { [[ $1 =~ ^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl|BrokenLocale|thread_db))\.so ]]; }
 
 build_programs() {
-  local cuda_flags=()
-  # Machine code for GPUs is compressed six times smaller than by default; the driver takes a moment longer to load it.
-  if [ $cuda = ON ]; then cuda_flags=(-DCMAKE_CUDA_ARCHITECTURES="$arch" -DCMAKE_CUDA_FLAGS=--compress-mode=size); fi
+  local flags=()
+  if [ $cuda = ON ]; then mapfile -t flags < <(cuda_flags "$nvcc" "$arch"); fi
+  if [ -n "$toolkit" ]; then flags+=(-DCUDAToolkit_ROOT="$(realpath "$toolkit")" -DCMAKE_CUDA_COMPILER="$nvcc"); fi
   cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DDPTRAIN_STATIC=ON -DDPTRAIN_TESTS=ON \
-    -DDPTRAIN_CUDA=$cuda "${cuda_flags[@]}" >"$build.log" || { tail -n 20 "$build.log"; fail "cmake failed"; }
+    -DDPTRAIN_CUDA=$cuda "${flags[@]}" >"$build.log" || { tail -n 20 "$build.log"; fail "cmake failed"; }
   tail -n 4 "$build.log"
   cmake --build "$build" -j "$jobs" --target dptrain_bundle dptrain_module_onnx
 }
@@ -81,10 +95,12 @@ copy_files() {
 write_readme() {
   local file
   "$bundle/dptrain" --version
-  cat <<'TEXT'
+  cat <<TEXT
 
-dptrain for a GPU host: x86-64 Linux, a driver for CUDA 13 or newer; cuDNN 9 and NCCL 2 installed, on LD_LIBRARY_PATH, or
-as wheels of python3 (PyTorch brings them).
+dptrain for a GPU host: x86-64 Linux, a driver for CUDA ${release%%.*} or newer; cuDNN 9 and NCCL 2 for CUDA ${release%%.*}
+installed, on LD_LIBRARY_PATH, or as wheels of python3 (PyTorch brings them).
+TEXT
+  cat <<'TEXT'
 
     ./check.sh correctness        does it compute what it should
     ./check.sh performance        how fast, beside PyTorch
@@ -149,5 +165,5 @@ newest=$(objdump -T "$bundle"/dptrain "$bundle"/lib/* | grep -oE 'GLIBC_[0-9.]+'
 total=$(find "$bundle" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
 packed=$(stat -c %s "$output")
 printf '\n%s: %d bytes, %d unpacked; needs %s; %s\n' "$output" "$packed" "$total" "$newest" \
-  "$([ $cuda = ON ] && echo "for GPUs $arch" || echo "no GPU backend in it")"
+  "$([ $cuda = ON ] && echo "CUDA $release, for GPUs $(built_for "$build")" || echo "no GPU backend in it")"
 [ "$packed" -le $most_bytes ] || fail "$packed bytes are more than the $most_bytes that a bundle may have"

@@ -20,6 +20,7 @@ std::unique_ptr<Device> make_paper_gpu(const std::string&, const RuntimeOptions&
 }
 
 GpuLibraries gpu_libraries() { return {}; }
+int built_in_cuda() { return 0; }
 std::vector<GpuFacts> gpu_facts() { return {}; }
 std::string why_no_gpu() { return fmt::format("no GPU backend in this build (cuda: {})", kBuiltWithCuda); }
 bool gpus_are_peers(int, int) { return false; }

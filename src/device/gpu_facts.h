@@ -10,8 +10,8 @@
 
 namespace dptrain::device {
 
-/// What to install where NCCL does not open.
-inline constexpr const char* kNcclPackage = "NCCL 2 for CUDA 13 (package libnccl2, or pip's nvidia-nccl-cu13)";
+/// The release of CUDA built in, 13000; 0 where there is no backend.
+int built_in_cuda();
 
 /// Versions; "" where a library does not open.
 struct GpuLibraries {

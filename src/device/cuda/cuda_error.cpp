@@ -24,6 +24,18 @@ bool loses_the_device(cudaError_t status) {
   }
 }
 
+/// What a user can do about it, where it is not plain.
+const char* advice(cudaError_t status) {
+  switch (status) {
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorUnsupportedPtxVersion:
+      return "; this dptrain has no machine code for this GPU, and the driver does not compile what else there is: "
+             "update the driver, or build with CMAKE_CUDA_ARCHITECTURES for the GPU";
+    default: return "";
+  }
+}
+
 }  // namespace
 
 std::string cuda_words(cudaError_t status) {
@@ -35,7 +47,7 @@ void check_cuda(cudaError_t status, const char* call, const std::string& where) 
   cudaGetLastError();  // a fault that can be forgotten must not be found again by the next kernel launch
   throw Error(
       ErrorKind::kDevice,
-      fmt::format("{}: {}: {}{}", where, call, cuda_words(status),
+      fmt::format("{}: {}: {}{}{}", where, call, cuda_words(status), advice(status),
                   loses_the_device(status) ? ", by this call or by work queued before it; the device is lost to this "
                                              "process (CUDA_LAUNCH_BLOCKING=1 shows which)"
                                            : ""));

@@ -1,18 +1,26 @@
 #include "device/cuda/cudnn_api.h"
 
+#include <cuda_runtime_api.h>
+
 #include <array>
 #include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/cuda_versions.h"
 
 namespace dptrain::device::cuda {
 namespace {
 
 constexpr std::size_t kOldestVersion = 90800;  // CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
 
-const LibraryName kLibrary{
-    "cuDNN", {"libcudnn.so.9"}, "cuDNN 9 for CUDA 13 (package cudnn9-cuda-13, or pip's nvidia-cudnn-cu13)"};
+const LibraryName kLibrary{"cuDNN", {"libcudnn.so.9"}, cudnn_package(CUDART_VERSION)};
+
+/// 0 where there is no driver.
+int driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
 
 }  // namespace
 
@@ -21,6 +29,7 @@ const LibraryName kLibrary{
 CudnnApi::CudnnApi(DynamicLibrary opened)
     : library(std::move(opened)),
       get_version(DPTRAIN_CUDNN_FUNCTION(cudnnGetVersion)),
+      get_cudart_version(DPTRAIN_CUDNN_FUNCTION(cudnnGetCudartVersion)),
       get_error_string(DPTRAIN_CUDNN_FUNCTION(cudnnGetErrorString)),
       get_last_error_string(DPTRAIN_CUDNN_FUNCTION(cudnnGetLastErrorString)),
       create(DPTRAIN_CUDNN_FUNCTION(cudnnCreate)),
@@ -36,6 +45,9 @@ CudnnApi::CudnnApi(DynamicLibrary opened)
     throw Error(ErrorKind::kDevice,
                 fmt::format("cuDNN at {} is version {}, expected 9.8 or newer of cuDNN 9; install {}", library.path(),
                             version(), kLibrary.package));
+  if (const std::string why = why_not_this_cudnn(driver_version(), static_cast<int>(get_cudart_version()));
+      !why.empty())
+    throw Error(ErrorKind::kDevice, fmt::format("cuDNN at {} {}; install {}", library.path(), why, kLibrary.package));
 }
 
 #undef DPTRAIN_CUDNN_FUNCTION

@@ -17,6 +17,7 @@ struct CudnnApi {
 
   DynamicLibrary library;
   decltype(&cudnnGetVersion) get_version;
+  decltype(&cudnnGetCudartVersion) get_cudart_version;
   decltype(&cudnnGetErrorString) get_error_string;
   decltype(&cudnnGetLastErrorString) get_last_error_string;
   decltype(&cudnnCreate) create;
@@ -32,8 +33,8 @@ struct CudnnApi {
   std::string version() const;  ///< "9.19.0"
 };
 
-/// Opens cuDNN the first time. Throws Error{kDevice}: not there, or older than 9.8, the first that plans without a
-/// device.
+/// Opens cuDNN the first time. Throws Error{kDevice}: not there, older than 9.8, the first that plans without a
+/// device, or for a newer CUDA than the driver's.
 const CudnnApi& cudnn();
 
 /// Throws Error{kDevice} "<call>: CUDNN_STATUS_BAD_PARAM (<cuDNN's own reason>)" unless the status is success.

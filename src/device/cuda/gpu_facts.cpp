@@ -14,22 +14,14 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "device/cuda/cudnn_api.h"
+#include "device/cuda_versions.h"
 
 namespace dptrain::device {
 namespace {
 
-std::string cuda_version(int number) {
-  return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
-
 int driver_version() {
   int version = 0;
   return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
-}
-
-int runtime_version() {
-  int version = 0;
-  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version : 0;
 }
 
 int gpu_count() {
@@ -40,7 +32,7 @@ int gpu_count() {
 }
 
 std::string nccl_version() {
-  const DynamicLibrary library({"NCCL", {"libnccl.so.2"}, kNcclPackage});
+  const DynamicLibrary library({"NCCL", {"libnccl.so.2"}, nccl_package(CUDART_VERSION)});
   auto* const get = library.function<int (*)(int*)>("ncclGetVersion");
   int version = 0;
   if (get(&version) != 0) return "";
@@ -86,9 +78,13 @@ class ManagementLibrary {
 
 }  // namespace
 
+int built_in_cuda() { return CUDART_VERSION; }
+
 GpuLibraries gpu_libraries() {
-  GpuLibraries all{
-      .driver = cuda_version(driver_version()), .cuda = cuda_version(runtime_version()), .cudnn = "", .nccl = ""};
+  GpuLibraries all{.driver = cuda_version_text(driver_version()),
+                   .cuda = cuda_version_text(CUDART_VERSION),
+                   .cudnn = "",
+                   .nccl = ""};
   try {
     all.cudnn = cuda::cudnn().version();
   } catch (const Error& error) {
@@ -126,11 +122,7 @@ std::vector<GpuFacts> gpu_facts() {
 }
 
 std::string why_no_gpu() {
-  const int driver = driver_version(), runtime = runtime_version();
-  if (driver == 0) return "no NVIDIA driver answers";
-  if (driver < runtime)
-    return fmt::format("the NVIDIA driver runs CUDA {} at most, this dptrain needs {}; update the driver",
-                       cuda_version(driver), cuda_version(runtime));
+  if (std::string why = why_no_driver(driver_version(), CUDART_VERSION); !why.empty()) return why;
   if (gpu_count() > 0) return "";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible == nullptr ? "the NVIDIA driver sees no GPU"
