@@ -392,9 +392,10 @@ std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const Ncc
   std::vector<int> sorted = gpus;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    throw Error(ErrorKind::kDevice, fmt::format("gpu:{} is named twice, but NCCL wants a GPU of its own for every "
-                                                "replica; several replicas on one GPU only go on one GPU in all",
-                                                *twice));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("gpu:{} is named twice, but over several processes every replica wants a GPU of its own; "
+                            "several replicas on one GPU go in one process",
+                            *twice));
   if (options.deterministic) make_deterministic();
   return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, together, api);
 }

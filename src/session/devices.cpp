@@ -13,6 +13,7 @@
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
 #include "reduce/process_connector.h"
+#include "reduce/shared_gpus.h"
 
 namespace dptrain::session {
 namespace {
@@ -39,21 +40,19 @@ std::vector<GpuId> homes(const DeviceRequest& request) {
   return all;
 }
 
-/// Replicas meet in one memory, or over NCCL, which takes one rank per GPU.
+/// How many GPUs these are.
+std::size_t distinct(const std::vector<GpuId>& gpus) {
+  std::set<int> ids;
+  for (const GpuId& gpu : gpus) ids.insert(gpu.id);
+  return ids.size();
+}
+
+/// Replicas run on GPUs or on the emulator.
 void check_connectable(const DeviceRequest& request) {
   const bool emulator = std::any_of(request.gpus.begin(), request.gpus.end(), emulated);
   if (emulator && !std::all_of(request.gpus.begin(), request.gpus.end(), emulated))
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: replicas run on GPUs or on the emulator, not on both", names(request.gpus)));
-  const std::vector<GpuId> gpus = homes(request);
-  if (emulator || gpus.empty() || all_the_same(gpus)) return;
-  std::set<int> distinct;
-  for (const GpuId& gpu : gpus) distinct.insert(gpu.id);
-  if (distinct.size() != gpus.size())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}: replicas run each on a GPU of its own, as in 0,1, or all on one, as in 0,0; "
-                            "a mix of both cannot be connected",
-                            names(gpus)));
 }
 
 }  // namespace
@@ -92,8 +91,9 @@ std::string short_name(const DeviceRequest& request) {
   if (!request.on_gpus()) return fmt::format("{}x{}", request.replicas, request.threads);
   const char* what = emulated(request.gpus.front()) ? "emu" : "gpu";
   if (request.slots > 1) return fmt::format("{}x{} {}", request.replicas, request.slots, what);
-  const bool shared = request.replicas > 1 && all_the_same(request.gpus);
-  return shared ? fmt::format("{} on 1 {}", request.replicas, what) : fmt::format("{} {}", request.replicas, what);
+  const std::size_t gpus = distinct(request.gpus);
+  return gpus < request.gpus.size() ? fmt::format("{} on {} {}", request.replicas, gpus, what)
+                                    : fmt::format("{} {}", request.replicas, what);
 }
 
 DType compute_type(experiment::DtypePolicy policy) {
@@ -194,7 +194,14 @@ std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
   if (request.replicas == 1 || !request.on_gpus()) return reduce::make_local(request.replicas);
   const std::vector<GpuId> gpus = homes(request);
   if (emulated(gpus.front()) || all_the_same(gpus)) return reduce::make_local_streams(request.replicas);
-  return reduce::make_nccl(ids_of(gpus), nccl_options(parallel, deterministic));
+  const reduce::NcclOptions options = nccl_options(parallel, deterministic);
+  if (distinct(gpus) == gpus.size()) return reduce::make_nccl(ids_of(gpus), options);
+  if (options.tree_order)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("parallel.virtual_shards: {}: take a GPU for each replica, as in 0,1, or one for "
+                            "all, as in 0,0",
+                            names(gpus)));
+  return reduce::make_shared_gpus(ids_of(gpus), options);
 }
 
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,

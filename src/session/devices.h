@@ -71,7 +71,7 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices = nullptr,
                                        bool training = false);
 
-/// One per slot of each replica. Throws Error{kUsage} for GPUs whose replicas cannot be connected, Error{kDevice} for
+/// One per slot of each replica. Throws Error{kUsage} for GPUs beside emulated ones, Error{kDevice} for
 /// what is not there or cannot run the config's `dtype_policy`.
 std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
                                                           const device::RuntimeOptions& options);
@@ -79,7 +79,8 @@ std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& r
 std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
                                             const device::RuntimeOptions& options, int slot = 0);
 
-/// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs.
+/// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs,
+/// of which some may have several replicas.
 std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic);
 

@@ -102,19 +102,25 @@ TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
   EXPECT_EQ(short_name(emu({4})), "1 emu");
   EXPECT_EQ(short_name(on(DeviceKind::kCuda, {2, 3})), "2 gpu");
   EXPECT_EQ(short_name(on(DeviceKind::kCuda, {1, 1, 1})), "3 on 1 gpu");
+  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {1, 3, 1})), "3 on 2 gpu");
 }
 
 TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
   const auto said = [](const DeviceRequest& request) {
     return refusal(ErrorKind::kUsage, [&] { make_devices(request, {}); });
   };
-  EXPECT_NE(said(on(DeviceKind::kCuda, {0, 0, 1})).find("gpu:0, gpu:0, gpu:1: replicas run each on a GPU of its own"),
-            std::string::npos);
   DeviceRequest both = emu({0});
   both.gpus.push_back({DeviceKind::kCuda, 0});
   both.replicas = 2;
   EXPECT_NE(said(both).find("emu:0, gpu:0: replicas run on GPUs or on the emulator, not on both"), std::string::npos);
   EXPECT_EQ(make_devices(emu({0, 0, 1}), {}).size(), 3U);
+  const experiment::Experiment sharded = experiment({"parallel.virtual_shards=4"});
+  EXPECT_EQ(refusal(ErrorKind::kUsage,
+                    [&] {
+                      make_connector(on(DeviceKind::kCuda, {0, 0, 1}), sharded.config.parallel, true);
+                    }),
+            "parallel.virtual_shards: gpu:0, gpu:0, gpu:1: take a GPU for each replica, as in 0,1, or one for all, as "
+            "in 0,0");
 }
 
 TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
