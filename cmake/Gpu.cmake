@@ -11,7 +11,7 @@
 
 # Machine code for each generation that the toolkit knows, which also runs on later GPUs of the same major number (8.0: A100, A40;
 # 8.9: L4, RTX 40; 9.0: H100, H200; 10.0: B200; 12.0: RTX 50, RTX PRO 6000); the newest is there as PTX, too, which the
-# driver compiles for what comes. All five take five times as long as one.
+# driver compiles for what comes. All five take more than three times as long as one.
 if(CUDAToolkit_VERSION VERSION_LESS 12.8)
   set(_gpus "80-real;89-real;90")
 else()
