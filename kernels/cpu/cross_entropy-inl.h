@@ -88,21 +88,6 @@ HWY_INLINE void cross_entropy_group(const float* logits, int64_t row, int64_t ro
 
 // ---- many classes: lanes are classes
 
-/// Smoothed targets of one row given by its label.
-struct LabelTarget {
-  IntVec label;
-  Vec on, off;
-  HWY_INLINE LabelTarget(int32_t at, int64_t classes, const Smoothing& smoothing) : label(hn::Set(kInts, at)) {
-    off = splat(at >= 0 && at < classes ? smoothing.spread : kNan);
-    on = hn::Add(off, splat(smoothing.keep));
-  }
-  template <class Io>
-  HWY_INLINE Vec get(int64_t c, Io io) const {
-    const auto here = hn::Eq(hn::Iota(kInts, static_cast<int32_t>(c)), label);
-    return io.clear(hn::IfThenElse(float_mask(here), on, off));
-  }
-};
-
 /// Smoothed targets of one row given in full.
 struct DenseTarget {
   const float* row;
@@ -115,6 +100,17 @@ struct DenseTarget {
   }
 };
 
+/// Whether x[i] equals `value` for an i < n.
+HWY_INLINE bool holds(const float* x, int64_t n, float value) {
+  const Vec wanted = splat(value);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    if (!hn::AllFalse(kFloats, hn::Eq(hn::LoadU(kFloats, x + i), wanted))) return true;
+  for (; i < n; ++i)
+    if (x[i] == value) return true;
+  return false;
+}
+
 /// Place of the first element equal to the largest, -1 if NaN hides it.
 inline int64_t first_largest_of(const float* x, int64_t n, float most) {
   for (int64_t i = 0; i < n; ++i)
@@ -122,26 +118,65 @@ inline int64_t first_largest_of(const float* x, int64_t n, float most) {
   return -1;
 }
 
-template <class Target>
-HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, const Target& target, float scale,
-                                  float* loss, float* gradient) {
+/// Where a row's results go. The pointers may be null.
+struct RowOutputs {
+  float *loss, *gradient;
+  float scale;
+};
+
+HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, const DenseTarget& target,
+                                  const RowOutputs& to) {
   const Vec shift = splat(most);
   Vec sums = hn::Zero(kFloats), masses = sums, dots = sums;
   sweep(classes, [&](int64_t c, auto io) HWY_ATTR {
     const Vec t = hn::Sub(io.load(logits + c), shift), wanted = target.get(c, io), e = exp_of_negative(t);
-    if (gradient != nullptr) io.store(e, gradient + c);
+    if (to.gradient != nullptr) io.store(e, to.gradient + c);
     sums = hn::Add(sums, io.clear(e));
     masses = hn::Add(masses, wanted);
     dots = hn::Add(dots, weigh(wanted, t));
   });
   const float sum = sum_lanes(sums), mass = sum_lanes(masses);
-  if (loss != nullptr) *loss = mass * std::log(sum) - sum_lanes(dots);
-  if (gradient == nullptr) return;
-  const Vec factor = splat(scale), share = splat(scale * mass / sum);
+  if (to.loss != nullptr) *to.loss = mass * std::log(sum) - sum_lanes(dots);
+  if (to.gradient == nullptr) return;
+  const Vec factor = splat(to.scale), share = splat(to.scale * mass / sum);
   sweep(classes, [&](int64_t c, auto io) HWY_ATTR {
-    const Vec e = io.load(gradient + c);
-    io.store(hn::Sub(hn::Mul(e, share), hn::Mul(target.get(c, io), factor)), gradient + c);
+    const Vec e = io.load(to.gradient + c);
+    io.store(hn::Sub(hn::Mul(e, share), hn::Mul(target.get(c, io), factor)), to.gradient + c);
   });
+}
+
+/// Targets are `off` everywhere and `off` + `keep` at the label: their sums are known, and the gradient needs them at
+/// the label alone.
+HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, int32_t label,
+                                  const Smoothing& smoothing, const RowOutputs& to) {
+  const bool inside = label >= 0 && label < classes;
+  const float off = inside ? smoothing.spread : kNan;
+  const float at_label = inside ? logits[label] - most : 0.0F;
+  const Vec shift = splat(most);
+  Vec sums = hn::Zero(kFloats), distances = sums;
+  sweep(classes, [&](int64_t c, auto io) HWY_ATTR {
+    const Vec t = hn::Sub(io.load(logits + c), shift), e = exp_of_negative(t);
+    if (to.gradient != nullptr) io.store(e, to.gradient + c);
+    sums = hn::Add(sums, io.clear(e));
+    distances = hn::Add(distances, io.clear(t));
+  });
+  const float sum = sum_lanes(sums), mass = smoothing.keep + off * static_cast<float>(classes);
+  if (to.loss != nullptr) {
+    const float dot = smoothing.keep != 0.0F ? smoothing.keep * at_label : 0.0F;
+    *to.loss = mass * std::log(sum) - (off != 0.0F ? dot + off * sum_lanes(distances) : dot);
+  }
+  if (to.gradient == nullptr) return;
+  const float share = to.scale * mass / sum, less = to.scale * off;
+  const float own = inside ? to.gradient[label] * share - to.scale * (off + smoothing.keep) : 0.0F;
+  const Vec shares = splat(share), lesses = splat(less);
+  map(
+      classes, to.gradient, [=](Vec e) HWY_ATTR { return hn::MulSub(e, shares, lesses); }, to.gradient);
+  if (inside) to.gradient[label] = own;
+}
+
+/// Whether the first largest prediction stands where the target says.
+HWY_INLINE bool row_hits(const float* logits, int64_t classes, float most, int64_t at) {
+  return at >= 0 && at < classes && logits[at] == most && !holds(logits, at, most);
 }
 
 HWY_INLINE void cross_entropy_row(const float* logits, int64_t row, int64_t classes, const ClassTargets& targets,
@@ -152,16 +187,16 @@ HWY_INLINE void cross_entropy_row(const float* logits, int64_t row, int64_t clas
   if (outputs.hit != nullptr) {
     const int64_t at =
         dense == nullptr ? targets.labels[row] : first_largest_of(dense, classes, largest_of(dense, classes));
-    outputs.hit[row] = at >= 0 && first_largest_of(z, classes, most) == at ? 1 : 0;
+    outputs.hit[row] = row_hits(z, classes, most, at) ? 1 : 0;
   }
-  float* loss = outputs.loss == nullptr ? nullptr : outputs.loss + row;
-  float* gradient = outputs.gradient == nullptr ? nullptr : outputs.gradient + row * classes;
+  const RowOutputs to{.loss = outputs.loss == nullptr ? nullptr : outputs.loss + row,
+                      .gradient = outputs.gradient == nullptr ? nullptr : outputs.gradient + row * classes,
+                      .scale = outputs.gradient_scale};
   const Smoothing smoothing(targets.label_smoothing, classes);
   if (dense == nullptr)
-    cross_entropy_row(z, classes, most, LabelTarget(targets.labels[row], classes, smoothing), outputs.gradient_scale,
-                      loss, gradient);
+    cross_entropy_row(z, classes, most, targets.labels[row], smoothing, to);
   else
-    cross_entropy_row(z, classes, most, DenseTarget(dense, smoothing), outputs.gradient_scale, loss, gradient);
+    cross_entropy_row(z, classes, most, DenseTarget(dense, smoothing), to);
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

@@ -81,9 +81,15 @@ HWY_INLINE void softmax_group(const float* x, int64_t rows, int64_t classes, flo
 
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Vec lowest = splat(-std::numeric_limits<float>::infinity());
-  Vec most = lowest;
-  sweep(n, [&](int64_t i, auto io) HWY_ATTR { most = hn::Max(most, io.clear(io.load(x + i), lowest)); });
-  return max_lanes(most);
+  Vec most = lowest, other = lowest;  // two chains of comparisons at a time
+  int64_t begin = 0;
+  for (; begin + 2 * kLanes <= n; begin += 2 * kLanes) {
+    most = hn::Max(most, hn::LoadU(kFloats, x + begin));
+    other = hn::Max(other, hn::LoadU(kFloats, x + begin + kLanes));
+  }
+  sweep(n - begin, [&](int64_t i, auto io)
+                       HWY_ATTR { most = hn::Max(most, io.clear(io.load(x + begin + i), lowest)); });
+  return max_lanes(hn::Max(most, other));
 }
 
 /// y = softmax(x) for one row.
