@@ -3,33 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/depthwise_taps.h"
+#include "kernels/cpu/depthwise_line.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
-
-#ifndef DPTRAIN_KERNELS_CPU_DEPTHWISE_ONCE  // this file is read once per instruction set
-#define DPTRAIN_KERNELS_CPU_DEPTHWISE_ONCE
-namespace dptrain::kernels::cpu {
-
-/// A line of the result, and the image and weights that it is computed from. Extents in floats.
-struct DepthwiseLine {
-  const float* image;
-  const float* weights;
-  const float* bias;  ///< or null
-  bool relu;
-  int64_t in_w;  ///< pixels
-  int64_t in_channels, weight_channels, channels;
-  int64_t kernel_w, multiplier;
-  Taps rows;  ///< inside the image
-  float* to;
-};
-
-}  // namespace dptrain::kernels::cpu
-#endif
 
 #define HWY_TARGET_INCLUDE "kernels/cpu/depthwise.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/depthwise_blocks-inl.h"
 #include "kernels/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -145,6 +126,7 @@ void forward_piece(const DepthwiseShape& s, const float* x, const float* weights
                           .multiplier = s.multiplier,
                           .rows = rows.forward(line % s.out_h).inside(s.in_h),
                           .to = y + line * s.out_w * channels};
+    if (s.multiplier == 1 && run_in_blocks(l, run)) continue;
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
       if (s.multiplier == 1)
         run_of_line<OneToOne>(l, run, io, c);
@@ -171,19 +153,20 @@ void backward_data_piece(const DepthwiseShape& s, const float* dy, const float* 
                           .multiplier = s.multiplier,
                           .rows = rows.backward(line % s.in_h).inside(s.out_h),
                           .to = dx + line * s.in_w * s.channels};
-    sweep(s.channels, [&](int64_t c, auto io) HWY_ATTR {
-      for (int64_t first = 0; first < std::min(s.stride_w, s.in_w); ++first) {
-        const Run run{.first = first,
-                      .step = s.stride_w,
-                      .count = (s.in_w - first + s.stride_w - 1) / s.stride_w,
-                      .advance = 1,
-                      .taps = columns.backward(first)};
+    for (int64_t first = 0; first < std::min(s.stride_w, s.in_w); ++first) {
+      const Run run{.first = first,
+                    .step = s.stride_w,
+                    .count = (s.in_w - first + s.stride_w - 1) / s.stride_w,
+                    .advance = 1,
+                    .taps = columns.backward(first)};
+      if (s.multiplier == 1 && run_in_blocks(l, run)) continue;
+      sweep(s.channels, [&](int64_t c, auto io) HWY_ATTR {
         if (s.multiplier == 1)
           run_of_line<OneToOne>(l, run, io, c);
         else
           run_of_line<Folded>(l, run, io, c);
-      }
-    });
+      });
+    }
   }
 }
 
@@ -253,6 +236,7 @@ inline constexpr int64_t kGradientChain = 16;
 void backward_weights_piece(const DepthwiseShape& s, const float* x, const float* dy, int64_t begin, int64_t end,
                             float* sums) {
   std::memset(sums, 0, static_cast<size_t>(s.weights()) * sizeof(float));
+  if (s.multiplier == 1 && gradients_in_blocks(s, x, dy, begin, end, sums)) return;
   DepthwiseLine channels{};
   channels.channels = s.out_channels();
   channels.multiplier = s.multiplier;

@@ -31,6 +31,12 @@ const DepthwiseShape kDepthwiseShapes[] = {
     {8, 10, 16, 1, 4, 5, 3, 3, 2, 2, 1, 1, 0, 0},   // stride 2, padded after only
     {9, 13, 19, 1, 9, 13, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5
     {11, 9, 5, 1, 6, 5, 5, 5, 2, 2, 1, 1, 2, 2},    // 5x5 stride 2
+    {9, 41, 21, 1, 5, 21, 3, 3, 2, 2, 1, 1, 1, 1},  // 3x3 stride 2: blocks of eight and four
+    {6, 31, 33, 1, 6, 31, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5: the same
+    {8, 60, 18, 1, 4, 30, 5, 5, 2, 2, 1, 1, 1, 1},  // 5x5 stride 2: the same, padded by one before and two after
+    {5, 30, 16, 1, 5, 15, 3, 3, 1, 2, 1, 1, 1, 0},  // strides that differ
+    {7, 26, 40, 1, 4, 26, 5, 3, 2, 1, 1, 1, 2, 1},  // so do the sides of the window
+    {9, 24, 17, 1, 5, 24, 3, 3, 1, 1, 2, 1, 0, 1},  // dilated down the rows alone
     {10, 12, 3, 1, 6, 8, 3, 3, 1, 1, 2, 2, 0, 0},   // dilated, valid
     {6, 7, 5, 3, 6, 7, 3, 3, 1, 1, 1, 1, 1, 1},     // three filters per channel
     {7, 9, 9, 2, 4, 5, 3, 3, 2, 2, 1, 1, 1, 1},     // two, stride 2
