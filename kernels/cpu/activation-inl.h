@@ -31,7 +31,7 @@ struct Linear {
 
 struct Relu {
   HWY_INLINE Vec value(Vec x) const { return hn::IfThenZeroElse(hn::Le(x, hn::Zero(kFloats)), x); }
-  HWY_INLINE Vec from_input(Vec x, Vec dy) const { return hn::IfThenElseZero(positive(x), dy); }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const { return where(positive(x), dy); }
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return from_input(y, dy); }
 };
 
@@ -41,7 +41,7 @@ struct Relu6 {
     return hn::IfThenElse(hn::Gt(x, six), six, Relu{}.value(x));
   }
   HWY_INLINE Vec from_input(Vec x, Vec dy) const {
-    return hn::IfThenElseZero(hn::And(positive(x), hn::Lt(x, splat(6.0F))), dy);
+    return where(hn::And(positive(x), hn::Lt(x, splat(6.0F))), dy);
   }
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return from_input(y, dy); }
 };

@@ -128,8 +128,15 @@ HWY_INLINE auto float_mask(M mask) {
   return hn::RebindMask(kFloats, mask);
 }
 
+/// v where `mask` is set, else zero. Written with bits: of Highway's IfThenElseZero compilers make a masked load where v
+/// comes from memory, and that load waits for the mask, thus for the other load that the mask came from.
+template <class M>
+HWY_INLINE Vec where(M mask, Vec v) {
+  return hn::And(v, hn::VecFromMask(kFloats, mask));
+}
+
 /// v where the ReLU in front let something through, else zero.
-HWY_INLINE Vec where_positive(Vec output, Vec v) { return hn::IfThenElseZero(hn::Gt(output, hn::Zero(kFloats)), v); }
+HWY_INLINE Vec where_positive(Vec output, Vec v) { return where(hn::Gt(output, hn::Zero(kFloats)), v); }
 
 HWY_INLINE float sum_lanes(Vec v) { return hn::GetLane(hn::SumOfLanes(kFloats, v)); }
 HWY_INLINE float max_lanes(Vec v) { return hn::GetLane(hn::MaxOfLanes(kFloats, v)); }
