@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 
 #define HWY_TARGET_INCLUDE "kernels/cpu/prelu.cpp"
@@ -17,32 +18,39 @@ HWY_INLINE Vec prelu_value(Vec x, Vec alpha) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), x, hn::Mul(alpha, x));
 }
 HWY_INLINE Vec prelu_slope(Vec x, Vec dy, Vec alpha) {
-  const Vec zero = hn::Zero(kFloats);
-  return hn::IfThenElse(hn::Gt(x, zero), dy, hn::IfThenElseZero(hn::Lt(x, zero), hn::Mul(alpha, dy)));
+  const Vec slope = hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), splat(1.0F), alpha);
+  return where(hn::Gt(hn::Abs(x), hn::Zero(kFloats)), hn::Mul(dy, slope));
 }
-HWY_INLINE Vec prelu_term(Vec x, Vec dy) { return hn::IfThenElseZero(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, dy)); }
+HWY_INLINE Vec prelu_term(Vec x, Vec dy) { return where(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, dy)); }
+
+/// Below this many channels positions are taken together, so that no vector is for a few channels alone.
+inline constexpr int64_t kNarrow = 4 * kLanes;
+
+/// Calls f(i, the alphas of the elements from i, io) for all elements, in steps of a vector.
+template <class F>
+HWY_INLINE void sweep_positions(int64_t positions, int64_t channels, const float* alpha, const F& f) {
+  HWY_ALIGN float repeated[kLanes * kNarrow];
+  const int64_t n = positions * channels;
+  int64_t period = channels;
+  if (channels < kNarrow) {
+    period *= kLanes * (kNarrow / channels);  // whole vectors
+    for (int64_t i = 0; i < std::min(n, period); i += channels) std::copy_n(alpha, channels, repeated + i);
+    alpha = repeated;
+  }
+  for (int64_t at = 0; at < n; at += period)
+    sweep(std::min(period, n - at), [=](int64_t i, auto io) HWY_ATTR { f(at + i, io.load(alpha + i), io); });
+}
 
 void prelu_values(const float* x, const float* alpha, int64_t positions, int64_t channels, float* y) {
-  if (channels == 1) {
-    const Vec slope = splat(alpha[0]);
-    return map(
-        positions, y, [=](Vec v) HWY_ATTR { return prelu_value(v, slope); }, x);
-  }
-  for (int64_t i = 0; i < positions * channels; i += channels)
-    map(
-        channels, y + i, [](Vec v, Vec slope) HWY_ATTR { return prelu_value(v, slope); }, x + i, alpha);
+  sweep_positions(positions, channels, alpha, [=](int64_t i, Vec slope, auto io) HWY_ATTR {
+    io.store(prelu_value(io.load(x + i), slope), y + i);
+  });
 }
 
 void prelu_slopes(const float* x, const float* dy, const float* alpha, int64_t positions, int64_t channels, float* dx) {
-  if (channels == 1) {
-    const Vec slope = splat(alpha[0]);
-    return map(
-        positions, dx, [=](Vec v, Vec g) HWY_ATTR { return prelu_slope(v, g, slope); }, x, dy);
-  }
-  for (int64_t i = 0; i < positions * channels; i += channels)
-    map(
-        channels, dx + i, [](Vec v, Vec g, Vec slope) HWY_ATTR { return prelu_slope(v, g, slope); }, x + i, dy + i,
-        alpha);
+  sweep_positions(positions, channels, alpha, [=](int64_t i, Vec slope, auto io) HWY_ATTR {
+    io.store(prelu_slope(io.load(x + i), io.load(dy + i), slope), dx + i);
+  });
 }
 
 /// *sum += the terms of n elements of one channel.
@@ -73,10 +81,36 @@ HWY_INLINE void add_terms(const float* x, const float* dy, int64_t positions, in
   });
 }
 
+/// The same for fewer channels than a vector has lanes: kLanes positions are `channels` whole vectors.
+HWY_INLINE void add_narrow_terms(const float* x, const float* dy, int64_t positions, int64_t channels, float* sums) {
+  HWY_ALIGN float lanes[kLanes * kLanes] = {};
+  const int64_t n = positions * channels, period = kLanes * channels;
+  for (int64_t at = 0; at < n; at += period)
+    sweep(std::min(period, n - at), [&](int64_t i, auto io) HWY_ATTR {  // lanes beyond are zero
+      const Vec sum = hn::Add(hn::Load(kFloats, lanes + i), prelu_term(io.load(x + at + i), io.load(dy + at + i)));
+      hn::Store(sum, kFloats, lanes + i);
+    });
+  for (int64_t i = 0; i < period; ++i) sums[i % channels] += lanes[i];
+}
+
+/// Positions in a chain of additions of many channels: few enough that walking down them in columns stays in the nearest
+/// cache.
+constexpr int64_t positions_of_chain(int64_t channels) {
+  return std::clamp<int64_t>(kPieceElements / 4 / channels, 4, kSumChain);
+}
+
 void prelu_terms(const float* x, const float* dy, int64_t positions, int64_t channels, float* sums) {
   if (channels == 1) return add_terms_of_one(x, dy, positions, sums);
-  for (int64_t begin = 0; begin < positions; begin += kSumChain)
-    add_terms(x + begin * channels, dy + begin * channels, std::min(kSumChain, positions - begin), channels, sums);
+  const bool narrow = channels < kLanes;
+  const int64_t chain = narrow ? kSumChain * kLanes : positions_of_chain(channels);
+  for (int64_t begin = 0; begin < positions; begin += chain) {
+    const float *const from = x + begin * channels, *const gradients = dy + begin * channels;
+    const int64_t count = std::min(chain, positions - begin);
+    if (narrow)
+      add_narrow_terms(from, gradients, count, channels, sums);
+    else
+      add_terms(from, gradients, count, channels, sums);
+  }
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
