@@ -36,36 +36,100 @@ struct GroupNormRoom {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Positions that are added one after the other before their sum is added to the total: bounds the rounding error.
-inline constexpr int64_t kPositionChain = 256;
+/// Positions that are added one after the other before their sum is added to the total: bounds the rounding error, and
+/// keeps what is read twice in the nearest cache.
+inline constexpr int64_t kPositionChain = 32;
 
-/// sums[c] = sum over positions of terms(element, channel, io).
-template <class F>
-HWY_INLINE void position_sums(int64_t positions, int64_t channels, float* sums, const F& terms) {
-  std::memset(sums, 0, static_cast<size_t>(channels) * sizeof(float));
+/// Asks for kVectors vectors of the next chain, in the order in which memory lies: this one is walked down in columns,
+/// which the processor does not see through. Step `step` of `steps` of the columns from c.
+template <int kVectors>
+HWY_INLINE void fetch_next(const float* next, int64_t c, int64_t step, int64_t steps) {
+  const float* const part = next + c * steps + step * kVectors * kLanes;
+  for (int k = 0; k < kVectors; ++k) __builtin_prefetch(part + k * kLanes, 0, 2);
+}
+
+/// means[c] and squares[c] = sum over positions of (x - mean)^2, of every channel: of chains of positions, whose means
+/// and squares are put together as those of sets are (Chan, Golub and LeVeque 1979). Memory is read once.
+HWY_INLINE void channel_moments(const float* x, int64_t positions, int64_t channels, float* means, float* squares) {
   for (int64_t first = 0; first < positions; first += kPositionChain) {
     const int64_t end = std::min(positions, first + kPositionChain);
+    const auto count = static_cast<float>(end - first), total = static_cast<float>(end);
+    const Vec share = splat(1.0F / count), moved = splat(count / total),
+              apart = splat(static_cast<float>(first) * count / total);
     sweep_columns(channels, [&](int64_t c, auto vectors, auto io) HWY_ATTR {
       constexpr int kVectors = decltype(vectors)::value;
-      Vec sum[kVectors];
-      for (Vec& s : sum) s = hn::Zero(kFloats);
-      for (int64_t position = first; position < end; ++position)
+      Vec mean[kVectors], square[kVectors];
+      for (int k = 0; k < kVectors; ++k) mean[k] = square[k] = hn::Zero(kFloats);
+      for (int64_t position = first; position < end; ++position) {
+        fetch_next<kVectors>(x + end * channels, c, position - first, end - first);
         for (int k = 0; k < kVectors; ++k)
-          sum[k] = hn::Add(sum[k], terms(position * channels + c + k * kLanes, c + k * kLanes, io));
+          mean[k] = hn::Add(mean[k], io.load(x + position * channels + c + k * kLanes));
+      }
+      for (int k = 0; k < kVectors; ++k) mean[k] = hn::Mul(mean[k], share);
+      for (int64_t position = first; position < end; ++position)
+        for (int k = 0; k < kVectors; ++k) {
+          const Vec centred = hn::Sub(io.load(x + position * channels + c + k * kLanes), mean[k]);
+          square[k] = hn::MulAdd(centred, centred, square[k]);
+        }
       for (int k = 0; k < kVectors; ++k) {
-        float* const to = sums + c + k * kLanes;
-        io.store(hn::Add(io.load(to), sum[k]), to);
+        float *const of_mean = means + c + k * kLanes, *const of_square = squares + c + k * kLanes;
+        if (first > 0) {
+          const Vec old = io.load(of_mean), step = hn::Sub(mean[k], old);
+          mean[k] = hn::MulAdd(step, moved, old);
+          square[k] = hn::MulAdd(hn::Mul(step, step), apart, hn::Add(io.load(of_square), square[k]));
+        }
+        io.store(mean[k], of_mean);
+        io.store(square[k], of_square);
       }
     });
   }
 }
 
-/// Sum over n channels of terms(channel, io).
+/// sums[c] = sum over positions of dy, products[c] = that of dy (x - mean[c]).
+HWY_INLINE void channel_products(const float* x, const float* dy, const float* mean, int64_t positions,
+                                 int64_t channels, float* sums, float* products) {
+  std::memset(sums, 0, static_cast<size_t>(channels) * sizeof(float));
+  std::memset(products, 0, static_cast<size_t>(channels) * sizeof(float));
+  for (int64_t first = 0; first < positions; first += kPositionChain) {
+    const int64_t end = std::min(positions, first + kPositionChain);
+    sweep_columns(channels, [&](int64_t c, auto vectors, auto io) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      Vec sum[kVectors], product[kVectors], centre[kVectors];
+      for (int k = 0; k < kVectors; ++k) {
+        sum[k] = product[k] = hn::Zero(kFloats);
+        centre[k] = io.load(mean + c + k * kLanes);
+      }
+      for (int64_t position = first; position < end; ++position) {
+        fetch_next<kVectors>(x + end * channels, c, position - first, end - first);
+        fetch_next<kVectors>(dy + end * channels, c, position - first, end - first);
+        for (int k = 0; k < kVectors; ++k) {
+          const int64_t at = position * channels + c + k * kLanes;
+          const Vec g = io.load(dy + at);
+          sum[k] = hn::Add(sum[k], g);
+          product[k] = hn::MulAdd(g, hn::Sub(io.load(x + at), centre[k]), product[k]);
+        }
+      }
+      for (int k = 0; k < kVectors; ++k) {
+        float *const of_sum = sums + c + k * kLanes, *const of_product = products + c + k * kLanes;
+        io.store(hn::Add(io.load(of_sum), sum[k]), of_sum);
+        io.store(hn::Add(io.load(of_product), product[k]), of_product);
+      }
+    });
+  }
+}
+
+/// Sum over channels [begin, end) of terms(channel, io), in four chains.
 template <class F>
 HWY_INLINE float channel_sum(int64_t begin, int64_t end, const F& terms) {
-  Vec sum = hn::Zero(kFloats);
-  sweep(end - begin, [&](int64_t i, auto io) HWY_ATTR { sum = hn::Add(sum, io.clear(terms(begin + i, io))); });
-  return sum_lanes(sum);
+  Vec a = hn::Zero(kFloats), b = a, c = a, d = a;
+  for (; begin + 4 * kLanes <= end; begin += 4 * kLanes) {
+    a = hn::Add(a, terms(begin, Whole{}));
+    b = hn::Add(b, terms(begin + kLanes, Whole{}));
+    c = hn::Add(c, terms(begin + 2 * kLanes, Whole{}));
+    d = hn::Add(d, terms(begin + 3 * kLanes, Whole{}));
+  }
+  sweep(end - begin, [&](int64_t i, auto io) HWY_ATTR { a = hn::Add(a, io.clear(terms(begin + i, io))); });
+  return sum_lanes(hn::Add(hn::Add(a, b), hn::Add(c, d)));
 }
 
 /// Fills [begin, end) of a vector of channels.
@@ -73,31 +137,97 @@ HWY_INLINE void set_channels(int64_t begin, int64_t end, float value, float* to)
   std::fill(to + begin, to + end, value);
 }
 
+/// Whether a row is one group of channels: layer normalisation, whose rows stay in the nearest cache.
+HWY_INLINE bool is_layer_norm(const GroupNorm& n) { return n.spatial == 1 && n.groups == 1; }
+
+void layer_norm_rows(const GroupNorm& n, const float* x, const float* gamma, const float* beta, int64_t begin,
+                     int64_t end, float* y, float* mean, float* inv_std) {
+  const int64_t channels = n.channels;
+  const float share = 1.0F / static_cast<float>(channels);
+  for (int64_t row = begin; row < end; ++row) {
+    const float* const from = x + row * channels;
+    const float centre =
+        share * channel_sum(0, channels, [=](int64_t c, auto io) HWY_ATTR { return io.load(from + c); });
+    const Vec centres = splat(centre);
+    const float variance = share * channel_sum(0, channels, [=](int64_t c, auto io) HWY_ATTR {
+                             const Vec centred = hn::Sub(io.load(from + c), centres);
+                             return hn::Mul(centred, centred);
+                           });
+    const float inverse = 1.0F / std::sqrt(variance + n.epsilon);
+    if (mean != nullptr) {
+      mean[row] = centre;
+      inv_std[row] = inverse;
+    }
+    const Vec scale = splat(inverse);
+    float* const to = y + row * channels;
+    sweep(channels, [=](int64_t c, auto io) HWY_ATTR {
+      const Vec centred = hn::Sub(io.load(from + c), centres);
+      const Vec factor = gamma == nullptr ? scale : hn::Mul(scale, io.load(gamma + c));
+      io.store(hn::MulAdd(centred, factor, beta == nullptr ? hn::Zero(kFloats) : io.load(beta + c)), to + c);
+    });
+  }
+}
+
+/// As row_dx and what is before it, of rows of one group: dgamma and dbeta are added to.
+void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, int64_t begin, int64_t end,
+                              float* dgamma, float* dbeta, float* dx) {
+  const int64_t channels = n.channels;
+  const float share = 1.0F / static_cast<float>(channels);
+  const float* const gamma = g.gamma;
+  for (int64_t row = begin; row < end; ++row) {
+    const float *const x = g.x + row * channels, *const dy = g.dy + row * channels;
+    const float inverse = g.inv_std[row];
+    const Vec centre = splat(g.mean[row]), scale = splat(inverse);
+    const auto weighed = [=](int64_t c, Vec v, auto io) HWY_ATTR {
+      return gamma == nullptr ? v : hn::Mul(v, io.load(gamma + c));
+    };
+    const auto normal = [=](int64_t c, auto io) HWY_ATTR {
+      return hn::Mul(hn::Sub(io.load(x + c), centre), scale);
+    };
+    Vec products = hn::Zero(kFloats), more_products = products;
+    const float sum = channel_sum(0, channels, [&](int64_t c, auto io) HWY_ATTR {
+      const Vec gradient = io.load(dy + c), product = hn::Mul(gradient, normal(c, io));
+      io.store(hn::Add(io.load(dgamma + c), product), dgamma + c);
+      io.store(hn::Add(io.load(dbeta + c), gradient), dbeta + c);
+      products = hn::Add(products, io.clear(weighed(c, product, io)));
+      std::swap(products, more_products);  // two chains
+      return weighed(c, gradient, io);
+    });
+    if (dx == nullptr) continue;
+    const Vec a = splat(sum * share * inverse);
+    const Vec b = splat(sum_lanes(hn::Add(products, more_products)) * share * inverse);
+    float* const to = dx + row * channels;
+    sweep(channels, [=](int64_t c, auto io) HWY_ATTR {
+      const Vec own = hn::MulSub(weighed(c, io.load(dy + c), io), scale, a);
+      io.store(hn::NegMulAdd(normal(c, io), b, own), to + c);
+    });
+  }
+}
+
 void forward_piece(const GroupNorm& n, const float* x, const float* gamma, const float* beta, int64_t begin,
                    int64_t end, float* workspace, float* y, float* mean, float* inv_std) {
+  if (is_layer_norm(n)) return layer_norm_rows(n, x, gamma, beta, begin, end, y, mean, inv_std);
   const GroupNormRoom room(workspace, n.channels);
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
   const float share = 1.0F / static_cast<float>(n.spatial * width);
   for (int64_t row = begin; row < end; ++row) {
     const float* const from = x + row * size;
-    position_sums(n.spatial, n.channels, room.first,
-                  [&](int64_t i, int64_t, auto io) HWY_ATTR { return io.load(from + i); });
+    channel_moments(from, n.spatial, n.channels, room.first, room.second);
     for (int64_t g = 0; g < n.groups; ++g) {
-      const float sum =
-          channel_sum(g * width, (g + 1) * width, [&](int64_t c, auto io) HWY_ATTR { return io.load(room.first + c); });
-      set_channels(g * width, (g + 1) * width, sum * share, room.mean);
-    }
-    position_sums(n.spatial, n.channels, room.second, [&](int64_t i, int64_t c, auto io) HWY_ATTR {
-      const Vec centred = hn::Sub(io.load(from + i), io.load(room.mean + c));
-      return hn::Mul(centred, centred);
-    });
-    for (int64_t g = 0; g < n.groups; ++g) {
-      const float sum = channel_sum(g * width, (g + 1) * width,
-                                    [&](int64_t c, auto io) HWY_ATTR { return io.load(room.second + c); });
+      const int64_t first = g * width, last = first + width;
+      const float of_group =
+          channel_sum(first, last, [&](int64_t c, auto io) HWY_ATTR { return io.load(room.first + c); }) /
+          static_cast<float>(width);
+      const Vec centre = splat(of_group), positions = splat(static_cast<float>(n.spatial));
+      const float sum = channel_sum(first, last, [&](int64_t c, auto io) HWY_ATTR {
+        const Vec apart = hn::Sub(io.load(room.first + c), centre);
+        return hn::MulAdd(hn::Mul(apart, apart), positions, io.load(room.second + c));
+      });
       const float inverse = 1.0F / std::sqrt(sum * share + n.epsilon);
-      set_channels(g * width, (g + 1) * width, inverse, room.scale);
+      set_channels(first, last, of_group, room.mean);
+      set_channels(first, last, inverse, room.scale);
       if (mean == nullptr) continue;
-      mean[row * n.groups + g] = room.mean[g * width];
+      mean[row * n.groups + g] = of_group;
       inv_std[row * n.groups + g] = inverse;
     }
     if (gamma != nullptr)
@@ -149,17 +279,14 @@ void backward_piece(const GroupNorm& n, const GroupNormGradient& g, int64_t begi
   const GroupNormRoom room(workspace, n.channels);
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
   std::fill_n(room.dgamma, 2 * n.channels, 0.0F);
+  if (is_layer_norm(n)) return layer_norm_gradient_rows(n, g, begin, end, room.dgamma, room.dbeta, dx);
   for (int64_t row = begin; row < end; ++row) {
     for (int64_t group = 0; group < n.groups; ++group) {
       set_channels(group * width, (group + 1) * width, g.mean[row * n.groups + group], room.mean);
       set_channels(group * width, (group + 1) * width, g.inv_std[row * n.groups + group], room.scale);
     }
     const float *const x = g.x + row * size, *const dy = g.dy + row * size;
-    position_sums(n.spatial, n.channels, room.first,
-                  [&](int64_t i, int64_t, auto io) HWY_ATTR { return io.load(dy + i); });
-    position_sums(n.spatial, n.channels, room.second, [&](int64_t i, int64_t c, auto io) HWY_ATTR {
-      return hn::Mul(io.load(dy + i), hn::Sub(io.load(x + i), io.load(room.mean + c)));
-    });
+    channel_products(x, dy, room.mean, n.spatial, n.channels, room.first, room.second);
     sweep(n.channels, [&](int64_t c, auto io) HWY_ATTR {
       const Vec products = hn::Mul(io.load(room.second + c), io.load(room.scale + c));
       io.store(products, room.second + c);

@@ -58,6 +58,8 @@ struct Found {
 
 TEST(GroupNormKernel, AgreesWithTheFormulas) {
   for (const Example& e : {Example{{.spatial = 1, .channels = 37, .groups = 1, .epsilon = 1e-3F}, 70},
+                           Example{{.spatial = 1, .channels = 300, .groups = 1, .epsilon = 1e-3F}, 9},
+                           Example{{.spatial = 70, .channels = 150, .groups = 3, .epsilon = 1e-3F}, 2},
                            Example{{.spatial = 300, .channels = 6, .groups = 3, .epsilon = 1e-3F}, 3},
                            Example{{.spatial = 11, .channels = 64, .groups = 2, .epsilon = 1e-5F}, 2},
                            Example{{.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 4}}) {
