@@ -39,14 +39,20 @@ void add_activations(Suite& suite) {
   flat(suite, "activation/relu_layer/backward", 3, [=](Room& r) {
     k::relu_layer_backward(layer, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);
   });
-  flat(suite, "activation/prelu/forward", 2, [](Room& r) {
-    k::prelu_forward(r.floats(0, kFlat), r.floats(2, kFlatChannels), kFlat / kFlatChannels, kFlatChannels,
-                     r.floats(1, kFlat));
-  });
-  flat(suite, "activation/prelu/backward", 3, [](Room& r) {
-    k::prelu_input_gradient(r.floats(0, kFlat), r.floats(1, kFlat), r.floats(3, kFlatChannels), kFlat / kFlatChannels,
-                            kFlatChannels, r.floats(2, kFlat));
-  });
+  for (const std::int64_t channels : {std::int64_t{3}, kFlatChannels}) {
+    const std::int64_t positions = kFlat / channels;
+    const std::string name = "activation/prelu" + std::to_string(channels);
+    flat(suite, name + "/forward", 2, [=](Room& r) {
+      k::prelu_forward(r.floats(0, kFlat), r.floats(3, channels), positions, channels, r.floats(1, kFlat));
+    });
+    flat(suite, name + "/backward", 3, [=](Room& r) {
+      k::prelu_input_gradient(r.floats(0, kFlat), r.floats(1, kFlat), r.floats(3, channels), positions, channels,
+                              r.floats(2, kFlat));
+    });
+    flat(suite, name + "/weights", 2, [=](Room& r) {
+      k::prelu_alpha_gradient(r.floats(0, kFlat), r.floats(1, kFlat), positions, channels, r.zeros<float>(2, channels));
+    });
+  }
 }
 
 void add_elementwise(Suite& suite) {

@@ -104,6 +104,7 @@ void bench_kernels(const ConvChoices& convolutions, const KernelBenchOptions& op
   cpu::Suite all;
   cpu::add_convolutions(all, convolutions);
   cpu::add_window_kernels(all);
+  cpu::add_products(all);
   cpu::add_layer_kernels(all);
   cpu::add_flat_kernels(all);
   const cpu::Suite chosen = matching(all, options.filter);

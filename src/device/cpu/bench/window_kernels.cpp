@@ -48,32 +48,35 @@ void add_global_pooling(Suite& suite) {
 }
 
 /// "same" padding of a square image.
-void add_depthwise(Suite& suite, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
+void add_depthwise(Suite& suite, std::int64_t size, std::int64_t channels, std::int64_t kernel, std::int64_t stride) {
   constexpr std::int64_t kRows = 16;
+  const std::int64_t out_size = (size + stride - 1) / stride, pad = (kernel - stride) / 2;
   const kernels::DepthwiseShape s{.in_h = size,
                                   .in_w = size,
                                   .channels = channels,
                                   .multiplier = 1,
-                                  .out_h = size,
-                                  .out_w = size,
+                                  .out_h = out_size,
+                                  .out_w = out_size,
                                   .kernel_h = kernel,
                                   .kernel_w = kernel,
-                                  .stride_h = 1,
-                                  .stride_w = 1,
+                                  .stride_h = stride,
+                                  .stride_w = stride,
                                   .dilation_h = 1,
                                   .dilation_w = 1,
-                                  .pad_top = kernel / 2,
-                                  .pad_left = kernel / 2};
-  const std::int64_t n = kRows * size * size * channels;
-  const double flops = 2.0 * static_cast<double>(n * kernel * kernel), bytes = floats(2 * n);
-  const std::string name = fmt::format("depthwise/{0}x{0}x{1}/{2}x{2}", size, channels, kernel);
+                                  .pad_top = pad,
+                                  .pad_left = pad};
+  const std::int64_t in = kRows * size * size * channels, out = kRows * out_size * out_size * channels;
+  const double flops = 2.0 * static_cast<double>(out * kernel * kernel), bytes = floats(in + out);
+  const std::string name =
+      fmt::format("depthwise/{0}x{0}x{1}/{2}x{2}{3}", size, channels, kernel, stride > 1 ? "s2" : "");
   add(suite, name + "/forward", bytes, flops, [=](Room& r) {
-    k::depthwise_forward(s, r.floats(0, n), r.floats(2, s.weights()), nullptr, false, kRows, r.floats(1, n));
+    k::depthwise_forward(s, r.floats(0, in), r.floats(2, s.weights()), nullptr, false, kRows, r.floats(1, out));
   });
-  add(suite, name + "/data", bytes, flops,
-      [=](Room& r) { k::depthwise_backward_data(s, r.floats(0, n), r.floats(2, s.weights()), kRows, r.floats(1, n)); });
+  add(suite, name + "/data", bytes, flops, [=](Room& r) {
+    k::depthwise_backward_data(s, r.floats(0, out), r.floats(2, s.weights()), kRows, r.floats(1, in));
+  });
   add(suite, name + "/weights", bytes, flops, [=](Room& r) {
-    k::depthwise_backward_weights(s, r.floats(0, n), r.floats(1, n), kRows,
+    k::depthwise_backward_weights(s, r.floats(0, in), r.floats(1, out), kRows,
                                   r.floats(2, k::depthwise_workspace(s, kRows)), r.floats(3, s.weights()));
   });
 }
@@ -125,9 +128,11 @@ void add_window_kernels(Suite& suite) {
                .pad_left = 0},
               16);
   add_global_pooling(suite);
-  add_depthwise(suite, 56, 128, 3);
-  add_depthwise(suite, 14, 512, 3);
-  add_depthwise(suite, 28, 240, 5);
+  for (const std::int64_t stride : {1, 2}) {
+    add_depthwise(suite, 56, 128, 3, stride);
+    add_depthwise(suite, 14, 512, 3, stride);
+    add_depthwise(suite, 28, 240, 5, stride);
+  }
   add_padding(suite);
 }
 
