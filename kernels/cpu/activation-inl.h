@@ -40,9 +40,7 @@ struct Relu6 {
     const Vec six = splat(6.0F);
     return hn::IfThenElse(hn::Gt(x, six), six, Relu{}.value(x));
   }
-  HWY_INLINE Vec from_input(Vec x, Vec dy) const {
-    return where(hn::And(positive(x), hn::Lt(x, splat(6.0F))), dy);
-  }
+  HWY_INLINE Vec from_input(Vec x, Vec dy) const { return where(hn::And(positive(x), hn::Lt(x, splat(6.0F))), dy); }
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return from_input(y, dy); }
 };
 

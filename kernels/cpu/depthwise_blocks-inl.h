@@ -1,6 +1,7 @@
 // Depthwise convolution with one filter per channel and windows of up to five taps without dilation: blocks of
-// neighbouring elements, all channels of a block before the next block. So memory is read and written pixel after pixel,
-// and a source pixel is loaded once per row of the window for all elements of its block. Toggle as in simd-inl.h.
+// neighbouring elements, all channels of a block before the next block. So memory is read and written pixel after
+// pixel, and a source pixel is loaded once per row of the window for all elements of its block. Toggle as in
+// simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H
@@ -254,11 +255,7 @@ template <class Row>
 void gradients_in_blocks_of(const DepthwiseShape& s, const float* x, const float* dy, int64_t begin, int64_t end,
                             float* sums) {
   const TapAxis rows = TapAxis::rows(s);
-  const Run run{.first = 0,
-                .step = 1,
-                .count = s.out_w,
-                .advance = s.stride_w,
-                .taps = TapAxis::columns(s).forward(0)};
+  const Run run{.first = 0, .step = 1, .count = s.out_w, .advance = s.stride_w, .taps = TapAxis::columns(s).forward(0)};
   const Run::Range whole = run.whole(s.in_w);
   for (int64_t line = begin; line < end; ++line) {
     const GradientLine l{.image = x + line / s.out_h * s.in_h * s.in_w * s.channels,

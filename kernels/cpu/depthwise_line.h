@@ -1,6 +1,7 @@
 #pragma once
 
-// A line of the result of a depthwise convolution, and the image and weights that it is computed from. Extents in floats.
+// A line of the result of a depthwise convolution, and the image and weights that it is computed from. Extents in
+// floats.
 
 #include <cstdint>
 

@@ -169,8 +169,8 @@ void layer_norm_rows(const GroupNorm& n, const float* x, const float* gamma, con
 }
 
 /// As row_dx and what is before it, of rows of one group: dgamma and dbeta are added to.
-void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, int64_t begin, int64_t end,
-                              float* dgamma, float* dbeta, float* dx) {
+void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, int64_t begin, int64_t end, float* dgamma,
+                              float* dbeta, float* dx) {
   const int64_t channels = n.channels;
   const float share = 1.0F / static_cast<float>(channels);
   const float* const gamma = g.gamma;
@@ -178,12 +178,9 @@ void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, in
     const float *const x = g.x + row * channels, *const dy = g.dy + row * channels;
     const float inverse = g.inv_std[row];
     const Vec centre = splat(g.mean[row]), scale = splat(inverse);
-    const auto weighed = [=](int64_t c, Vec v, auto io) HWY_ATTR {
-      return gamma == nullptr ? v : hn::Mul(v, io.load(gamma + c));
-    };
-    const auto normal = [=](int64_t c, auto io) HWY_ATTR {
-      return hn::Mul(hn::Sub(io.load(x + c), centre), scale);
-    };
+    const auto weighed = [=](int64_t c, Vec v, auto io)
+                             HWY_ATTR { return gamma == nullptr ? v : hn::Mul(v, io.load(gamma + c)); };
+    const auto normal = [=](int64_t c, auto io) HWY_ATTR { return hn::Mul(hn::Sub(io.load(x + c), centre), scale); };
     Vec products = hn::Zero(kFloats), more_products = products;
     const float sum = channel_sum(0, channels, [&](int64_t c, auto io) HWY_ATTR {
       const Vec gradient = io.load(dy + c), product = hn::Mul(gradient, normal(c, io));

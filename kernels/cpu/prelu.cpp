@@ -42,9 +42,8 @@ HWY_INLINE void sweep_positions(int64_t positions, int64_t channels, const float
 }
 
 void prelu_values(const float* x, const float* alpha, int64_t positions, int64_t channels, float* y) {
-  sweep_positions(positions, channels, alpha, [=](int64_t i, Vec slope, auto io) HWY_ATTR {
-    io.store(prelu_value(io.load(x + i), slope), y + i);
-  });
+  sweep_positions(positions, channels, alpha,
+                  [=](int64_t i, Vec slope, auto io) HWY_ATTR { io.store(prelu_value(io.load(x + i), slope), y + i); });
 }
 
 void prelu_slopes(const float* x, const float* dy, const float* alpha, int64_t positions, int64_t channels, float* dx) {
@@ -93,8 +92,8 @@ HWY_INLINE void add_narrow_terms(const float* x, const float* dy, int64_t positi
   for (int64_t i = 0; i < period; ++i) sums[i % channels] += lanes[i];
 }
 
-/// Positions in a chain of additions of many channels: few enough that walking down them in columns stays in the nearest
-/// cache.
+/// Positions in a chain of additions of many channels: few enough that walking down them in columns stays in the
+/// nearest cache.
 constexpr int64_t positions_of_chain(int64_t channels) {
   return std::clamp<int64_t>(kPieceElements / 4 / channels, 4, kSumChain);
 }

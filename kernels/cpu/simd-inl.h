@@ -128,8 +128,8 @@ HWY_INLINE auto float_mask(M mask) {
   return hn::RebindMask(kFloats, mask);
 }
 
-/// v where `mask` is set, else zero. Written with bits: of Highway's IfThenElseZero compilers make a masked load where v
-/// comes from memory, and that load waits for the mask, thus for the other load that the mask came from.
+/// v where `mask` is set, else zero. Written with bits: of Highway's IfThenElseZero compilers make a masked load where
+/// v comes from memory, and that load waits for the mask, thus for the other load that the mask came from.
 template <class M>
 HWY_INLINE Vec where(M mask, Vec v) {
   return hn::And(v, hn::VecFromMask(kFloats, mask));

@@ -87,8 +87,8 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
     most = hn::Max(most, hn::LoadU(kFloats, x + begin));
     other = hn::Max(other, hn::LoadU(kFloats, x + begin + kLanes));
   }
-  sweep(n - begin, [&](int64_t i, auto io)
-                       HWY_ATTR { most = hn::Max(most, io.clear(io.load(x + begin + i), lowest)); });
+  sweep(n - begin,
+        [&](int64_t i, auto io) HWY_ATTR { most = hn::Max(most, io.clear(io.load(x + begin + i), lowest)); });
   return max_lanes(hn::Max(most, other));
 }
 

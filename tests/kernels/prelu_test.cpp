@@ -13,8 +13,16 @@ using test::random_floats;
 using test::written_floats;
 
 TEST(PRelu, ValuesAndGradients) {
-  for (const auto& shape :
-       {std::pair<int64_t, int64_t>{3, 5}, {1, 67}, {70, 1}, {5000, 1}, {600, 3}, {5000, 7}, {45, 17}, {300, 64}, {7, 130}, {40, 1030}}) {
+  for (const auto& shape : {std::pair<int64_t, int64_t>{3, 5},
+                            {1, 67},
+                            {70, 1},
+                            {5000, 1},
+                            {600, 3},
+                            {5000, 7},
+                            {45, 17},
+                            {300, 64},
+                            {7, 130},
+                            {40, 1030}}) {
     const int64_t positions = shape.first, channels = shape.second, n = positions * channels;
     SCOPED_TRACE(testing::Message() << positions << " x " << channels);
     std::vector<float> x = random_floats(n, 1);

@@ -9,6 +9,7 @@
 
 #include "device/cpu/dnnl_support.h"
 #include "device/cpu/dnnl_threads.h"
+#include "kernels/cpu/few_rows.h"
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
@@ -21,12 +22,15 @@ namespace dptrain::device::cpu {
 ///
 /// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088
 /// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and of many rows, which
-/// kernels/cpu read where they stand.
+/// kernels/cpu read where they stand. The gradient of a few rows' inputs reads large weights once, which kernels/cpu do
+/// as fast as memory gives them.
 class InnerProduct {
  public:
   InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
                bool wants_dweights, Dnnl& dnnl)
       : positions_(positions),
+        in_(in),
+        units_(units),
         one_thread_sums_(dnnl.one_thread_sums),
         x_(desc({positions, in}, Tag::ab)),
         weights_(desc({units, in}, Tag::ba)),
@@ -41,7 +45,11 @@ class InnerProduct {
     if (bias) forward_->reads(DNNL_ARG_BIAS, bias_, bias_);
     forward_->writes(DNNL_ARG_DST, y_, y_);
     name_ = std::string("forward dnnl ") + pd.impl_info_str();
-    if (wants_dx) make_data(dnnl, pd);
+    own_data_ = wants_dx && positions <= kernels::cpu::kFewRows && in * units >= kLargeWeights;
+    if (own_data_)
+      name_ += std::string("; data rows ") + kernels::cpu::isa_name();
+    else if (wants_dx)
+      make_data(dnnl, pd);
     if (!wants_dweights) return;
     const bool in_place = positions >= kernels::cpu::kGemmConvManyWindows &&
                           kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
@@ -67,6 +75,7 @@ class InnerProduct {
     forward_->run({{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, y}}, scratch);
   }
   void backward_data(const float* dy, const float* weights, float* dx, void* scratch) {
+    if (own_data_) return kernels::cpu::rows_times_lines(dy, positions_, weights, in_, units_, dx);
     const OneDnnlThread alone(one_thread_sums_);
     data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
   }
@@ -122,8 +131,9 @@ class InnerProduct {
   /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
 
-  std::int64_t positions_;
-  bool one_thread_sums_;  // also of few rows, whose long sums oneDNN cuts among threads
+  std::int64_t positions_, in_, units_;
+  bool own_data_ = false;  // computed by kernels/cpu
+  bool one_thread_sums_;   // also of few rows, whose long sums oneDNN cuts among threads
   int threads_ = kernels::cpu::thread_count();
   std::optional<kernels::ConvWindow> own_gradient_;  // computed by kernels/cpu
   Desc x_, weights_, bias_, y_;
