@@ -67,6 +67,7 @@ DeviceRequest request_of(std::vector<GpuId> gpus) {
 
 DeviceRequest by_topology() {
   machine::Layout layout = machine::layout_of(machine::core_groups(), machine::cpus());
+  if (layout.cpus.empty()) return {};  // the system does not tell its CPUs
   DeviceRequest request{.replicas = static_cast<int>(layout.cpus.size()), .threads = layout.threads};
   request.cpus = std::move(layout.cpus);
   return request;
@@ -216,11 +217,16 @@ std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
   return reduce::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic), {seats, processes});
 }
 
+std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {
+  std::ptrdiff_t most = 1;
+  for (const GpuId& gpu : request.gpus) most = std::max(most, std::ranges::count(request.gpus, gpu));
+  return static_cast<std::uint64_t>(most);
+}
+
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {
   if (!request.on_gpus()) return device::cpu_memory_available() / static_cast<std::uint64_t>(request.replicas);
   if (request.gpus.empty()) return 0;
-  const auto sharing = std::count(request.gpus.begin(), request.gpus.end(), request.gpus.front());
-  return device.memory_available() / static_cast<std::uint64_t>(sharing);
+  return device.memory_available() / sharers_of_a_gpu(request);
 }
 
 }  // namespace dptrain::session

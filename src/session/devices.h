@@ -89,6 +89,9 @@ std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
                                                    const reduce::Seats& seats, mpi::Processes& processes);
 
+/// The most replicas, or slots of them, that one GPU holds; at least 1.
+std::uint64_t sharers_of_a_gpu(const DeviceRequest& request);
+
 /// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
 /// unknown.
 std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device);

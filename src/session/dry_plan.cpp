@@ -135,8 +135,7 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device
 /// What the device would keep of the data sets, as far as they are at hand.
 void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const device::Device& device,
                   std::int64_t rows, DryPlan& result) {
-  const auto sharing = request.gpus.empty() ? 1 : std::ranges::count(request.gpus, request.gpus.front());
-  const std::uint64_t share = device.memory_available() / static_cast<std::uint64_t>(sharing);
+  const std::uint64_t share = device.memory_available() / sharers_of_a_gpu(request);
   // The whole batch, as what decides at the start of a run counts it.
   const std::int64_t batch =
       rows * request.replicas * slices_of_replica(experiment.config, request.replicas, result.micro_batches);
@@ -158,7 +157,8 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
                    DryPlan& result) {
   const DeviceRequest request = place_slots(asked, experiment.graph);
   const experiment::ConfigFile& config = experiment.config;
-  const DeviceRequest with = with_threads(request);
+  DeviceRequest with = with_threads(request);
+  with.cpus.clear();  // the calling thread has other work
   const auto device = make_device(with, 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();

@@ -83,9 +83,8 @@ std::vector<std::string> feed_devices(const experiment::Experiment& experiment, 
   for (SessionData::Set& set : data.sets()) {
     std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
     if (!offer) continue;
-    // All replicas of a GPU take from the same memory.
-    const auto sharing = static_cast<std::uint64_t>(std::ranges::count(devices.gpus, devices.gpus.front()));
-    const auto placed = place(*offer, set.name, global_batch, replicas.device(0).memory_available() / sharing);
+    const std::uint64_t share = replicas.device(0).memory_available() / sharers_of_a_gpu(devices);
+    const auto placed = place(*offer, set.name, global_batch, share);
     if (!placed) continue;
     offer->feed.resident = placed->resident;
     const int number = static_cast<int>(lines.size());

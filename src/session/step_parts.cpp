@@ -74,13 +74,14 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   bench_options.layers = true;
   bench_options.devices = device;
   bench_options.devices.replicas = side_by_side;
+  bench_options.devices.cpus.clear();  // these are others
   bench_options.batch = rows * side_by_side;
   const BenchRow row = bench(alone, bench_options);
   DryPlan dry;
   make_dry(experiment, device, rows, dry);
   std::vector<StepWeight> weights;
   for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
-  StepParts parts = parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, dry.micro_batches);
+  StepParts parts = parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, row.micro_batches);
   parts.update = row.optimizer_ms * 1e-3;
   // What replicas wait for each other stays in: those that share cores are late by turns, however they sum.
   const double known = row.forward_backward_ms + row.optimizer_ms + row.data_wait_ms;

@@ -85,6 +85,12 @@ TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
   EXPECT_EQ(machine::allowed_cpus(), before) << "of the thread that made the session";
 }
 
+TEST(SharersOfAGpu, AreThoseOfTheFullest) {
+  EXPECT_EQ(sharers_of_a_gpu(DeviceRequest{}), 1);
+  EXPECT_EQ(sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
+  EXPECT_EQ(sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
+}
+
 TEST(BoundReplicas, RunOnTheirCpus) {
   const std::vector<int> before = machine::allowed_cpus();
   DeviceRequest bound{.replicas = 2, .threads = 1};
