@@ -95,11 +95,15 @@ copy_files() {
 write_readme() {
   local file
   "$bundle/dptrain" --version
-  cat <<TEXT
+  if [ $cuda = ON ]; then
+    cat <<TEXT
 
 dptrain for a GPU host: x86-64 Linux, a driver for CUDA ${release%%.*} or newer; cuDNN 9 and NCCL 2 for CUDA ${release%%.*}
 installed, on LD_LIBRARY_PATH, or as wheels of python3 (PyTorch brings them).
 TEXT
+  else
+    printf '\ndptrain for x86-64 Linux, built without a GPU backend: a try of the packing.\n'
+  fi
   cat <<'TEXT'
 
     ./check.sh correctness        does it compute what it should

@@ -12,22 +12,17 @@ namespace {
 using test::model_of;
 using test::options_for;
 
-constexpr const char* kImages = R"(
+/// One convolution of a square image.
+std::string images(int size, int channels, int filters, int kernel) {
+  return fmt::format(R"(
 layers:
-  - Input: {shape: [20, 20, 3]}
-  - Conv2D: {filters: 8, kernel_size: 3, activation: relu}
+  - Input: {{shape: [{0}, {0}, {1}]}}
+  - Conv2D: {{filters: {2}, kernel_size: {3}, activation: relu}}
   - GlobalAveragePooling2D
-  - Dense: {units: 2, activation: softmax}
-)";
-
-/// 100 places in an image.
-constexpr const char* kSmallImages = R"(
-layers:
-  - Input: {shape: [10, 10, 64]}
-  - Conv2D: {filters: 64, kernel_size: 1, activation: relu}
-  - GlobalAveragePooling2D
-  - Dense: {units: 2, activation: softmax}
-)";
+  - Dense: {{units: 2, activation: softmax}}
+)",
+                     size, channels, filters, kernel);
+}
 
 std::string normalised(bool trainable) {
   return fmt::format(R"(
@@ -78,13 +73,13 @@ class MicroBatches : public ::testing::Test {
 };
 
 TEST_F(MicroBatches, OneWhereAllOfThemFit) {
-  plan_of(kImages);
+  plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(64, arena(64)), 1);
   EXPECT_EQ(parts(64, arena(64) - 1), 2);
 }
 
 TEST_F(MicroBatches, EachFits) {
-  plan_of(kImages);
+  plan_of(images(20, 3, 8, 3));
   const std::uint64_t cache = arena(10);
   const std::int64_t many = parts(64, cache);
   EXPECT_EQ(many, 7);
@@ -93,18 +88,18 @@ TEST_F(MicroBatches, EachFits) {
 }
 
 TEST_F(MicroBatches, OfOneRowWhereNotEvenOneFits) {
-  plan_of(kImages);
+  plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(5, arena(1) / 2), 5);
   EXPECT_EQ(parts(1, arena(1) / 2), 1);
 }
 
 TEST_F(MicroBatches, ProductsKeepTheirSize) {
-  plan_of(kSmallImages);
+  plan_of(images(10, 64, 64, 1));  // 100 places in each
   EXPECT_EQ(parts(60, arena(1)), 20) << "of 3 rows, which are 300 vectors";
 }
 
 TEST_F(MicroBatches, OneWhereTheCacheIsNotKnown) {
-  plan_of(kImages);
+  plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(64, 0), 1);
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <thread>
 
 #include "core/error.h"
@@ -15,7 +14,7 @@
 #include "core/random.h"
 #include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
-#include "reduce/forgetful_device.h"
+#include "reduce/stream_rank.h"
 #include "support/sanitizer.h"
 #include "support/tree_sum.h"
 
@@ -23,7 +22,7 @@ namespace dptrain::reduce {
 namespace {
 
 using test::Forget;
-using test::ForgetfulDevice;
+using test::StreamRank;
 
 /// Buckets of very different sizes, among them one that is smaller than there are ranks to share it.
 plan::Plan plan_for_streams() {
@@ -38,74 +37,21 @@ float gradient(int rank, std::int64_t step, std::int64_t i) {
   return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
 }
 
-/// A replica's part, on its thread.
-struct Rank {
-  Rank(int rank_, int device_id, Forget forget, replica::Connector& connector_, const plan::Plan& plan_)
-      : rank(rank_), connector(connector_), plan(plan_), device(device::make_emu_device(device_id, {}), forget) {
-    device.enter();
-    stream = device.make_stream(false);
-    arena = device.allocate(bytes());
-    connector.attach(rank, device, *stream, arena->as<float>(), plan);
-  }
-
-  std::size_t bytes() const { return static_cast<std::size_t>(plan.statistics_end) * sizeof(float); }
-
-  /// A step of whose buckets none is ready before the stream comes there.
-  void queue_step(std::int64_t step) {
-    replica::GradientSink& sink = connector.sink(rank);
-    sink.begin(step, false);
-    for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
-      const auto [begin, end] = plan.buckets[at(k)];
-      std::vector<float> values;
-      for (std::int64_t i = begin; i < end; ++i) values.push_back(gradient(rank, step, i));
-      device.copy_to_device(arena->as<float>() + begin, values.data(), values.size() * sizeof(float), *stream);
-      sink.bucket_ready(k, *stream);
-    }
-    sink.finish(*stream);
-  }
-  std::vector<float> pull() {
-    std::vector<float> values(static_cast<std::size_t>(plan.statistics_end));
-    device.copy_to_host(values.data(), arena->data(), bytes(), *stream);
-    return values;
-  }
-
-  const int rank;
-  replica::Connector& connector;
-  const plan::Plan& plan;
-  ForgetfulDevice device;
-  std::unique_ptr<device::Stream> stream;
-  std::unique_ptr<device::Buffer> arena;
-};
-
-/// Runs `work` on a thread for each rank and ends them as ReplicaSet does.
+/// Runs `work` on a thread for each rank, and hands it the connector, too.
 template <class Work>
 void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
   const plan::Plan plan = plan_for_streams();
   const auto connector = make_local_streams(ranks);
-  std::vector<std::optional<Rank>> all(at(ranks));
-  const auto each = [&](const auto& f) {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&f, rank] { f(rank); });
-    for (std::thread& thread : threads) thread.join();
-  };
-  each([&](int rank) {
-    Rank& mine = all[at(rank)].emplace(rank, rank % devices, forget, *connector, plan);
-    work(mine, *connector);
-    connector->drain(rank);
-    mine.stream->synchronize();
-  });
-  each([&](int rank) {
-    all[at(rank)]->device.enter();
-    connector->detach(rank);
-    all[at(rank)].reset();
-  });
+  std::vector<int> ids;
+  for (int rank = 0; rank < ranks; ++rank) ids.push_back(rank % devices);
+  test::on_stream_ranks(ids, forget, *connector, plan, gradient, [&](StreamRank& mine) { work(mine, *connector); });
 }
 
 /// Floats that are not the sums in the order of the tree, of all ranks and steps.
 std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forget) {
   device::emu::reseed(seed);
   std::vector<std::int64_t> wrong(at(ranks));
-  on_ranks(ranks, devices, forget, [&](Rank& mine, replica::Connector&) {
+  on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector&) {
     for (std::int64_t step = 0; step < 4; ++step) {
       // The device may be steps behind: only every second step is waited for.
       mine.queue_step(step);
@@ -132,7 +78,7 @@ std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget fo
   device::emu::reseed(seed);
   constexpr int kRounds = 10, kMost = 11;
   std::vector<std::int64_t> wrong(at(ranks));
-  on_ranks(ranks, devices, forget, [&](Rank& mine, replica::Connector& connector) {
+  on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector& connector) {
     device::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), ranks);
@@ -180,7 +126,7 @@ TEST(LocalStreams, AForgottenWaitIsSeen) {
 TEST(LocalStreams, WaitingEndsWithAnAbort) {
   constexpr int kRanks = 3;
   std::vector<std::string> messages(at(kRanks));
-  on_ranks(kRanks, 1, Forget::kNothing, [&](Rank& mine, replica::Connector& connector) {
+  on_ranks(kRanks, 1, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
     if (mine.rank == kRanks - 1) {  // never comes
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       connector.abort(Error(ErrorKind::kDevice, "replica 9 (emu:9): broken"));
@@ -199,7 +145,7 @@ TEST(LocalStreams, WaitingEndsWithAnAbort) {
 }
 
 TEST(LocalStreams, RefuseBucketsOutOfOrderTwiceOrMissing) {
-  on_ranks(1, 1, Forget::kNothing, [&](Rank& mine, replica::Connector& connector) {
+  on_ranks(1, 1, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
     replica::GradientSink& sink = connector.sink(0);
     sink.begin(0, false);
     EXPECT_THROW(sink.bucket_ready(1, *mine.stream), Error);

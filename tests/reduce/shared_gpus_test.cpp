@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <thread>
 
 #include "core/error.h"
@@ -17,7 +16,7 @@
 #include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "reduce/fake_nccl.h"
-#include "reduce/forgetful_device.h"
+#include "reduce/stream_rank.h"
 #include "replica/sample_batch.h"
 #include "support/sanitizer.h"
 
@@ -82,37 +81,7 @@ float shared_gradient(int lane, std::int64_t step, std::int64_t i) {
   return static_cast<float>((i * 7919 + step * 104729 + lane * 31) % 41 - 20);
 }
 
-struct SharedRank {
-  SharedRank(int lane_, int gpu, Forget forget, replica::Connector& connector_, const plan::Plan& plan_)
-      : lane(lane_), connector(connector_), plan(plan_), device(device::make_emu_device(gpu, {}), forget) {
-    device.enter();
-    stream = device.make_stream(false);
-    arena = device.allocate(static_cast<std::size_t>(plan.statistics_end) * sizeof(float));
-    connector.attach(lane, device, *stream, arena->as<float>(), plan);
-  }
-
-  void queue_step(std::int64_t step, bool loads) {
-    replica::GradientSink& sink = connector.sink(lane);
-    sink.begin(step, loads);
-    for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
-      const auto [begin, end] = plan.buckets[at(k)];
-      std::vector<float> values;
-      for (std::int64_t i = begin; i < end; ++i) values.push_back(shared_gradient(lane, step, i));
-      device.copy_to_device(arena->as<float>() + begin, values.data(), values.size() * sizeof(float), *stream);
-      sink.bucket_ready(k, *stream);
-    }
-    sink.finish(*stream);
-  }
-
-  const int lane;
-  replica::Connector& connector;
-  const plan::Plan& plan;
-  ForgetfulDevice device;
-  std::unique_ptr<device::Stream> stream;
-  std::unique_ptr<device::Buffer> arena;
-};
-
-/// Runs `work` on a thread for each lane and ends them as ReplicaSet does. The stand-in for NCCL computes on the
+/// Runs `work` on a thread for each lane, and hands it the connector, too. The stand-in for NCCL computes on the
 /// caller's thread, when what is queued on the rank's stream is done. Sums go through bfloat16, so that it is the
 /// stream that writes them.
 template <class Work>
@@ -132,23 +101,7 @@ void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& wo
   NcclOptions options = kSharedOptions;
   options.sums_in_bfloat16 = true;
   const auto connector = make_shared_gpus(gpus, options, api);
-  std::vector<std::optional<SharedRank>> all(gpus.size());
-  const auto each = [&](const auto& f) {
-    std::vector<std::thread> threads;
-    for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) threads.emplace_back([&f, lane] { f(lane); });
-    for (std::thread& thread : threads) thread.join();
-  };
-  each([&](int lane) {
-    SharedRank& mine = all[at(lane)].emplace(lane, gpus[at(lane)], forget, *connector, plan);
-    work(mine, *connector);
-    connector->drain(lane);
-    mine.stream->synchronize();
-  });
-  each([&](int lane) {
-    all[at(lane)]->device.enter();
-    connector->detach(lane);
-    all[at(lane)].reset();
-  });
+  on_stream_ranks(gpus, forget, *connector, plan, shared_gradient, [&](StreamRank& mine) { work(mine, *connector); });
 }
 
 /// Floats that are not as they should be, of sums and gathers that take turns.
@@ -156,9 +109,9 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
   device::emu::reseed(seed);
   const int lanes = static_cast<int>(gpus.size());
   std::vector<std::int64_t> wrong(gpus.size());
-  on_shared_lanes(gpus, forget, [&](SharedRank& mine, replica::Connector& connector) {
-    device::Collective& collective = *connector.collective(mine.lane);
-    EXPECT_EQ(collective.rank(), mine.lane);
+  on_shared_lanes(gpus, forget, [&](StreamRank& mine, replica::Connector& connector) {
+    device::Collective& collective = *connector.collective(mine.rank);
+    EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), lanes);
     constexpr std::size_t kMost = 16;
     const auto given = mine.device.allocate(kMost * sizeof(float));
@@ -172,7 +125,7 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
       if (step % 3 == 0) {
         count = step == 0 ? 3 : kMost;
         for (int which = 0; which < 2; ++which) {
-          const std::vector<float> values(count, static_cast<float>(100 * (step + which) + mine.lane));
+          const std::vector<float> values(count, static_cast<float>(100 * (step + which) + mine.rank));
           mine.device.copy_to_device(given->data(), values.data(), count * sizeof(float), *mine.stream);
           collective.all_gather(given->data(), static_cast<std::int64_t>(count * sizeof(float)), place(which),
                                 *mine.stream);
@@ -189,13 +142,13 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
         float sum = 0;
         for (int lane = 0; lane < lanes; ++lane)
           sum += shared_gradient(lane, of_step, static_cast<std::int64_t>(i % end));
-        wrong[at(mine.lane)] += sums[i] == sum ? 0 : 1;
+        wrong[at(mine.rank)] += sums[i] == sum ? 0 : 1;
       }
       for (int which = 0; which < 2; ++which) {
         mine.device.copy_to_host(others.data(), place(which), others.size() * sizeof(float), *mine.stream);
         for (std::size_t i = 0; i < others.size(); ++i) {
           const auto gave = static_cast<float>(100 * (step / 3 * 3 + which) + static_cast<int>(i / count));
-          wrong[at(mine.lane)] += others[i] == gave ? 0 : 1;
+          wrong[at(mine.rank)] += others[i] == gave ? 0 : 1;
         }
       }
     }
@@ -222,15 +175,15 @@ TEST(SharedGpus, WaitingEndsWithAnAbort) {
   const std::vector<int> gpus{0, 0, 1, 1};
   for (const int absent : {0, 1, 3}) {
     std::vector<std::string> messages(gpus.size());
-    on_shared_lanes(gpus, Forget::kNothing, [&](SharedRank& mine, replica::Connector& connector) {
-      if (mine.lane == absent) {
+    on_shared_lanes(gpus, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
+      if (mine.rank == absent) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return connector.abort(Error(ErrorKind::kDevice, "replica 9 (gpu:9): broken"));
       }
       try {
         mine.queue_step(0, true);
       } catch (const Error& error) {
-        messages[at(mine.lane)] = error.what();
+        messages[at(mine.rank)] = error.what();
       }
     });
     messages.erase(messages.begin() + absent);

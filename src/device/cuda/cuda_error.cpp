@@ -42,6 +42,11 @@ std::string cuda_words(cudaError_t status) {
   return fmt::format("{} ({})", cudaGetErrorString(status), static_cast<int>(status));
 }
 
+int driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
 void check_cuda(cudaError_t status, const char* call, const std::string& where) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // a fault that can be forgotten must not be found again by the next kernel launch

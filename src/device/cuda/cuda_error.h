@@ -15,4 +15,7 @@ std::string cuda_words(cudaError_t status);
 /// work queued earlier that surfaces here and has lost the device is said to be that.
 void check_cuda(cudaError_t status, const char* call, const std::string& where);
 
+/// The newest CUDA that the driver runs, 12040 for 12.4; 0 where there is no driver.
+int driver_version();
+
 }  // namespace dptrain::device::cuda

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/cuda/cuda_error.h"
 #include "device/cuda_versions.h"
 
 namespace dptrain::device::cuda {
@@ -15,12 +16,6 @@ namespace {
 constexpr std::size_t kOldestVersion = 90800;  // CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
 
 const LibraryName kLibrary{"cuDNN", {"libcudnn.so.9"}, cudnn_package(CUDART_VERSION)};
-
-/// 0 where there is no driver.
-int driver_version() {
-  int version = 0;
-  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
-}
 
 }  // namespace
 

@@ -13,16 +13,12 @@
 #include "core/dynamic_library.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "device/cuda/cuda_error.h"
 #include "device/cuda/cudnn_api.h"
 #include "device/cuda_versions.h"
 
 namespace dptrain::device {
 namespace {
-
-int driver_version() {
-  int version = 0;
-  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
-}
 
 int gpu_count() {
   int count = 0;
@@ -81,7 +77,7 @@ class ManagementLibrary {
 int built_in_cuda() { return CUDART_VERSION; }
 
 GpuLibraries gpu_libraries() {
-  GpuLibraries all{.driver = cuda_version_text(driver_version()),
+  GpuLibraries all{.driver = cuda_version_text(cuda::driver_version()),
                    .cuda = cuda_version_text(CUDART_VERSION),
                    .cudnn = "",
                    .nccl = ""};
@@ -122,7 +118,7 @@ std::vector<GpuFacts> gpu_facts() {
 }
 
 std::string why_no_gpu() {
-  if (std::string why = why_no_driver(driver_version(), CUDART_VERSION); !why.empty()) return why;
+  if (std::string why = why_no_driver(cuda::driver_version(), CUDART_VERSION); !why.empty()) return why;
   if (gpu_count() > 0) return "";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible == nullptr ? "the NVIDIA driver sees no GPU"
