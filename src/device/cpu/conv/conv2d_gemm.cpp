@@ -1,8 +1,11 @@
 #include "device/cpu/conv/conv2d_gemm.h"
 
+#include <utility>
+
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/gemm_conv.h"
+#include "kernels/cpu/gemm_forward.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 
@@ -57,6 +60,54 @@ class GemmGradient final : public ConvPass {
   int threads_ = kernels::cpu::thread_count();
 };
 
+/// Forward or, of windows of one pixel, the gradient of the input, as the forward pass of what dptrain calls the turned
+/// convolution: from dy to dx.
+class GemmProducts final : public ConvPass {
+ public:
+  GemmProducts(ConvPassKind kind, const ConvShape& s) : kind_(kind), rows_(s.rows), relu_(false), window_(s) {
+    if (kind == ConvPassKind::kForward)
+      relu_ = s.relu;
+    else
+      std::swap(window_.in_channels, window_.out_channels);
+  }
+
+  std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
+  std::size_t scratch() const override {
+    return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(window_, rows_, threads_)) * sizeof(float);
+  }
+  bool takes_pieces() const override { return true; }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    if (kernels::cpu::thread_count() > threads_)
+      throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
+    const bool forward = kind_ == ConvPassKind::kForward;
+    kernels::cpu::gemm_forward({.window = window_,
+                                .x = forward ? t.x : t.dy,
+                                .weights = t.weights,
+                                .turned = !forward,
+                                .bias = forward ? t.bias : nullptr,
+                                .relu = relu_,
+                                .rows = rows_,
+                                .y = forward ? t.y : t.dx,
+                                .before = t.before,
+                                .after = t.after},
+                               static_cast<float*>(scratch));
+  }
+
+ private:
+  ConvPassKind kind_;
+  std::int64_t rows_;
+  bool relu_;
+  kernels::ConvWindow window_;
+  int threads_ = kernels::cpu::thread_count();
+};
+
+bool fits_products(ConvPassKind kind, const ConvShape& s) {
+  if (s.pool || s.groups != 1 || s.dilated()) return false;
+  if (kind == ConvPassKind::kForward) return kernels::cpu::gemm_forward_fits(s);
+  return kernels::cpu::gemm_forward_pairs(s) && s.in_channels % 16 == 0;
+}
+
 }  // namespace
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
@@ -68,8 +119,9 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
 }
 
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(shape)) return nullptr;
-  return std::make_unique<GemmGradient>(shape);
+  if (kind != ConvPassKind::kBackwardWeights)
+    return fits_products(kind, shape) ? std::make_unique<GemmProducts>(kind, shape) : nullptr;
+  return fits_gemm(shape) ? std::make_unique<GemmGradient>(shape) : nullptr;
 }
 
 }  // namespace dptrain::device::cpu

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/conv_window.h"
+#include "kernels/cpu/piece_pass.h"
 
 namespace dptrain::device::cpu {
 
@@ -36,6 +37,9 @@ struct ConvTensors {
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
   std::uint8_t* taken = nullptr;   ///< with pool, one per y: forward: written, unless null; data, weights: read.
                                    ///< kNothingTaken where ReLU let nothing through
+  /// Of a pass that takes_pieces(): makes what it reads, x or dy; follows what it writes, y or dx. Null: none.
+  const kernels::cpu::PiecePass* before = nullptr;
+  const kernels::cpu::PiecePass* after = nullptr;
 };
 
 class ConvPass {
@@ -46,6 +50,8 @@ class ConvPass {
   /// Bytes that run() wants at `scratch`.
   virtual std::size_t scratch() const = 0;
   virtual void run(const ConvTensors& tensors, void* scratch) = 0;
+  /// Runs ConvTensors::before and after piece by piece.
+  virtual bool takes_pieces() const { return false; }
 };
 
 }  // namespace dptrain::device::cpu

@@ -1,0 +1,301 @@
+#include "kernels/cpu/gemm_forward.h"
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/gemm_conv.h"
+#include "kernels/cpu/gemm_pixels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/room.h"
+#include "kernels/cpu/targets.h"
+
+#ifndef DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE  // this file is read once per instruction set
+#define DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE
+namespace dptrain::kernels::cpu {
+
+/// Floats of x, of the panels and of y of a chunk: they fit a second cache of 1 MiB with what comes next.
+inline constexpr int64_t kChunkFloats = 128 << 10;
+/// From so many elements (8 MiB) on y goes to memory past the caches: no line is read only to be overwritten.
+inline constexpr int64_t kStreamedOutputs = int64_t{2} << 20;
+/// Positions of a chunk, unless a pass behind it wants more.
+inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
+
+}  // namespace dptrain::kernels::cpu
+#endif
+
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm_forward.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/gemm_pack-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// Lines fetched into the second cache with every block of 16 of K. Beyond an array it fetches what lies there: no harm.
+struct FetchLines {
+  const float* at = nullptr;
+  int64_t lines = 0;
+  HWY_INLINE void fetch_b() {
+    for (int64_t i = 0; i < lines; ++i, at += kChannelBlock) __builtin_prefetch(at, 0, 2);
+  }
+  HWY_INLINE void fetch_a(int64_t) const {}
+};
+
+/// What the next chunk reads and writes, to be fetched while this one is multiplied.
+class NextChunk {
+ public:
+  /// Positions [begin, end) of an array.
+  void add(const PiecePass::Array& array, int64_t begin, int64_t end) {
+    if (array.values == nullptr || begin >= end) return;
+    const int64_t lines = pieces_of((end - begin) * array.width, kChannelBlock);
+    parts_[count_++] = {array.values + begin * array.width, lines};
+    lines_ += lines;
+  }
+  /// The share of the next of `left` equal passes that are left, which multiplies `blocks` blocks of 16 of K.
+  FetchLines take(int64_t left, int64_t blocks) {
+    while (now_ < count_ && parts_[now_].lines == 0) ++now_;
+    if (now_ == count_) return {};
+    Part& part = parts_[now_];
+    const int64_t wanted = std::min(part.lines, pieces_of(lines_, left)), each = pieces_of(wanted, blocks);
+    const FetchLines fetch{part.from, each};
+    const int64_t done = std::min(part.lines, each * blocks);
+    part.from += done * kChannelBlock;
+    part.lines -= done;
+    lines_ -= done;
+    return fetch;
+  }
+
+ private:
+  struct Part {
+    const float* from;
+    int64_t lines;
+  };
+  Part parts_[PiecePass::kArrays + 1] = {};
+  int count_ = 0, now_ = 0;
+  int64_t lines_ = 0;
+};
+
+class ForwardProducts {
+ public:
+  ForwardProducts(const GemmForward& forward, int threads, float* workspace) : f_(forward) {
+    ConvWindow window = f_.window;
+    f_.rows = flatten_pixels(window, f_.rows);
+    px_ = forward_pixels(window);
+    positions_ = f_.rows * px_.h * px_.w;
+    depth_ = px_.taps * channel_blocks(px_.in_channels);
+    columns_ = pieces_of(px_.out_channels, kTileColumns);
+    Room room(workspace);
+    weights_ = room.take(depth_ * kChannelBlock * px_.out_channels);
+    streams_ = positions_ * px_.out_channels >= kStreamedOutputs && reinterpret_cast<uintptr_t>(f_.y) % 64 == 0;
+    in_place_ = px_.h * px_.w == 1 && px_.in_h * px_.in_w == 1 && px_.taps == 1 && px_.in_channels % kChannelBlock == 0;
+    panel_floats_ = odd_lines((in_place_ ? 1 : pieces_of(most_chunk(), kTileRows)) * depth_ * kPanelBlock);
+    made_floats_ = odd_lines(most_chunk() * px_.in_channels);  // who plans does not know yet whether there is a pass
+    slot_ = panel_floats_ + made_floats_ + odd_lines(most_chunk() * px_.out_channels);
+    slots_ = room.take(slot_ * threads);
+    workspace_ = room.taken();
+    // Threads share the chunks evenly; what a pass behind them wants goes first.
+    const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
+    const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTileRows);
+    chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
+    block_ = even_block(most_chunk(), chunk_, 1);
+  }
+
+  int64_t workspace() const { return workspace_; }
+
+  void run() const {
+    if (positions_ == 0) return;
+    parallel_for(columns_ * depth_, [&](int64_t piece) HWY_ATTR { pack_weights(piece / depth_, piece % depth_); });
+    parallel_slots(pieces_of(positions_, chunk_), [&](int64_t piece, int slot) HWY_ATTR {
+      const int64_t begin = piece * chunk_, end = std::min(positions_, begin + chunk_);
+      for (int64_t first = begin; first < end; first += block_)
+        run_block(first, std::min(block_, end - first), slots_ + slot * slot_);
+    });
+  }
+
+ private:
+  /// A chunk of windows: the first `whole` stand one behind the other, the others are packed.
+  struct Windows {
+    const float* in_place;
+    int64_t whole;
+    const float* panels;
+  };
+
+  /// K that a pass over y takes at a time: so much of a block of columns of the weights stays in half of the nearest
+  /// cache.
+  static constexpr int64_t kDepthAtOnce = 16384 / (kTileColumns * 4) / kChannelBlock;
+
+  int64_t most_chunk() const {
+    const int64_t fits = kChunkFloats / (2 * depth_ * kChannelBlock + px_.out_channels);
+    return std::clamp(fits, kLeastChunk, kMostChunk) / kTileRows * kTileRows;
+  }
+  int64_t width_of(int64_t column) const {
+    return std::min(kTileColumns, px_.out_channels - column * kTileColumns);
+  }
+  float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }
+
+  /// 16 of K for a block of columns.
+  void pack_weights(int64_t column, int64_t block) const {
+    const int64_t width = width_of(column), blocks_of_tap = channel_blocks(px_.in_channels);
+    const int64_t tap = block / blocks_of_tap, channel = block % blocks_of_tap * kChannelBlock;
+    const int64_t count = std::min(kChannelBlock, px_.in_channels - channel), out = px_.out_channels;
+    float* const to = weights_of(column) + block * kChannelBlock * width;
+    std::fill_n(to + count * width, (kChannelBlock - count) * width, 0.0F);
+    if (f_.turned) {
+      const float* const from = f_.weights + column * kTileColumns * px_.in_channels + channel;
+      for (int64_t n = 0; n < width; ++n)
+        for (int64_t k = 0; k < count; ++k) to[k * width + n] = from[n * px_.in_channels + k];
+      return;
+    }
+    const float* const from = f_.weights + (tap * px_.in_channels + channel) * out + column * kTileColumns;
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t n = 0; n < width; n += kLanes)
+        hn::StoreU(hn::LoadU(kFloats, from + k * out + n), kFloats, to + k * width + n);
+  }
+
+  void run_block(int64_t first, int64_t count, float* panels) const {
+    float* const made = panels + panel_floats_;
+    float* const y = streams_ ? made + made_floats_ : f_.y + first * px_.out_channels;
+    if (f_.before != nullptr) (*f_.before)(made, first, first + count);
+    const float* const x = f_.before != nullptr ? made : f_.x;
+    const int64_t row = f_.before != nullptr ? 0 : first;  // of the chunk's first window in x
+    const int64_t whole = in_place_ ? count / kTileRows * kTileRows : 0;
+    pack_windows(px_, x, row + whole, count - whole, {0, depth_}, panels);
+    const Windows windows{in_place_ ? x + row * px_.in_channels : nullptr, whole, panels};
+    NextChunk next = after(first + count);
+    int64_t passes = columns_ * pieces_of(depth_, kDepthAtOnce);
+    for (int64_t k = 0; k < depth_; k += kDepthAtOnce)
+      for (int64_t column = 0; column < columns_; ++column, --passes) {
+        const int64_t blocks = std::min(kDepthAtOnce, depth_ - k);
+        const FetchLines fetch = next.take(passes, blocks * pieces_of(count, kTileRows));
+        with_vectors(width_of(column) / kLanes, [&](auto vectors) HWY_ATTR {
+          multiply<decltype(vectors)::value>(count, {k, blocks}, column, windows, y, fetch);
+        });
+      }
+    if (f_.after != nullptr) (*f_.after)(y, first, first + count);
+    if (streams_) stream(y, count * px_.out_channels, f_.y + first * px_.out_channels);
+  }
+
+  HWY_INLINE static void stream(const float* from, int64_t floats, float* to) {
+    for (int64_t i = 0; i < floats; i += kLanes) hn::Stream(hn::LoadU(kFloats, from + i), kFloats, to + i);
+    hwy::FlushStream();
+  }
+
+  NextChunk after(int64_t begin) const {
+    const int64_t end = std::min(positions_, begin + block_);
+    NextChunk next;
+    if (f_.before != nullptr) {
+      for (const PiecePass::Array& array : f_.before->arrays) next.add(array, begin, end);
+    } else if (px_.h * px_.w == 1) {
+      next.add({f_.x, px_.in_h * px_.in_w * px_.in_channels}, begin, end);
+    }
+    return next;
+  }
+
+  template <int kVectors>
+  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows, float* y,
+                             FetchLines fetch) const {
+    const int64_t out = px_.out_channels;
+    const bool last = k.first + k.count == depth_;
+    const float* const of_b = weights_of(column) + k.first * kChannelBlock * kVectors * kLanes;
+    float* to = y + column * kTileColumns;
+    const auto tile_of = [&](int64_t there, auto rows, const auto& add) HWY_ATTR {
+      constexpr int kRows = decltype(rows)::value;
+      Tile<kRows, kVectors> tile;
+      tile.clear();
+      if (k.first > 0) each_row<kRows>(there, [&](int i) HWY_ATTR { load_row<kVectors>(to + i * out, tile.sum[i]); });
+      add(tile);
+      fetch.at += fetch.lines * k.count * kChannelBlock;
+      if (last) finish(column, tile);
+      each_row<kRows>(there, [&](int i) HWY_ATTR { store_row<kVectors>(tile.sum[i], to + i * out); });
+      to += kRows * out;
+    };
+    const float* at = windows.in_place + k.first * kChannelBlock;
+    for (int64_t row = 0; row < windows.whole; row += kTileRows, at += kTileRows * px_.in_channels)
+      tile_of(kTileRows, std::integral_constant<int, kTileRows>{}, [&](auto& tile) HWY_ATTR {
+        tile.add_in_place(k.count, at, px_.in_channels, of_b, fetch);
+      });
+    const float* panel = windows.panels + k.first * kPanelBlock;
+    for (int64_t row = windows.whole; row < count; row += kTileRows, panel += depth_ * kPanelBlock)
+      with_rows(std::min<int64_t>(kTileRows, count - row), [&](auto rows) HWY_ATTR {
+        tile_of(std::min<int64_t>(decltype(rows)::value, count - row), rows,
+                [&](auto& tile) HWY_ATTR { tile.add(k.count, panel, kPanelBlock, of_b, fetch); });
+      });
+  }
+
+  template <int kRows, class F>
+  HWY_INLINE static void each_row(int64_t there, const F& f) {
+    DPTRAIN_UNROLL for (int i = 0; i < kRows; ++i) {
+      if (i < there) f(i);
+    }
+  }
+  template <int kVectors>
+  HWY_INLINE static void load_row(const float* from, Vec (&row)[kVectors]) {
+    DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(kFloats, from + v * kLanes);
+  }
+  template <int kVectors>
+  HWY_INLINE static void store_row(const Vec (&row)[kVectors], float* to) {
+    DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) hn::StoreU(row[v], kFloats, to + v * kLanes);
+  }
+
+  template <int kRows, int kVectors>
+  HWY_INLINE void finish(int64_t column, Tile<kRows, kVectors>& tile) const {
+    if (f_.bias != nullptr) {
+      Vec bias[kVectors];
+      load_row<kVectors>(f_.bias + column * kTileColumns, bias);
+      DPTRAIN_UNROLL for (int i = 0; i < kRows; ++i) {
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) tile.sum[i][v] = hn::Add(tile.sum[i][v], bias[v]);
+      }
+    }
+    if (!f_.relu) return;
+    DPTRAIN_UNROLL for (int i = 0; i < kRows; ++i) {
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+        tile.sum[i][v] = hn::IfThenZeroElse(hn::Le(tile.sum[i][v], hn::Zero(kFloats)), tile.sum[i][v]);
+      }
+    }
+  }
+
+  GemmForward f_;
+  GemmPixels px_;
+  int64_t positions_, depth_, columns_;  // pixels of y, blocks of 16 of K, blocks of kTileColumns of the outputs
+  int64_t chunk_, block_;                // positions of a piece of the work, and of those multiplied at once
+  bool streams_, in_place_;
+  int64_t panel_floats_, made_floats_, slot_, workspace_;
+  float *weights_, *slots_;
+};
+
+/// Runs the pass, or without a workspace says what it wants.
+int64_t forward_products(const GemmForward& forward, int threads, float* workspace) {
+  const ForwardProducts products(forward, threads, workspace);
+  if (workspace != nullptr) products.run();
+  return products.workspace();
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dptrain::kernels::cpu {
+
+HWY_EXPORT(forward_products);
+
+bool gemm_forward_fits(const ConvWindow& w) {
+  return w.groups == 1 && !w.dilated() && w.kernel_h * w.kernel_w <= kGemmConvTaps && w.out_channels % 16 == 0;
+}
+
+bool gemm_forward_pairs(const ConvWindow& window) {
+  ConvWindow flat = window;
+  flatten_pixels(flat, 1);
+  return flat.in_h == 1 && flat.in_w == 1 && flat.one_pixel();
+}
+
+int64_t gemm_forward_workspace(const ConvWindow& window, int64_t rows, int threads) {
+  return HWY_DYNAMIC_DISPATCH(forward_products)({.window = window, .rows = rows}, threads, nullptr);
+}
+
+void gemm_forward(const GemmForward& forward, float* workspace) {
+  HWY_DYNAMIC_DISPATCH(forward_products)(forward, thread_count(), workspace);
+}
+
+}  // namespace dptrain::kernels::cpu
+#endif

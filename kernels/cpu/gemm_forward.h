@@ -1,0 +1,38 @@
+#pragma once
+
+// Convolutions of any window and stride forward as matrix products: windows are gathered chunk by chunk into panels that
+// stay in the second cache, multiplied in registers (gemm-inl.h) and written to where they belong. A window of one pixel
+// is a product of two matrices, and so is its gradient of the input, with the weights turned. NHWC images. May be called
+// from any thread; work is shared among the caller's threads. Everything written is overwritten; nothing is allocated:
+// the workspace holds as many floats as the function says, for at most `threads` threads.
+//
+// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` reads a chunk of y, and the chunk
+// is in the second cache in between. A sample's bits depend on none of that, nor on the rows nor on the threads.
+
+#include "kernels/conv_window.h"
+#include "kernels/cpu/piece_pass.h"
+
+namespace dptrain::kernels::cpu {
+
+struct GemmForward {
+  ConvWindow window;
+  const float* x = nullptr;
+  const float* weights = nullptr;  ///< [kernel_h, kernel_w, in, out]; turned: [out, in], of windows of one pixel
+  bool turned = false;
+  const float* bias = nullptr;  ///< [out]; null: none
+  bool relu = false;            ///< max(y, 0) at last; NaN passes
+  int64_t rows = 0;             ///< images
+  float* y = nullptr;
+  const PiecePass* before = nullptr;  ///< over positions of x: where gemm_forward_pairs(); null: x is there
+  const PiecePass* after = nullptr;   ///< over positions of y
+};
+
+/// Whole vectors of outputs, no groups and no gaps in windows.
+bool gemm_forward_fits(const ConvWindow& window);
+/// Whether position i of y reads position i of x alone.
+bool gemm_forward_pairs(const ConvWindow& window);
+
+int64_t gemm_forward_workspace(const ConvWindow& window, int64_t rows, int threads);
+void gemm_forward(const GemmForward& forward, float* workspace);
+
+}  // namespace dptrain::kernels::cpu

@@ -1,0 +1,200 @@
+#include "kernels/cpu/gemm_forward.h"
+
+#include <atomic>
+#include <cmath>
+#include <random>
+
+#include "kernels/conv_reference.h"
+#include "kernels/support.h"
+#include "support/tier.h"
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+struct Case {
+  ConvWindow window;
+  int64_t rows = 1;
+  bool bias = true, relu = false, turned = false;
+};
+
+std::vector<float> turn(const std::vector<float>& weights, int64_t in, int64_t out) {
+  std::vector<float> turned(weights.size());
+  for (int64_t i = 0; i < in; ++i)
+    for (int64_t o = 0; o < out; ++o) turned[static_cast<size_t>(o * in + i)] = weights[static_cast<size_t>(i * out + o)];
+  return turned;
+}
+
+struct Tensors {
+  std::vector<float> x, weights, bias;
+
+  Tensors(const Case& c, uint32_t seed)
+      : x(random_floats(c.rows * in_size(c.window), seed, -1, 1)),
+        weights(random_floats(c.window.weights(), seed + 1, -1, 1)),
+        bias(c.bias ? random_floats(c.window.out_channels, seed + 2, -1, 1) : std::vector<float>()) {}
+};
+
+std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* before = nullptr,
+                       const PiecePass* after = nullptr) {
+  const int64_t floats = gemm_forward_workspace(c.window, c.rows, thread_count());
+  const std::vector<float> nothing;
+  const std::vector<float> weights =
+      c.turned ? turn(t.weights, c.window.in_channels, c.window.out_channels) : t.weights;
+  return written<float>(c.rows * out_size(c.window), NAN, [&](float* out) {
+    written<float>(floats, NAN, [&](float* workspace) {
+      gemm_forward({.window = c.window,
+                    .x = before == nullptr ? t.x.data() : nothing.data(),
+                    .weights = weights.data(),
+                    .turned = c.turned,
+                    .bias = c.bias ? t.bias.data() : nullptr,
+                    .relu = c.relu,
+                    .rows = c.rows,
+                    .y = out,
+                    .before = before,
+                    .after = after},
+                   workspace);
+    });
+  });
+}
+
+/// Against sums in double. Rounding grows as the root of the number of products; the constant is some 1.5 times what the
+/// worst of all the elements here shows, one lane at a time.
+void check(const Case& c, uint32_t seed) {
+  const ConvWindow& w = c.window;
+  SCOPED_TRACE(testing::Message() << c.rows << " of " << w.in_h << "x" << w.in_w << "x" << w.in_channels << " to "
+                                  << w.out_h << "x" << w.out_w << "x" << w.out_channels << ", kernel " << w.kernel_h
+                                  << ", stride " << w.stride_h << (c.turned ? ", turned" : ""));
+  ASSERT_TRUE(gemm_forward_fits(w));
+  const Tensors t(c, seed);
+  std::vector<double> expected = naive_conv(w, t.x, t.weights, t.bias, c.rows);
+  if (c.relu)
+    for (double& y : expected) y = std::max(y, 0.0);
+  agrees(expected, 0, 2e-6 * std::sqrt(static_cast<double>(w.taps() + 1)), [&] { return run(c, t); });
+}
+
+TEST(GemmForwardTest, MatricesOfAnySize) {
+  for (const int64_t in : {1, 15, 16, 40})
+    for (const int64_t out : {16, 32, 48, 80})
+      for (const int64_t rows : {1, 5, 13, 130})
+        check({.window = {.in_channels = in, .out_channels = out}, .rows = rows}, static_cast<uint32_t>(in + out));
+}
+
+TEST(GemmForwardTest, MoreOfKThanTheNearestCacheHolds) {
+  check({.window = {.in_channels = 300, .out_channels = 48}, .rows = 61}, 1);
+  check({.window = {.in_channels = 520, .out_channels = 144}, .rows = 31, .relu = true}, 2);
+}
+
+TEST(GemmForwardTest, SeveralChunks) {
+  check({.window = conv_window(14, 14, 40, 64, 1, 1, 0, 0), .rows = 7}, 3);
+  check({.window = conv_window(28, 28, 8, 16, 1, 1, 0, 0), .rows = 3, .bias = false, .relu = true}, 4);
+}
+
+TEST(GemmForwardTest, TurnedWeights) {
+  check({.window = conv_window(9, 9, 24, 48, 1, 1, 0, 0), .rows = 3, .bias = false, .turned = true}, 5);
+  check({.window = {.in_channels = 130, .out_channels = 16}, .rows = 77, .turned = true}, 6);
+}
+
+TEST(GemmForwardTest, WindowsAndStrides) {
+  check({.window = conv_window(9, 9, 16, 32, 3, 2, 1, 1), .rows = 2}, 7);
+  check({.window = conv_window(8, 8, 20, 16, 3, 2, 0, 1), .rows = 3, .relu = true}, 8);
+  check({.window = conv_window(8, 7, 33, 16, 1, 2, 0, 0), .rows = 5}, 9);
+  check({.window = conv_window(11, 11, 3, 16, 7, 2, 3, 3), .rows = 2}, 10);
+}
+
+TEST(GemmForwardTest, NaNPassesTheRelu) {
+  const Case c{.window = {.in_channels = 16, .out_channels = 16}, .rows = 13, .relu = true};
+  Tensors t(c, 11);
+  t.x[16 * 4 + 3] = NAN;
+  on_every_target([&] {
+    const std::vector<float> y = run(c, t);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 16 == 4) << i;
+  });
+}
+
+/// A pass in front that makes x of something, and one behind that sees y and changes it.
+struct Passes {
+  const std::vector<float>& x;
+  int64_t in, out, step;
+  std::vector<std::atomic<int>> made, followed;
+  std::vector<std::atomic<int64_t>> end_of_step;
+  std::atomic<int> wrong_order{0};
+
+  Passes(const std::vector<float>& x_, const ConvWindow& w, int64_t positions, int64_t step_)
+      : x(x_),
+        in(w.in_channels),
+        out(w.out_channels),
+        step(step_),
+        made(static_cast<size_t>(positions)),
+        followed(static_cast<size_t>(positions)),
+        end_of_step(static_cast<size_t>(positions / step_ + 1)) {}
+  PiecePass before() const { return {.pass = this, .run = make}; }
+  PiecePass after() const { return {.step = step, .pass = this, .run = follow}; }
+
+  static void make(const void* self, float* values, int64_t begin, int64_t end) {
+    auto& p = *static_cast<Passes*>(const_cast<void*>(self));
+    for (int64_t i = begin; i < end; ++i) ++p.made[static_cast<size_t>(i)];
+    std::copy(p.x.begin() + begin * p.in, p.x.begin() + end * p.in, values);
+  }
+  static void follow(const void* self, float* values, int64_t begin, int64_t end) {
+    auto& p = *static_cast<Passes*>(const_cast<void*>(self));
+    for (int64_t i = begin; i < end; ++i) {
+      ++p.followed[static_cast<size_t>(i)];
+      auto& done = p.end_of_step[static_cast<size_t>(i / p.step)];
+      if (done != i % p.step) ++p.wrong_order;
+      ++done;
+    }
+    for (int64_t i = 0; i < (end - begin) * p.out; ++i) values[i] *= 2;
+  }
+};
+
+TEST(GemmForwardTest, PassesSeeEveryPositionOnceInOrderAndInTime) {
+  struct Size {
+    int64_t pixels, out;
+  };
+  for (const auto [pixels, out] : {Size{23, 32}, Size{120, 160}})  // the second one goes past the caches
+    for (const int64_t step : {1, 7, 98, 1000}) {
+      SCOPED_TRACE(step);
+      const Case c{.window = conv_window(pixels, pixels, 24, out, 1, 1, 0, 0), .rows = pixels > 100 ? 1 : 5};
+      const Tensors t(c, 12);
+      const int64_t positions = c.rows * c.window.out_h * c.window.out_w;
+      on_every_target([&] {
+        std::vector<float> twice = run(c, t);
+        for (float& y : twice) y *= 2;
+        for (const int threads : {1, 3}) {
+          use_threads(threads);
+          Passes passes(t.x, c.window, positions, step);
+          const PiecePass before = passes.before(), after = passes.after();
+          EXPECT_EQ(run(c, t, &before, &after), twice);
+          use_threads(1);
+          EXPECT_EQ(passes.wrong_order, 0);
+          for (size_t i = 0; i < passes.made.size(); ++i)
+            EXPECT_TRUE(passes.made[i] == 1 && passes.followed[i] == 1) << i;
+        }
+      });
+    }
+}
+
+TEST(GemmForwardTest, NoRowsAreNoWork) {
+  const Case c{.window = {.in_channels = 16, .out_channels = 16}, .rows = 0};
+  EXPECT_TRUE(run(c, Tensors(c, 13)).empty());
+}
+
+TEST(GemmForwardTest, RandomShapes) {
+  std::mt19937 generator(tier::case_seed(21));
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(generator() % static_cast<uint32_t>(high - low + 1));
+  };
+  for (int i = 0; i < tier::how_many(40, 400); ++i) {
+    const int64_t kernel = draw(1, 4), size = draw(kernel, kernel + 6);
+    check({.window = conv_window(size, size + draw(0, 2), draw(1, 50), 16 * draw(1, 6), kernel, draw(1, 3),
+                                 draw(0, kernel - 1), draw(0, kernel - 1)),
+           .rows = draw(1, 4),
+           .bias = draw(0, 1) == 1,
+           .relu = draw(0, 1) == 1},
+          2000 + static_cast<uint32_t>(i));
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::kernels::cpu
