@@ -122,20 +122,19 @@ HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, doub
   if (c < channels) columns(c, std::integral_constant<int, 1>{}, PartialHalves{channels - c});
 }
 
-/// The same in blocks of few positions, so that memory is read nearly in order. Sets the sums.
+/// The same for the first `count` positions, in blocks of few, so that memory is read nearly in order. Adds to the
+/// sums.
 template <class Constants, class F>
-HWY_INLINE void sum_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
+HWY_INLINE void sum_positions(int64_t count, int64_t channels, double* sum, double* product,
                               const Constants& constants_of, const F& terms) {
-  const int64_t room = channels + kChannelPadding, size = std::max<int64_t>(kBlockPositions, kBlockElements / channels);
-  std::fill_n(sum, room, 0.0);
-  std::fill_n(product, room, 0.0);
-  for (int64_t first = begin; first < end; first += size)
-    add_positions(first, std::min(end, first + size), channels, sum, product, constants_of, terms);
+  const int64_t size = std::max<int64_t>(kBlockPositions, kBlockElements / channels);
+  for (int64_t first = 0; first < count; first += size)
+    add_positions(first, std::min(count, first + size), channels, sum, product, constants_of, terms);
 }
 
-void sums_piece(const float* x, int64_t begin, int64_t end, int64_t channels, double* sum, double* sum_sq) {
+void sums_piece(const float* x, int64_t count, int64_t channels, double* sum, double* sum_sq) {
   const auto none = [](int64_t, auto) HWY_ATTR { return 0; };
-  sum_positions(begin, end, channels, sum, sum_sq, none, [&](int64_t at, auto io, int) HWY_ATTR {
+  sum_positions(count, channels, sum, sum_sq, none, [&](int64_t at, auto io, int) HWY_ATTR {
     const DoubleVec value = promoted(io.load(x + at));
     return Terms{value, value};
   });
@@ -147,17 +146,17 @@ struct Streamed {
   HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
 };
 
-/// f(at, c, io) for all elements `at` of positions [begin, end), c being their channels; `streamed`: what io stores
-/// goes past the caches.
+/// f(at, c, io) for all elements `at` of the first `count` positions, c being their channels; `streamed`: what io
+/// stores goes past the caches.
 template <class F>
-HWY_INLINE void for_positions(int64_t begin, int64_t end, int64_t channels, bool streamed, const F& f) {
+HWY_INLINE void for_positions(int64_t count, int64_t channels, bool streamed, const F& f) {
   if (streamed) {
-    for (int64_t at = begin * channels; at < end * channels; at += channels)
+    for (int64_t at = 0; at < count * channels; at += channels)
       for (int64_t c = 0; c < channels; c += kLanes) f(at + c, c, Streamed{});
     hwy::FlushStream();
     return;
   }
-  for (int64_t at = begin * channels; at < end * channels; at += channels)
+  for (int64_t at = 0; at < count * channels; at += channels)
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR { f(at + c, c, io); });
 }
 
@@ -179,13 +178,22 @@ struct ReluBelow {
   HWY_INLINE Vec operator()(Vec v) const { return hn::IfThenElse(hn::Ge(v, ceiling), ceiling, Relu{}(v)); }
 };
 
-void apply_piece(const float* x, const BatchNormAffine& f, int64_t begin, int64_t end, int64_t channels, bool streamed,
-                 float* y) {
+/// Stores what stays in the caches beside what may go past them.
+template <class Io>
+HWY_INLINE void store_near(Io io, Vec v, float* to) {
+  io.store(v, to);
+}
+HWY_INLINE void store_near(Streamed, Vec v, float* to) { Whole{}.store(v, to); }
+
+void apply_piece(const float* x, const BatchNormAffine& f, int64_t count, int64_t channels, bool streamed, float* y,
+                 float* near) {
   const auto pass = [&](auto has_addend, auto relu) HWY_ATTR {
-    for_positions(begin, end, channels, streamed, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+    for_positions(count, channels, streamed, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       Vec v = affine(io.load(x + at), io.load(f.scale + c), io.load(f.offset + c));
       if constexpr (decltype(has_addend)::value) v = hn::Add(v, io.load(f.addend + at));
-      io.store(relu(v), y + at);
+      v = relu(v);
+      io.store(v, y + at);
+      if (near != nullptr) store_near(io, v, near + at);
     });
   };
   const auto with_relu = [&](auto has_addend) HWY_ATTR {
@@ -287,15 +295,15 @@ struct GradientConstants {
   HWY_INLINE GradientConstants(DoubleVec m, OfMask o) : mean(m), of_mask(o) {}
 };
 
-/// Sums over positions [begin, end): sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
-void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t begin, int64_t end, int64_t channels,
-                         double* sum_dy, double* sum_dy_xhat) {
+/// Adds the first `count` positions: sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
+void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t count, int64_t channels, double* sum_dy,
+                         double* sum_dy_xhat) {
   with_mask(g, [&](const auto& mask) HWY_ATTR {
     const auto constants_of = [&](int64_t c, auto io) HWY_ATTR {
       return GradientConstants(promoted(io.load(g.mean + c)), mask.constants(c, io));
     };
     const int64_t ahead = channels <= kAheadChannels ? kAheadPositions * channels : 0;
-    sum_positions(begin, end, channels, sum_dy, sum_dy_xhat, constants_of,
+    sum_positions(count, channels, sum_dy, sum_dy_xhat, constants_of,
                   [&](int64_t at, auto io, const auto& constants) HWY_ATTR {
                     if (ahead > 0) {
                       hwy::Prefetch(g.x + at + ahead);
@@ -310,10 +318,10 @@ void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t begi
 }
 
 void gradient_apply_piece(const BatchNormGradient& g, const float* gamma, const float* sum_dy, const float* sum_dy_xhat,
-                          int64_t total, int64_t begin, int64_t end, int64_t channels, float* dx) {
+                          int64_t total, int64_t count, int64_t channels, float* dx) {
   const Vec share = splat(1.0F / static_cast<float>(total));
   with_mask(g, [&](const auto& mask) HWY_ATTR {
-    for_positions(begin, end, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+    for_positions(count, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       const Vec x = io.load(g.x + at), dy = mask(io.load(g.dy + at), x, at, io, mask.constants(c, io));
       const Vec inv_std = io.load(g.inv_std + c), xhat = hn::Mul(hn::Sub(x, io.load(g.mean + c)), inv_std);
       const Vec common = hn::MulAdd(xhat, io.load(sum_dy_xhat + c), io.load(sum_dy + c));
@@ -323,10 +331,10 @@ void gradient_apply_piece(const BatchNormGradient& g, const float* gamma, const 
   });
 }
 
-void gradient_frozen_piece(const float* dy, const float* output, float ceiling, const float* scale, int64_t begin,
-                           int64_t end, int64_t channels, float* dx) {
+void gradient_frozen_piece(const float* dy, const float* output, float ceiling, const float* scale, int64_t count,
+                           int64_t channels, float* dx) {
   const auto pass = [&](const auto& mask) HWY_ATTR {
-    for_positions(begin, end, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
+    for_positions(count, channels, false, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       const Vec v = io.load(dy + at);
       io.store(hn::Mul(mask(v, v, at, io, mask.constants(c, io)), io.load(scale + c)), dx + at);
     });
@@ -349,8 +357,7 @@ HWY_EXPORT(gradient_frozen_piece);
 
 namespace {
 
-/// The pieces that `count` positions are cut into; each has two sums of room_of(channels) doubles in the workspace.
-int64_t piece_size(int64_t positions, int64_t channels) { return rows_per_partial(positions, channels); }
+/// Doubles of one of the two sums that each step of positions has in the workspace.
 int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
 
 /// Whole cache lines only, so that no two threads write into one.
@@ -358,17 +365,40 @@ bool streams(const float* y, int64_t positions, int64_t channels) {
   return positions * channels >= kStreamElements && channels % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
-/// Runs piece(begin, end, first, second) for all pieces and adds their sums in order.
-template <class F>
-void sum_pieces(int64_t positions, int64_t channels, double* workspace, double* first, double* second, const F& piece) {
-  const int64_t size = piece_size(positions, channels), room = room_of(channels);
-  parallel_ranges(positions, size, [&](int64_t begin, int64_t end) {
-    double* const sums = workspace + begin / size * 2 * room;
-    piece(begin, end, sums, sums + room);
-  });
+/// The sums of the step that a piece belongs to, cleared where it begins one.
+double* sums_of(int64_t begin, int64_t positions, int64_t channels, double* workspace) {
+  const int64_t step = batch_norm_step(positions, channels), room = room_of(channels);
+  double* const sums = workspace + begin / step * 2 * room;
+  if (begin % step == 0) std::fill_n(sums, 2 * room, 0.0);
+  return sums;
+}
+
+BatchNormGradient moved(BatchNormGradient g, int64_t floats) {
+  g.x += floats;
+  g.dy += floats;
+  if (g.output != nullptr) g.output += floats;
+  return g;
+}
+
+}  // namespace
+
+int64_t batch_norm_step(int64_t positions, int64_t channels) { return rows_per_partial(positions, channels); }
+
+int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
+  return 2 * room_of(channels) * pieces_of(positions, batch_norm_step(positions, channels));
+}
+
+void batch_norm_add(const float* values, int64_t begin, int64_t end, int64_t positions, int64_t channels,
+                    double* workspace) {
+  double* const sums = sums_of(begin, positions, channels, workspace);
+  HWY_DYNAMIC_DISPATCH(sums_piece)(values, end - begin, channels, sums, sums + room_of(channels));
+}
+
+void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* first, double* second) {
+  const int64_t room = room_of(channels), size = batch_norm_workspace(positions, channels);
   std::fill_n(first, channels, 0.0);
   std::fill_n(second, channels, 0.0);
-  for (const double* sums = workspace; sums < workspace + pieces_of(positions, size) * 2 * room; sums += 2 * room) {
+  for (const double* sums = workspace; sums < workspace + size; sums += 2 * room) {
     for (int64_t c = 0; c < channels; ++c) {
       first[c] += sums[c];
       second[c] += sums[room + c];
@@ -376,17 +406,12 @@ void sum_pieces(int64_t positions, int64_t channels, double* workspace, double* 
   }
 }
 
-}  // namespace
-
-int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
-  return 2 * room_of(channels) * pieces_of(positions, piece_size(positions, channels));
-}
-
 void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
                      double* sum_sq) {
-  sum_pieces(positions, channels, workspace, sum, sum_sq, [&](int64_t begin, int64_t end, double* a, double* b) {
-    HWY_DYNAMIC_DISPATCH(sums_piece)(x, begin, end, channels, a, b);
+  parallel_ranges(positions, batch_norm_step(positions, channels), [&](int64_t begin, int64_t end) {
+    batch_norm_add(x + begin * channels, begin, end, positions, channels, workspace);
   });
+  batch_norm_add_up(positions, channels, workspace, sum, sum_sq);
 }
 
 void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
@@ -409,19 +434,34 @@ void batch_norm_coefficients(const float* mean, const float* variance, const flo
   }
 }
 
+bool batch_norm_streams(const BatchNormAffine& affine, const float* y, int64_t positions, int64_t channels) {
+  return affine.kept && streams(y, positions, channels);
+}
+
+void batch_norm_apply_piece(const float* x, BatchNormAffine affine, int64_t begin, int64_t end, int64_t channels,
+                            bool streamed, float* y, float* near) {
+  const int64_t at = begin * channels;
+  if (affine.addend != nullptr) affine.addend += at;
+  HWY_DYNAMIC_DISPATCH(apply_piece)(x + at, affine, end - begin, channels, streamed, y + at, near);
+}
+
 void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y) {
-  const bool streamed = affine.kept && streams(y, positions, channels);
+  const bool streamed = batch_norm_streams(affine, y, positions, channels);
   parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_piece)(x, affine, begin, end, channels, streamed, y);
+    batch_norm_apply_piece(x, affine, begin, end, channels, streamed, y, nullptr);
   });
 }
 
 void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
                               double* sum_dy, double* sum_dy_xhat, float* masked) {
-  sum_pieces(positions, channels, workspace, sum_dy, sum_dy_xhat,
-             [&](int64_t begin, int64_t end, double* a, double* b) {
-               HWY_DYNAMIC_DISPATCH(gradient_sums_piece)(gradient, masked, begin, end, channels, a, b);
-             });
+  parallel_ranges(positions, batch_norm_step(positions, channels), [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * channels;
+    double* const sums = sums_of(begin, positions, channels, workspace);
+    HWY_DYNAMIC_DISPATCH(gradient_sums_piece)
+    (moved(gradient, at), masked == nullptr ? nullptr : masked + at, end - begin, channels, sums,
+     sums + room_of(channels));
+  });
+  batch_norm_add_up(positions, channels, workspace, sum_dy, sum_dy_xhat);
   for (int64_t c = 0; c < channels; ++c) sum_dy_xhat[c] *= static_cast<double>(gradient.inv_std[c]);
 }
 
@@ -429,15 +469,18 @@ void batch_norm_gradient_apply(const BatchNormGradient& gradient, const float* g
                                const float* sum_dy_xhat, int64_t total, int64_t positions, int64_t channels,
                                float* dx) {
   parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * channels;
     HWY_DYNAMIC_DISPATCH(gradient_apply_piece)
-    (gradient, gamma, sum_dy, sum_dy_xhat, total, begin, end, channels, dx);
+    (moved(gradient, at), gamma, sum_dy, sum_dy_xhat, total, end - begin, channels, dx + at);
   });
 }
 
 void batch_norm_gradient_frozen(const float* dy, const float* output, float ceiling, const float* scale,
                                 int64_t positions, int64_t channels, float* dx) {
   parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gradient_frozen_piece)(dy, output, ceiling, scale, begin, end, channels, dx);
+    const int64_t at = begin * channels;
+    HWY_DYNAMIC_DISPATCH(gradient_frozen_piece)
+    (dy + at, output == nullptr ? nullptr : output + at, ceiling, scale, end - begin, channels, dx + at);
   });
 }
 

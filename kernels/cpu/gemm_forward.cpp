@@ -32,7 +32,8 @@ inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Lines fetched into the second cache with every block of 16 of K. Beyond an array it fetches what lies there: no harm.
+/// Lines fetched into the second cache with every block of 16 of K. Beyond an array it fetches what lies there: no
+/// harm.
 struct FetchLines {
   const float* at = nullptr;
   int64_t lines = 0;
@@ -129,9 +130,7 @@ class ForwardProducts {
     const int64_t fits = kChunkFloats / (2 * depth_ * kChannelBlock + px_.out_channels);
     return std::clamp(fits, kLeastChunk, kMostChunk) / kTileRows * kTileRows;
   }
-  int64_t width_of(int64_t column) const {
-    return std::min(kTileColumns, px_.out_channels - column * kTileColumns);
-  }
+  int64_t width_of(int64_t column) const { return std::min(kTileColumns, px_.out_channels - column * kTileColumns); }
   float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }
 
   /// 16 of K for a block of columns.
@@ -141,12 +140,6 @@ class ForwardProducts {
     const int64_t count = std::min(kChannelBlock, px_.in_channels - channel), out = px_.out_channels;
     float* const to = weights_of(column) + block * kChannelBlock * width;
     std::fill_n(to + count * width, (kChannelBlock - count) * width, 0.0F);
-    if (f_.turned) {
-      const float* const from = f_.weights + column * kTileColumns * px_.in_channels + channel;
-      for (int64_t n = 0; n < width; ++n)
-        for (int64_t k = 0; k < count; ++k) to[k * width + n] = from[n * px_.in_channels + k];
-      return;
-    }
     const float* const from = f_.weights + (tap * px_.in_channels + channel) * out + column * kTileColumns;
     for (int64_t k = 0; k < count; ++k)
       for (int64_t n = 0; n < width; n += kLanes)
@@ -212,9 +205,8 @@ class ForwardProducts {
     };
     const float* at = windows.in_place + k.first * kChannelBlock;
     for (int64_t row = 0; row < windows.whole; row += kTileRows, at += kTileRows * px_.in_channels)
-      tile_of(kTileRows, std::integral_constant<int, kTileRows>{}, [&](auto& tile) HWY_ATTR {
-        tile.add_in_place(k.count, at, px_.in_channels, of_b, fetch);
-      });
+      tile_of(kTileRows, std::integral_constant<int, kTileRows>{},
+              [&](auto& tile) HWY_ATTR { tile.add_in_place(k.count, at, px_.in_channels, of_b, fetch); });
     const float* panel = windows.panels + k.first * kPanelBlock;
     for (int64_t row = windows.whole; row < count; row += kTileRows, panel += depth_ * kPanelBlock)
       with_rows(std::min<int64_t>(kTileRows, count - row), [&](auto rows) HWY_ATTR {

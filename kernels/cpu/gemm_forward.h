@@ -1,13 +1,13 @@
 #pragma once
 
-// Convolutions of any window and stride forward as matrix products: windows are gathered chunk by chunk into panels that
-// stay in the second cache, multiplied in registers (gemm-inl.h) and written to where they belong. A window of one pixel
-// is a product of two matrices, and so is its gradient of the input, with the weights turned. NHWC images. May be called
-// from any thread; work is shared among the caller's threads. Everything written is overwritten; nothing is allocated:
-// the workspace holds as many floats as the function says, for at most `threads` threads.
+// Convolutions of any window and stride forward as matrix products: windows are gathered chunk by chunk into panels
+// that stay in the second cache, multiplied in registers (gemm-inl.h) and written to where they belong; windows of one
+// pixel are read where they stand. NHWC images, weights [kernel_h, kernel_w, in, out]. May be called from any thread;
+// work is shared among the caller's threads. Everything written is overwritten; nothing is allocated: the workspace
+// holds as many floats as the function says, for at most `threads` threads.
 //
-// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` reads a chunk of y, and the chunk
-// is in the second cache in between. A sample's bits depend on none of that, nor on the rows nor on the threads.
+// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` reads a chunk of y, and the
+// chunk is in the second cache in between. A sample's bits depend on none of that, nor on the rows nor on the threads.
 
 #include "kernels/conv_window.h"
 #include "kernels/cpu/piece_pass.h"
@@ -17,8 +17,7 @@ namespace dptrain::kernels::cpu {
 struct GemmForward {
   ConvWindow window;
   const float* x = nullptr;
-  const float* weights = nullptr;  ///< [kernel_h, kernel_w, in, out]; turned: [out, in], of windows of one pixel
-  bool turned = false;
+  const float* weights = nullptr;
   const float* bias = nullptr;  ///< [out]; null: none
   bool relu = false;            ///< max(y, 0) at last; NaN passes
   int64_t rows = 0;             ///< images

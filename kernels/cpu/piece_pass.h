@@ -1,9 +1,9 @@
 #pragma once
 
 // A pass over positions (pixels of all images, rows of a matrix) that another kernel runs piece by piece on what it has
-// just made or is about to read, so that the values are in the caches. Pieces are disjoint and cover all positions. Those
-// within one step come in order, from one thread; else in any order, from any of the caller's threads, several at a time.
-// Plain data; what it points to is the caller's.
+// just made or is about to read, so that the values are in the caches. Pieces are disjoint and cover all positions.
+// Those within one step come in order, from one thread; else in any order, from any of the caller's threads, several at
+// a time. Plain data; what it points to is the caller's.
 
 #include <cstdint>
 

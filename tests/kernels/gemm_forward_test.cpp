@@ -16,15 +16,8 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 struct Case {
   ConvWindow window;
   int64_t rows = 1;
-  bool bias = true, relu = false, turned = false;
+  bool bias = true, relu = false;
 };
-
-std::vector<float> turn(const std::vector<float>& weights, int64_t in, int64_t out) {
-  std::vector<float> turned(weights.size());
-  for (int64_t i = 0; i < in; ++i)
-    for (int64_t o = 0; o < out; ++o) turned[static_cast<size_t>(o * in + i)] = weights[static_cast<size_t>(i * out + o)];
-  return turned;
-}
 
 struct Tensors {
   std::vector<float> x, weights, bias;
@@ -39,14 +32,11 @@ std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* before 
                        const PiecePass* after = nullptr) {
   const int64_t floats = gemm_forward_workspace(c.window, c.rows, thread_count());
   const std::vector<float> nothing;
-  const std::vector<float> weights =
-      c.turned ? turn(t.weights, c.window.in_channels, c.window.out_channels) : t.weights;
   return written<float>(c.rows * out_size(c.window), NAN, [&](float* out) {
     written<float>(floats, NAN, [&](float* workspace) {
       gemm_forward({.window = c.window,
                     .x = before == nullptr ? t.x.data() : nothing.data(),
-                    .weights = weights.data(),
-                    .turned = c.turned,
+                    .weights = t.weights.data(),
                     .bias = c.bias ? t.bias.data() : nullptr,
                     .relu = c.relu,
                     .rows = c.rows,
@@ -58,13 +48,13 @@ std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* before 
   });
 }
 
-/// Against sums in double. Rounding grows as the root of the number of products; the constant is some 1.5 times what the
-/// worst of all the elements here shows, one lane at a time.
+/// Against sums in double. Rounding grows as the root of the number of products; the constant is some 1.5 times what
+/// the worst of all the elements here shows, one lane at a time.
 void check(const Case& c, uint32_t seed) {
   const ConvWindow& w = c.window;
   SCOPED_TRACE(testing::Message() << c.rows << " of " << w.in_h << "x" << w.in_w << "x" << w.in_channels << " to "
                                   << w.out_h << "x" << w.out_w << "x" << w.out_channels << ", kernel " << w.kernel_h
-                                  << ", stride " << w.stride_h << (c.turned ? ", turned" : ""));
+                                  << ", stride " << w.stride_h);
   ASSERT_TRUE(gemm_forward_fits(w));
   const Tensors t(c, seed);
   std::vector<double> expected = naive_conv(w, t.x, t.weights, t.bias, c.rows);
@@ -88,11 +78,6 @@ TEST(GemmForwardTest, MoreOfKThanTheNearestCacheHolds) {
 TEST(GemmForwardTest, SeveralChunks) {
   check({.window = conv_window(14, 14, 40, 64, 1, 1, 0, 0), .rows = 7}, 3);
   check({.window = conv_window(28, 28, 8, 16, 1, 1, 0, 0), .rows = 3, .bias = false, .relu = true}, 4);
-}
-
-TEST(GemmForwardTest, TurnedWeights) {
-  check({.window = conv_window(9, 9, 24, 48, 1, 1, 0, 0), .rows = 3, .bias = false, .turned = true}, 5);
-  check({.window = {.in_channels = 130, .out_channels = 16}, .rows = 77, .turned = true}, 6);
 }
 
 TEST(GemmForwardTest, WindowsAndStrides) {
