@@ -19,9 +19,14 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 
+namespace dptrain::kernels::cpu {
+struct PiecePass;
+}
+
 namespace dptrain::device {
 
 class Device;
+class PieceWise;
 class RowTable;
 
 /// What an op is made for.
@@ -78,6 +83,13 @@ struct OpArgs {
   void* packed = nullptr;  ///< pack(): written; else as it left it
   void* saved = nullptr;
   void* scratch = nullptr;
+  void* beside = nullptr;  ///< Need::beside
+  // Passes of the steps beside this one (piecewise.h). To an op that takes_along(): null where there is none.
+  const kernels::cpu::PiecePass* before = nullptr;
+  const kernels::cpu::PiecePass* after = nullptr;
+  // To a PieceWise op.
+  bool followed = false;                      ///< forward: its first pass has been run
+  bool leads = false;                         ///< forward: its last pass will be
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
   Stream* stream = nullptr;
   Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
@@ -117,6 +129,14 @@ class Op {
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
   /// Called even where this replica has no samples, because others wait for it in a collective.
   virtual bool runs_empty() const { return false; }
+  /// Passes of its neighbours that forward runs piece by piece (piecewise.h): OpArgs::before makes its first input,
+  /// OpArgs::after follows its output.
+  struct Along {
+    bool before = false, after = false;
+  };
+  virtual Along takes_along() const { return {}; }
+  /// Null: its passes go along with no other op's.
+  virtual PieceWise* piecewise() { return nullptr; }
   /// What runs, per pass: "forward dnnl jit:avx512 direct; data ...; weights ..." for `summary --plan`. "" : nothing to
   /// say.
   virtual std::string implementation() const { return ""; }

@@ -22,6 +22,9 @@ void extend(Lifetime& life, int moment) {
 struct TimeLine {
   const Plan& plan;
   Mode mode;
+  const Leads& leads;
+
+  bool leads_on(int s) const { return at(s) < leads.size() && leads[at(s)]; }
 
   int loss() const { return static_cast<int>(plan.steps.size()); }
   int item(std::size_t i) const { return loss() + 1 + static_cast<int>(i); }
@@ -35,7 +38,10 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
   for (int s = 0; s < time.loss(); ++s) {
     const Step& step = plan.steps[at(s)];
     if (!time.runs(step)) continue;
-    for (const int input : step.inputs) use(input, s);
+    for (const int input : step.inputs) {
+      use(input, s);
+      if (time.leads_on(s)) use(input, s + 1);
+    }
     if (step.copies) use(step.inputs.front(), time.end());
     for (const int output : step.outputs) use(output, s);
     // Statistics are written in forward, on their way to the arena.
@@ -107,11 +113,14 @@ std::uint64_t assign_offsets(std::vector<Block> blocks) {
   return used;
 }
 
-/// From a step's forward to its backward where it has one.
+/// From a step's forward to its backward where it has one, or to the end of what the next step runs of it.
 std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
   std::vector<Lifetime> lives(time.plan.steps.size());
   for (int s = 0; s < time.loss(); ++s)
-    if (time.runs(time.plan.steps[at(s)])) extend(lives[at(s)], s);
+    if (time.runs(time.plan.steps[at(s)])) {
+      extend(lives[at(s)], s);
+      if (time.leads_on(s)) extend(lives[at(s)], s + 1);
+    }
   if (time.mode == Mode::kTraining)
     for (std::size_t i = 0; i < time.plan.backward.size(); ++i)
       if (time.plan.backward[i].kind == BackwardItem::Kind::kStep)
@@ -129,8 +138,8 @@ void place_packed(const Plan& plan, const std::vector<Need>& needs, int slot, Me
 
 }  // namespace
 
-std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
-  const TimeLine time{plan, mode};
+std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Leads& leads) {
+  const TimeLine time{plan, mode, leads};
   std::vector<Lifetime> lives(plan.tensors.size());
   add_forward(time, lives);
   if (mode == Mode::kTraining) add_backward(time, lives);
@@ -144,13 +153,13 @@ std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode) {
 }
 
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
-                       Mode mode, int slot) {
+                       Mode mode, int slot, const Leads& leads) {
   MemoryPlan memory{.rows = rows};
   memory.tensor_offset.assign(plan.tensors.size(), 0);
   memory.saved_offset.assign(plan.steps.size(), 0);
 
-  const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode);
-  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode});
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode, leads);
+  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode, leads});
   std::vector<Block> blocks;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const Tensor& tensor = plan.tensors[t];
@@ -164,8 +173,14 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
       blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
 
   memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
-  for (std::size_t s = 0; s < needs.size(); ++s)
-    if (plan.steps[s].slot == slot) memory.scratch_bytes = std::max(memory.scratch_bytes, needs[s].scratch);
+  std::uint64_t beside = 0;
+  for (std::size_t s = 0; s < needs.size(); ++s) {
+    if (plan.steps[s].slot != slot) continue;
+    memory.scratch_bytes = std::max(memory.scratch_bytes, needs[s].scratch);
+    beside = std::max(beside, needs[s].beside);
+  }
+  memory.beside_offset = aligned(memory.scratch_bytes);
+  if (beside > 0) memory.scratch_bytes = memory.beside_offset + beside;
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
   place_packed(plan, needs, slot, memory);

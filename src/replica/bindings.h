@@ -47,6 +47,8 @@ class Bindings {
 
   const BoundStep& step(std::size_t s) const { return steps_[s]; }
   void* scratch() const { return scratch_; }
+  /// Of ops that run beside the one that has the scratch.
+  void* beside() const { return beside_; }
   /// Of a tensor or a view of one, in the slot; null for kAbsent and for inputs not yet bound.
   void* tensor(int index) const;
 
@@ -63,7 +65,7 @@ class Bindings {
   std::vector<BoundStep> steps_;
   std::vector<ExternalTensor> external_tensors_;
   std::vector<ExternalInput> external_inputs_;
-  void* scratch_ = nullptr;
+  void *scratch_ = nullptr, *beside_ = nullptr;
 };
 
 }  // namespace dptrain::replica

@@ -24,6 +24,7 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
   need.packed = std::max(need.packed, more.packed);
+  need.beside = std::max(need.beside, more.beside);
 }
 
 /// No update changes a weight of the step.
@@ -95,6 +96,7 @@ void Executor::make_ops(const Options& options) {
     grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
+  if (options.pairs) pairs_ = device::piece_pairs(plan_, ops_);
   for (const std::int64_t rows : options.row_counts)
     if (rows > 0) prepare(rows);
 }
@@ -112,10 +114,10 @@ void Executor::prepare(std::int64_t rows) {
 
 void Executor::plan_memory(const ParameterArenas& arenas) {
   const bool trains = arenas.gradients() != nullptr;
-  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_);
+  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.leads);
   std::uint64_t bytes = inference_memory_.arena_bytes;
   if (trains) {
-    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_);
+    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_, pairs_.leads);
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
@@ -246,6 +248,7 @@ device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepI
           .packed = bound.packed,
           .saved = bound.saved,
           .scratch = bindings.scratch(),
+          .beside = bindings.beside(),
           .state = state(),
           .stream = &stream_,
           .collective = collective_};
@@ -265,7 +268,11 @@ void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInput
   if (step.slot != slot_) return;
   if (step.copies) return run_copy(s, slice, bindings, training);
   if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
-    run_op(s, slice.rows, false, [&] { ops_[s]->forward(args(s, slice, in, bindings, training)); });
+    run_op(s, slice.rows, false, [&] {
+      device::OpArgs call = args(s, slice, in, bindings, training);
+      pair(call, s, slice, in, bindings, training);
+      ops_[s]->forward(call);
+    });
   if (crossings_ != nullptr) post_forward(s, training);
 }
 
@@ -284,7 +291,9 @@ void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const St
     const int set = next_set();
     stage(slice, set);
     begin(slice, set);
+    pairing_ = false;  // these are not all steps
     for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
+    pairing_ = true;
     count_valid(slice);
     release(set);
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/index.h"
+#include "device/piecewise.h"
 #include "replica/arenas.h"
 #include "replica/bindings.h"
 #include "replica/crossings.h"
@@ -159,6 +160,9 @@ class Executor {
   void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
   device::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                       bool training);
+  /// Gives the forward call of a step its part in the passes of its neighbours.
+  void pair(device::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
+            const Bindings& bindings, bool training);
   std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
   std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
   std::optional<NotFinite> look_at_loss(const plan::LossStep& loss, const BatchRows& slice);
@@ -196,6 +200,9 @@ class Executor {
   bool masked_ = false;                                  ///< as counts_, in every slot
   bool counted_ahead_ = false;                           ///< for the micro-batches of the running step
   std::vector<plan::Need> needs_;                        ///< per step
+  device::PiecePairs pairs_;                             ///< of one pass after the other
+  bool pairing_ = true;                                  ///< nobody looks at what single steps have written
+  kernels::cpu::PiecePass before_, after_;               ///< of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: no training
   const bool scales_loss_;

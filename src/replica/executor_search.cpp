@@ -31,6 +31,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
     found = look(training_->tensor(plan_.inputs[i]), tensor.type, tensor.elements(slice.rows), &slice);
     if (found) found->layer = tensor.name, found->what = "input", found->moment = static_cast<int>(i);
   }
+  pairing_ = false;
   watch_ = [&](std::size_t step, bool backward) {
     if (!found) found = look_at_op(step, backward, slice);
   };
@@ -42,6 +43,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
   }
   backward(slice, in, [](const plan::BackwardItem&) {});
   watch_ = {};
+  pairing_ = true;
   release(set);
   return found;
 }

@@ -82,6 +82,7 @@ struct Options {
   bool goes_on = false;  ///< as UpdateContext::goes_on
   /// Makes the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<device::Buffer>(std::size_t bytes)> gradient_memory{};
+  bool pairs = true;           ///< passes of neighbours go along (device/piecewise.h); false gives the same bits
   Heartbeat* heart = nullptr;  ///< null: nobody looks
   /// Of the plan's slots behind the first; they outlive the replica.
   std::vector<device::Device*> other_slots{};

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "device/measured_loss.h"
+#include "device/piecewise.h"
 #include "experiment/mixed_labels.h"
 #include "experiment/objectives.h"
 #include "replica/balance.h"
@@ -64,9 +65,15 @@ std::int64_t slice_of(std::int64_t share, const experiment::ConfigFile& config, 
 
 std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
 
-/// What each op needs for so many rows, the losses together last.
-std::vector<plan::Need> needs_of(device::Device& device, const experiment::Experiment& experiment, int replicas,
-                                 std::int64_t rows, DryPlan& result) {
+/// What ops need for so many rows, and the losses together.
+struct Needs {
+  std::vector<plan::Need> of_steps;
+  plan::Need of_losses;
+  plan::Leads leads;
+};
+
+Needs needs_of(device::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,
+               DryPlan& result) {
   // All are made before any is asked: devices make several ops' primitives at once.
   std::vector<std::unique_ptr<device::Op>> ops;
   for (const plan::Step& step : result.plan.steps) {
@@ -82,7 +89,9 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
                                   .replicas = replicas}));
     ops.back()->prepare(rows * step.frames);
   }
-  std::vector<plan::Need> needs;
+  Needs all;
+  all.leads = device::piece_pairs(result.plan, ops).leads;
+  std::vector<plan::Need>& needs = all.of_steps;
   for (std::size_t s = 0; s < ops.size(); ++s) {
     needs.push_back(ops[s] ? ops[s]->need() : plan::Need{});
     result.choices.push_back(ops[s] ? ops[s]->implementation() : "");
@@ -95,13 +104,12 @@ std::vector<plan::Need> needs_of(device::Device& device, const experiment::Exper
         plan::forward_traffic(result.plan, step, device, rows, saved),
         step.has_backward ? plan::backward_traffic(result.plan, step, device, rows, saved) : plan::Traffic{});
   }
-  plan::Need losses;
+  plan::Need& losses = all.of_losses;
   for (const plan::LossStep& loss : result.plan.losses) {
     const plan::Need need = device::measured_loss({.plan = result.plan, .loss = loss, .rows = rows}, device)->need();
     losses = {.saved = std::max(losses.saved, need.saved), .scratch = std::max(losses.scratch, need.scratch)};
   }
-  needs.push_back(losses);
-  return needs;
+  return all;
 }
 
 /// Parameters, what ops make of them, gradients, slots and averages.
@@ -171,14 +179,12 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   const std::int64_t share = largest_share(experiment, request.replicas, options);
   if (options.training) result.micro_batches = micro_batches(config, result.plan, with, 1, share);
   const std::int64_t rows = slice_of(share, config, request.replicas, options, result.micro_batches);
-  std::vector<plan::Need> needs = needs_of(*device, experiment, request.replicas, rows, result);
-  const plan::Need loss_need = needs.back();
-  needs.pop_back();
+  const auto [needs, loss_need, leads] = needs_of(*device, experiment, request.replicas, rows, result);
   const bool trains = options.training && result.plan.has_loss();
   const plan::Mode mode = trains ? plan::Mode::kTraining : plan::Mode::kInference;
-  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, mode);
+  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, mode, 0, leads);
   for (int slot = 1; slot < result.plan.slot_count(); ++slot)
-    result.other_memories.push_back(plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot));
+    result.other_memories.push_back(plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot, leads));
   if (trains) {
     result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
     if (optim::common(config.train.optimizer).use_ema) ++result.slots;

@@ -32,6 +32,10 @@ class Epilogue {
   bool is_relu() const noexcept { return activation_ == layers::Activation::kRelu; }
   /// Where the op has not applied the activation itself.
   void apply(float* y, std::int64_t rows) const;
+  /// Whether apply() changes what an op writes that has applied a ReLU itself, or has not.
+  bool follows(bool relu_applied) const noexcept {
+    return activation_ != layers::Activation::kLinear && !(relu_applied && is_relu());
+  }
   /// Where the consumer's backward has not done it.
   void undo(const float* y, float* dy, std::int64_t rows) const;
   /// backward still has to multiply by the derivative.

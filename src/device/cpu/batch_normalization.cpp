@@ -11,6 +11,7 @@
 #include "device/cpu/activation.h"
 #include "device/cpu/workspace.h"
 #include "device/device.h"
+#include "device/piecewise.h"
 #include "device/tail.h"
 #include "kernels/cpu/batch_norm.h"
 #include "layers/add.h"
@@ -26,7 +27,9 @@ using kernels::cpu::BatchNormGradient;
 /// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
 /// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in
 /// backward.
-class BatchNormalizationOp final : public Op {
+///
+/// Forward begins with the sums over x and ends with y: passes that a convolution beside it may run (piecewise.h).
+class BatchNormalizationOp final : public Op, private PieceWise {
  public:
   BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
       : channels_(context.input(0).back()),
@@ -38,7 +41,6 @@ class BatchNormalizationOp final : public Op {
         adds_(plan::tail_has<layers::AddSpec>(context.step)),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
-        has_backward_(context.step.has_backward),
         weights_(spec),
         workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
           return kFloatsOfDouble * kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
@@ -46,9 +48,9 @@ class BatchNormalizationOp final : public Op {
 
   plan::Need need() const override {
     const auto messages = static_cast<std::uint64_t>((replicas_ > 1 ? 1 + replicas_ : 1) * message_doubles());
-    const auto vectors = static_cast<std::uint64_t>((kSavedVectors + kVectors) * channels_);
-    return {.saved = has_backward_ ? static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float) : 0,
-            .scratch = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
+    const auto vectors = static_cast<std::uint64_t>((kVectors + kSavedVectors) * channels_);
+    return {.saved = static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float),
+            .beside = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
@@ -67,7 +69,10 @@ class BatchNormalizationOp final : public Op {
       return;
     }
     const std::int64_t positions = a.rows * spatial_;
-    kernels::cpu::batch_norm_sums(a.in(), positions, channels_, room.workspace, room.sums, room.products);
+    if (a.followed)
+      kernels::cpu::batch_norm_add_up(positions, channels_, room.workspace, room.sums, room.products);
+    else
+      kernels::cpu::batch_norm_sums(a.in(), positions, channels_, room.workspace, room.sums, room.products);
     const std::int64_t total = add_replicas(a, room, positions);
     kernels::cpu::batch_norm_moments(room.sums, room.products, total, epsilon_, channels_, room.mean, room.variance,
                                      room.inv_std);
@@ -122,12 +127,48 @@ class BatchNormalizationOp final : public Op {
                                             positions, channels_, a.dx());
   }
 
+  PieceWise* piecewise() override { return this; }
+  bool follows() const override { return !inference_mode_; }
+  bool leads() const override { return !inference_mode_; }
+
+  kernels::cpu::PiecePass follow(const OpArgs& a) override {
+    first_ = {.positions = a.rows * spatial_, .workspace = Room(*this, a).workspace};
+    const auto run = [](const void* pass, float* values, std::int64_t begin, std::int64_t end) {
+      const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
+      kernels::cpu::batch_norm_add(values, begin, end, op.first_.positions, op.channels_, op.first_.workspace);
+    };
+    return {.step = kernels::cpu::batch_norm_step(first_.positions, channels_), .pass = this, .run = run};
+  }
+
+  kernels::cpu::PiecePass lead() override {
+    const auto run = [](const void* pass, float* values, std::int64_t begin, std::int64_t end) {
+      const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
+      const LastPass& last = op.last_;
+      kernels::cpu::batch_norm_apply_piece(last.x, last.affine, begin, end, op.channels_, last.streamed, last.y,
+                                           values);
+    };
+    return {.pass = this, .run = run, .arrays = {{last_.x, channels_}, {last_.affine.addend, channels_}}};
+  }
+
  private:
-  static constexpr std::int64_t kVectors = 3;       // of Room, in scratch
-  static constexpr std::int64_t kSavedVectors = 4;  // those that live from forward to backward
+  static constexpr std::int64_t kVectors = 3;  // of Room, in `beside`
+  static constexpr std::int64_t kSavedVectors =
+      4;  // those that the last pass and backward read; in training in `saved`
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
-  /// Where things lie in `saved` and `scratch`.
+  /// What the passes read that other ops run.
+  struct FirstPass {
+    std::int64_t positions = 0;
+    double* workspace = nullptr;
+  };
+  struct LastPass {
+    kernels::cpu::BatchNormAffine affine;
+    const float* x;
+    float* y;
+    bool streamed;
+  };
+
+  /// Where things lie in `saved` and `beside`.
   struct Room {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel
@@ -136,16 +177,14 @@ class BatchNormalizationOp final : public Op {
     float *variance, *sum_dy, *sum_dy_xhat;
 
     Room(const BatchNormalizationOp& op, const OpArgs& a)
-        : workspace(static_cast<double*>(a.scratch)),
+        : workspace(static_cast<double*>(a.beside)),
           mine(workspace + op.workspace_bytes_ / sizeof(double)),
           all(mine + op.message_doubles()),
           sums(mine + 1),
           products(sums + op.channels_) {
       float* next = reinterpret_cast<float*>(all + (op.replicas_ > 1 ? op.replicas_ * op.message_doubles() : 0));
-      for (float** vector : {&variance, &sum_dy, &sum_dy_xhat, &mean, &inv_std, &scale, &offset})
-        *vector = std::exchange(next, next + op.channels_);
-      if (!op.has_backward_ || !a.training) return;  // nobody reads them again
-      next = static_cast<float*>(a.saved);
+      for (float** vector : {&variance, &sum_dy, &sum_dy_xhat}) *vector = std::exchange(next, next + op.channels_);
+      if (a.training) next = static_cast<float*>(a.saved);
       for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
     }
   };
@@ -163,17 +202,18 @@ class BatchNormalizationOp final : public Op {
     std::transform(values, values + channels_, to, [](double value) { return static_cast<float>(value); });
   }
 
-  void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) const {
+  void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) {
     kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_,
                                           channels_, room.scale, room.offset);
-    kernels::cpu::batch_norm_apply(a.in(),
-                                   {.scale = room.scale,
-                                    .offset = room.offset,
-                                    .addend = adds_ ? a.in(1) : nullptr,
-                                    .relu = activation_ != layers::Activation::kLinear,
-                                    .ceiling = ceiling(),
-                                    .kept = a.training},
-                                   a.rows * spatial_, channels_, a.out());
+    const kernels::cpu::BatchNormAffine affine{.scale = room.scale,
+                                               .offset = room.offset,
+                                               .addend = adds_ ? a.in(1) : nullptr,
+                                               .relu = activation_ != layers::Activation::kLinear,
+                                               .ceiling = ceiling(),
+                                               .kept = a.training};
+    const std::int64_t positions = a.rows * spatial_;
+    last_ = {affine, a.in(), a.out(), kernels::cpu::batch_norm_streams(affine, a.out(), positions, channels_)};
+    if (!a.leads) kernels::cpu::batch_norm_apply(a.in(), affine, positions, channels_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
@@ -207,9 +247,10 @@ class BatchNormalizationOp final : public Op {
   bool masks_;                     // backward multiplies dy by its mask
   bool adds_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
-  bool has_backward_;
   const BatchNormWeights weights_;
   std::uint64_t workspace_bytes_;
+  FirstPass first_;
+  LastPass last_{};
 };
 
 const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(

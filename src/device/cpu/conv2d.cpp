@@ -1,12 +1,17 @@
 #include "layers/conv2d.h"
 
+#include <algorithm>
+
 #include "device/cpu/activation.h"
 #include "device/cpu/conv/conv2d_choice.h"
 #include "device/cpu/conv/conv2d_shape.h"
 #include "device/cpu/conv/convolution.h"
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
+#include "kernels/cpu/gemm_forward.h"
+#include "layers/batch_normalization.h"
 #include "layers/max_pooling2d.h"
+#include "plan/neighbours.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -14,6 +19,9 @@ namespace {
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient
 /// of the output before the backward passes. With a pooling behind it, one byte of each output is kept instead, and the
 /// backward passes undo both themselves.
+///
+/// Where a batch normalisation runs in front of it or behind it, that one's pass over what the convolution reads or
+/// writes goes along with the convolution's own (piecewise.h).
 class Conv2DOp final : public Op {
  public:
   Conv2DOp(const layers::Conv2DSpec& spec, const OpContext& context, Device& device)
@@ -31,6 +39,10 @@ class Conv2DOp final : public Op {
   }
 
   void prepare(std::int64_t rows) override { convolution_.prepare(rows); }
+  Along takes_along() const override {
+    const bool pieces = convolution_.takes_pieces(ConvPassKind::kForward) && !epilogue_.follows(shape_.relu);
+    return {.before = pieces && kernels::cpu::gemm_forward_pairs(shape_), .after = pieces};
+  }
   plan::Need need() const override { return {.saved = taken_bytes_, .scratch = convolution_.planned_scratch()}; }
   std::string implementation() const override { return implementation_; }
 
@@ -40,7 +52,9 @@ class Conv2DOp final : public Op {
                       .weights = a.weights[0],
                       .bias = shape_.bias ? a.weights[1] : nullptr,
                       .y = a.out(),
-                      .taken = a.training ? taken(a) : nullptr},
+                      .taken = a.training ? taken(a) : nullptr,
+                      .before = a.before,
+                      .after = a.after},
                      a.scratch);
     if (!shape_.relu) epilogue_.apply(a.out(), a.rows);
   }
@@ -70,7 +84,19 @@ class Conv2DOp final : public Op {
     ConvShape shape = conv2d_shape(spec, context.input(0));
     shape.relu = plan::tail_activation(context.step).activation == layers::Activation::kRelu;
     shape.pool = plan::tail_has<layers::MaxPooling2DSpec>(context.step);
+    shape.pairs = is_normalised(context.plan, context.step);
     return shape;
+  }
+
+  /// Whether a normalisation runs in front of the step or behind it. Steps of an op around this one are not the plan's.
+  static bool is_normalised(const plan::Plan& plan, const plan::Step& step) {
+    const auto place = std::ranges::find(plan.steps, &step, [](const plan::Step& s) { return &s; });
+    if (place == plan.steps.end()) return false;
+    const auto s = static_cast<std::size_t>(place - plan.steps.begin());
+    const auto is = [&](std::size_t other) {
+      return plan.steps[other].spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+    };
+    return (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) || (plan::hands_on(plan, s) && is(s + 1));
   }
 
   std::uint8_t* taken(const OpArgs& a) const {

@@ -40,6 +40,12 @@ class PerRows {
     return *sets_.back().second;
   }
 
+  /// Whether f holds for every set there is.
+  template <class F>
+  bool all(const F& f) const {
+    return std::ranges::all_of(sets_, [&](const auto& set) { return f(*set.second); });
+  }
+
   /// The plan's scratch where it is large enough for the set, else memory of the op's own.
   void* scratch(const Passes& passes, void* of_plan) {
     const std::size_t bytes = passes.scratch();

@@ -87,13 +87,14 @@ ChosenConv make(const Way& way, ConvPassKind kind, const ConvShape& shape, Dnnl&
 /// The way of our own that the rules name; null where there is none or oneDNN is faster.
 const Way* own_way(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (make_first_conv(kind, shape)) return &kFirst;
+  if (gemm_pairs(kind, shape)) return &kGemm;
   if (choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape)) return &kWinograd;
   return gemm_pays(kind, shape) ? &kGemm : nullptr;
 }
 
 /// What was timed for this pass on this machine. Without a pass where nothing was, or where it must not be used.
 ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions& options, Dnnl& dnnl) {
-  if (!options.conv_choices) return {};
+  if (!options.conv_choices || gemm_pairs(kind, shape)) return {};  // timed without what goes along
   const std::string* const name = options.conv_choices->tuned(conv_key(kind, shape));
   if (name == nullptr) return {};
   for (const Way& way : kWays)

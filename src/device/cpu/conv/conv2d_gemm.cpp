@@ -1,7 +1,5 @@
 #include "device/cpu/conv/conv2d_gemm.h"
 
-#include <utility>
-
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/gemm_conv.h"
@@ -30,6 +28,7 @@ namespace {
 //   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
 //   1x1, 64->256 and 256->64, 56x56      1.35  1.30      1x1/2, 256->512 and 512->1024        1.18  1.07
 constexpr std::int64_t kLargeWeights = 512 << 10, kLargeStrided = 128 << 10;
+constexpr std::int64_t kPairedWeights = 64 << 10;
 constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
 constexpr std::int64_t kManyPixels = 32;  // so that a batch has hundreds
 
@@ -60,55 +59,43 @@ class GemmGradient final : public ConvPass {
   int threads_ = kernels::cpu::thread_count();
 };
 
-/// Forward or, of windows of one pixel, the gradient of the input, as the forward pass of what dptrain calls the turned
-/// convolution: from dy to dx.
 class GemmProducts final : public ConvPass {
  public:
-  GemmProducts(ConvPassKind kind, const ConvShape& s) : kind_(kind), rows_(s.rows), relu_(false), window_(s) {
-    if (kind == ConvPassKind::kForward)
-      relu_ = s.relu;
-    else
-      std::swap(window_.in_channels, window_.out_channels);
-  }
+  explicit GemmProducts(const ConvShape& s) : shape_(s) {}
 
   std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
   std::size_t scratch() const override {
-    return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(window_, rows_, threads_)) * sizeof(float);
+    return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(shape_, shape_.rows, threads_)) *
+           sizeof(float);
   }
   bool takes_pieces() const override { return true; }
 
   void run(const ConvTensors& t, void* scratch) override {
     if (kernels::cpu::thread_count() > threads_)
       throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
-    const bool forward = kind_ == ConvPassKind::kForward;
-    kernels::cpu::gemm_forward({.window = window_,
-                                .x = forward ? t.x : t.dy,
+    kernels::cpu::gemm_forward({.window = shape_,
+                                .x = t.x,
                                 .weights = t.weights,
-                                .turned = !forward,
-                                .bias = forward ? t.bias : nullptr,
-                                .relu = relu_,
-                                .rows = rows_,
-                                .y = forward ? t.y : t.dx,
+                                .bias = t.bias,
+                                .relu = shape_.relu,
+                                .rows = shape_.rows,
+                                .y = t.y,
                                 .before = t.before,
                                 .after = t.after},
                                static_cast<float*>(scratch));
   }
 
  private:
-  ConvPassKind kind_;
-  std::int64_t rows_;
-  bool relu_;
-  kernels::ConvWindow window_;
+  ConvShape shape_;
   int threads_ = kernels::cpu::thread_count();
 };
 
-bool fits_products(ConvPassKind kind, const ConvShape& s) {
-  if (s.pool || s.groups != 1 || s.dilated()) return false;
-  if (kind == ConvPassKind::kForward) return kernels::cpu::gemm_forward_fits(s);
-  return kernels::cpu::gemm_forward_pairs(s) && s.in_channels % 16 == 0;
-}
-
 }  // namespace
+
+bool gemm_pairs(ConvPassKind kind, const ConvShape& s) {
+  return kind == ConvPassKind::kForward && s.pairs && !s.pool && s.weights() <= kPairedWeights &&
+         s.in_channels % 16 == 0 && kernels::cpu::gemm_forward_pairs(s) && kernels::cpu::gemm_forward_fits(s);
+}
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
@@ -119,9 +106,9 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
 }
 
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
-  if (kind != ConvPassKind::kBackwardWeights)
-    return fits_products(kind, shape) ? std::make_unique<GemmProducts>(kind, shape) : nullptr;
-  return fits_gemm(shape) ? std::make_unique<GemmGradient>(shape) : nullptr;
+  if (kind == ConvPassKind::kForward && !shape.pool && kernels::cpu::gemm_forward_fits(shape))
+    return std::make_unique<GemmProducts>(shape);
+  return kind == ConvPassKind::kBackwardWeights && fits_gemm(shape) ? std::make_unique<GemmGradient>(shape) : nullptr;
 }
 
 }  // namespace dptrain::device::cpu

@@ -13,6 +13,10 @@ namespace dptrain::device::cpu {
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape);
 
 /// Whether there is such a pass, faster than oneDNN's: by the shape of one sample alone.
+/// Whether the pass is one along which another layer's is worth more than what oneDNN may gain: beside it there is one,
+/// and the weights are few enough to be read again with every chunk.
+bool gemm_pairs(ConvPassKind kind, const ConvShape& shape);
+
 bool gemm_pays(ConvPassKind kind, const ConvShape& shape);
 
 }  // namespace dptrain::device::cpu

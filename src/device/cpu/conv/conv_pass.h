@@ -23,6 +23,7 @@ struct ConvShape : kernels::ConvWindow {
   /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd
   /// last row or column is not seen. The convolution's own output and its gradient never exist.
   bool pool = false;
+  bool pairs = false;  ///< another layer's pass could go along with forward (ConvTensors::before, after)
 };
 
 /// What a pass reads and writes; the others are null. Everything written is overwritten.
@@ -37,7 +38,7 @@ struct ConvTensors {
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
   std::uint8_t* taken = nullptr;   ///< with pool, one per y: forward: written, unless null; data, weights: read.
                                    ///< kNothingTaken where ReLU let nothing through
-  /// Of a pass that takes_pieces(): makes what it reads, x or dy; follows what it writes, y or dx. Null: none.
+  /// Forward, of a pass that takes_pieces(): makes x; follows y. Null: none.
   const kernels::cpu::PiecePass* before = nullptr;
   const kernels::cpu::PiecePass* after = nullptr;
 };

@@ -50,6 +50,10 @@ std::string Convolution::describe(std::int64_t rows) const {
   return join(parts, "; ");
 }
 
+bool Convolution::takes_pieces(ConvPassKind kind) const {
+  return wants(kind) && passes_.all([&](const Passes& p) { return p.of_kind[index(kind)].pass->takes_pieces(); });
+}
+
 double Convolution::flops() const { return flops_of(sample_); }
 
 void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch) {

@@ -32,6 +32,8 @@ class Convolution {
   std::string name(ConvPassKind kind, std::int64_t rows) const;
   /// "forward ...; data ...; weights ...", for summary --plan.
   std::string describe(std::int64_t rows) const;
+  /// Whether run() takes ConvTensors::before and after, for all rows that were prepared.
+  bool takes_pieces(ConvPassKind kind) const;
   /// Multiply-adds times two of one sample in one pass.
   double flops() const;
 

@@ -1,0 +1,86 @@
+#include "plan/neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include "core/index.h"
+#include "plan/sample_models.h"
+
+namespace dptrain::plan {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+
+Plan plan_for(const char* text) {
+  static graph::Model model;
+  model = model_of(text);
+  return make_plan(model, options_for("sparse_categorical_crossentropy", {}), PlainCapabilities());
+}
+
+std::vector<std::string> handed_on(const Plan& plan) {
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    if (hands_on(plan, s)) names.push_back(plan.steps[s].name);
+  return names;
+}
+
+TEST(Neighbours, AreStepsInARowThatShareATensor) {
+  const Plan plan = plan_for(R"(
+layers:
+  - Input: {name: image, shape: [4, 4, 3]}
+  - Conv2D: {name: a, filters: 4, kernel_size: 1}
+  - BatchNormalization: {name: b}
+  - Conv2D: {name: c, filters: 4, kernel_size: 1}
+  - Conv2D: {name: d, filters: 4, kernel_size: 1, inputs: a}
+  - Add: {name: e, inputs: [c, d]}
+  - Flatten
+  - Dense: {name: logits, units: 3, activation: softmax}
+)");
+  EXPECT_EQ(handed_on(plan), (std::vector<std::string>{"a", "b", "e"}))
+      << "c runs before d, which reads a; the first input of e is c, which runs before d; a view is the same memory";
+}
+
+TEST(Neighbours, WhatTheLossComputesIsNone) {
+  const Plan plan = plan_for(R"(
+layers:
+  - Input: {name: x, shape: [5]}
+  - Dense: {name: logits, units: 3}
+  - Softmax: {name: p}
+)");
+  ASSERT_TRUE(plan.steps.back().fused_into_loss);
+  EXPECT_TRUE(handed_on(plan).empty());
+}
+
+TEST(Neighbours, WhatAStepReadsLivesUntilTheNextOneThatRunsItsLastPass) {
+  const Plan plan = plan_for(R"(
+layers:
+  - Input: {name: x, shape: [5]}
+  - Dense: {name: a, units: 6}
+  - Dense: {name: b, units: 7}
+  - Dense: {name: c, units: 8}
+  - Dense: {name: d, units: 3, activation: softmax}
+)");
+  const auto last = [&](const Leads& leads) {
+    return tensor_lifetimes(plan, Mode::kInference, leads)[at(plan.steps[1].inputs[0])].last;
+  };
+  EXPECT_EQ(last({}), 1);
+  EXPECT_EQ(last({false, true, false, false}), 2);
+  EXPECT_EQ(last({true, false, true, false}), 1);
+}
+
+TEST(Neighbours, RoomBesideACallIsBehindTheScratch) {
+  const Plan plan = plan_for(R"(
+layers:
+  - Input: {name: x, shape: [5]}
+  - Dense: {name: a, units: 6}
+  - Dense: {name: b, units: 3, activation: softmax}
+)");
+  const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .beside = 50}};
+  const MemoryPlan memory = plan_memory(plan, needs, {}, 2, Mode::kTraining);
+  EXPECT_GE(memory.beside_offset, 300U);
+  EXPECT_EQ(memory.scratch_bytes, memory.beside_offset + 50);
+  EXPECT_GE(memory.arena_bytes, memory.scratch_offset + memory.scratch_bytes);
+  EXPECT_EQ(plan_memory(plan, {{.scratch = 300}, {}}, {}, 2, Mode::kTraining).scratch_bytes, 300U);
+}
+
+}  // namespace
+}  // namespace dptrain::plan

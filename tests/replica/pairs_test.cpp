@@ -1,0 +1,89 @@
+// Passes that go along with their neighbours' on the CPU device: the same bits as each by itself.
+
+#include <gtest/gtest.h>
+
+#include "device/piecewise.h"
+#include "replica/sample_batch.h"
+
+namespace dptrain::replica {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+
+/// A residual block: sums behind convolutions, a normalisation with ReLU, one with an addend, one behind a strided
+/// convolution and one that two layers read.
+constexpr const char* kBlock = R"(
+layers:
+  - Input: {name: image, shape: [9, 7, 16]}
+  - Conv2D: {name: reduce, filters: 32, kernel_size: 1, use_bias: false}
+  - BatchNormalization: {name: bn1, momentum: 0.9}
+  - ReLU: {name: relu1}
+  - Conv2D: {name: expand, filters: 48, kernel_size: 1}
+  - BatchNormalization: {name: bn2, momentum: 0.9}
+  - Conv2D: {name: shortcut, filters: 48, kernel_size: 1, inputs: relu1}
+  - BatchNormalization: {name: bn3, momentum: 0.9}
+  - Add: {name: add, inputs: [bn3, bn2]}
+  - ReLU: {name: relu2}
+  - Conv2D: {name: next, filters: 16, kernel_size: 1, activation: relu}
+  - BatchNormalization: {name: bn4, momentum: 0.9}
+  - Conv2D: {name: narrow, filters: 8, kernel_size: 1}
+  - Conv2D: {name: strided, filters: 16, kernel_size: 1, strides: 2, inputs: relu2}
+  - GlobalAveragePooling2D: {name: pool1, inputs: narrow}
+  - GlobalAveragePooling2D: {name: pool2, inputs: strided}
+  - Concatenate: {name: join, inputs: [pool1, pool2]}
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
+class PairsSink final : public GradientSink {
+ public:
+  void begin(std::int64_t, bool) override {}
+  void bucket_ready(int, device::Stream&) override {}
+  void finish(device::Stream&) override {}
+};
+
+struct PairsOutcome {
+  graph::Model model;
+  std::vector<double> losses;
+  int leads = 0, after = 0;
+};
+
+PairsOutcome train_pairs(bool pairs, int threads) {
+  PairsOutcome outcome{.model = model_of(kBlock), .losses = {}};
+  const auto device = device::make_cpu_device(0, threads, {});
+  device->enter();
+  const plan::Plan plan =
+      plan::make_plan(outcome.model, options_for("sparse_categorical_crossentropy", {"accuracy"}), *device);
+  PairsSink sink;
+  constexpr std::int64_t kRows = 11;
+  Replica replica(plan, *device, sink, nullptr,
+                  {.rows = kRows, .row_counts = {kRows, 5}, .optimizer = sgd(), .seed = 5, .pairs = pairs});
+  replica.push(outcome.model);
+  const SampleBatch batch(kRows, 9 * 7 * 16, 3);
+  for (std::int64_t number = 0; number < 3; ++number)
+    outcome.losses.push_back(
+        replica.step({batch.host().sub(0, kRows)}, {.number = number, .learning_rate = 0.1, .valid = kRows}).loss);
+  outcome.losses.push_back(replica.evaluate(batch.host().sub(0, 5)).loss);
+  replica.pull(outcome.model);
+
+  std::vector<std::unique_ptr<device::Op>> ops;
+  for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = kRows}));
+  const device::PiecePairs found = device::piece_pairs(plan, ops);
+  outcome.leads = static_cast<int>(std::ranges::count(found.leads, true));
+  outcome.after = static_cast<int>(std::ranges::count(found.after, true));
+  return outcome;
+}
+
+TEST(Pairs, GiveTheSameBitsAsEachByItself) {
+  for (const int threads : {1, 3}) {
+    SCOPED_TRACE(threads);
+    const PairsOutcome apart = train_pairs(false, threads), together = train_pairs(true, threads);
+    EXPECT_EQ(together.losses, apart.losses);
+    for (std::size_t w = 0; w < apart.model.weights.size(); ++w)
+      EXPECT_EQ(together.model.weights[w].values, apart.model.weights[w].values) << w;
+    EXPECT_EQ(together.leads, 2) << "bn1 in front of expand, the sum in front of next";
+    EXPECT_EQ(together.after, 4) << "behind reduce, expand, shortcut, next";
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::replica
