@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/cpu/processor.h"
 #include "kernels/cpu/thread_pool.h"
 #include "kernels/support.h"
 
@@ -31,6 +32,9 @@ TEST(Isa, TheWidestVectorsAreChosen) {
 TEST(Isa, KeepsWithinALimit) {
   limit_isa(IsaLimit::kAvx2);
   EXPECT_LE(isa_vector_floats(), 8);
+  EXPECT_FALSE(this_processor().avx512_fp16);
+  EXPECT_EQ(this_processor().vendor, Processor::Vendor::kOther)
+      << "rules would differ between machines held to the same";
   test::on_every_target([] { EXPECT_LE(isa_vector_floats(), 8); });
   int narrowest = 8;  // 4, or what the compiler was told to take for granted
   test::on_every_target([&] { narrowest = std::min(narrowest, isa_vector_floats()); });

@@ -1,0 +1,34 @@
+#include "kernels/cpu/processor.h"
+
+#include "kernels/cpu/targets.h"
+
+#include <hwy/targets.h>
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
+namespace dptrain::kernels::cpu {
+namespace {
+
+Processor asked_processor() {
+  Processor processor;
+#if HWY_ARCH_X86
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) != 0 && b == signature_INTEL_ebx && c == signature_INTEL_ecx &&
+      d == signature_INTEL_edx)
+    processor.vendor = Processor::Vendor::kIntel;
+  constexpr unsigned kFeatures = 7, kAvx512Fp16 = 1U << 23;  // leaf, bit of edx
+  processor.avx512_fp16 = __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) != 0 && (d & kAvx512Fp16) != 0;
+#endif
+  return processor;
+}
+
+}  // namespace
+
+Processor this_processor() {
+  static const Processor asked = asked_processor();  // once: virtual machines trap each cpuid
+  return (hwy::SupportedTargets() & HWY_AVX3) != 0 ? asked : Processor{};
+}
+
+}  // namespace dptrain::kernels::cpu
