@@ -7,6 +7,7 @@
 
 #include "core/shape.h"
 #include "kernels/conv_reference.h"
+#include "kernels/cpu/gemm_conv.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -80,6 +81,33 @@ TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   EXPECT_TRUE(pays({1, 1}, 64, 256));
   EXPECT_FALSE(pays({1, 1}, 64, 64));
   EXPECT_FALSE(gemm_pays(ConvPassKind::kForward, strided()));
+}
+
+TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {
+  using kernels::cpu::Processor;
+  const auto pays = [](const Processor& processor, std::int64_t side, std::int64_t in, std::int64_t out) {
+    const ConvShape shape = changed([&](ConvShape& s) {
+      s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
+      s.pad_top = s.pad_left = 0;
+      s.in_h = s.in_w = s.out_h = s.out_w = side;
+      s.in_channels = in, s.out_channels = out;
+    });
+    EXPECT_TRUE(kernels::cpu::gemm_conv_reads_in_place(shape));
+    return gemm_pays(ConvPassKind::kBackwardWeights, shape, rules_for(processor));
+  };
+  // 96, 160: no rows a page apart, so that kernels of every instruction set read them in place.
+  const Processor unknown, intel{Processor::Vendor::kIntel, true}, amd{Processor::Vendor::kOther, true},
+      older_intel{Processor::Vendor::kIntel, false};
+  for (const Processor& p : {unknown, amd, older_intel}) {
+    EXPECT_TRUE(pays(p, 56, 64, 96));
+    EXPECT_TRUE(pays(p, 14, 1056, 160));
+    EXPECT_TRUE(pays(p, 7, 2080, 544));
+  }
+  EXPECT_TRUE(pays(intel, 56, 64, 96));
+  EXPECT_TRUE(pays(intel, 56, 160, 128));
+  EXPECT_FALSE(pays(intel, 28, 160, 544));
+  EXPECT_FALSE(pays(intel, 14, 1056, 160));
+  EXPECT_FALSE(pays(intel, 7, 2080, 544)) << "not by the rule of packed operands either";
 }
 
 }  // namespace

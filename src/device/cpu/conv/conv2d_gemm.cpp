@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm_forward.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/processor.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -21,8 +22,9 @@ namespace {
 //
 // The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
 // larger than that cache, and images that are large against the products they take. Windows of one pixel that are read
-// where they stand (gemm_conv_reads_in_place) gain everywhere; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
-// core), 32 rows, 0.72 to 0.87 of the multiply-add peak:
+// where they stand (gemm_conv_reads_in_place) gain everywhere, but on the processors of which processor_rules.cpp says
+// otherwise; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a core), 32 rows, 0.72 to 0.87 of the multiply-add
+// peak:
 //
 //   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
 //   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
@@ -98,10 +100,15 @@ bool gemm_pairs(ConvPassKind kind, const ConvShape& s) {
 }
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
+  return gemm_pays(kind, s, rules_for(kernels::cpu::this_processor()));
+}
+
+bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rules) {
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
   const std::int64_t weights = s.weights();
   if (!s.one_pixel()) return weights >= kLargeStrided;
-  if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s)) return true;
+  if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s))
+    return weights <= rules.in_place_weights;
   return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 

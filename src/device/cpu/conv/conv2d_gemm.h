@@ -6,17 +6,20 @@
 #include <memory>
 
 #include "device/cpu/conv/conv_pass.h"
+#include "device/cpu/processor_rules.h"
 
 namespace dptrain::device::cpu {
 
 /// Null where the pass or the shape is of another kind.
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape);
 
-/// Whether there is such a pass, faster than oneDNN's: by the shape of one sample alone.
 /// Whether the pass is one along which another layer's is worth more than what oneDNN may gain: beside it there is one,
 /// and the weights are few enough to be read again with every chunk.
 bool gemm_pairs(ConvPassKind kind, const ConvShape& shape);
 
+/// Whether there is such a pass, faster than oneDNN's: by the shape of one sample and the rules of this machine's
+/// processor, or those given.
 bool gemm_pays(ConvPassKind kind, const ConvShape& shape);
+bool gemm_pays(ConvPassKind kind, const ConvShape& shape, const ProcessorRules& rules);
 
 }  // namespace dptrain::device::cpu
