@@ -9,6 +9,7 @@
 
 #include "device/cpu/dnnl_support.h"
 #include "device/cpu/dnnl_threads.h"
+#include "device/cpu/processor_rules.h"
 #include "kernels/cpu/few_rows.h"
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/isa.h"
@@ -52,6 +53,7 @@ class InnerProduct {
       make_data(dnnl, pd);
     if (!wants_dweights) return;
     const bool in_place = positions >= kernels::cpu::kGemmConvManyWindows &&
+                          in * units <= rules_for(kernels::cpu::this_processor()).in_place_weights &&
                           kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
     if (in_place || (in * units >= kLargeWeights && units % kAligned == 0))
       own_gradient_ = kernels::cpu::matrix_window(in, units);

@@ -15,6 +15,8 @@ using kernels::cpu::Processor;
 //   256->128, 56x56  1.11     512->128, 28x28    0.73     2048->512 and 512->2048, 7x7     0.91  0.88
 //   /2, 256->512, 56x56   0.62     512->256, 28x28    0.76     /2, 512->1024 and 1024->2048     0.65  0.74
 //
+// A step of Dense layers 784->512->512->10 of 512 rows is 1.03 times as fast with oneDNN's.
+//
 // `bench --kernels` on a core of its own puts the same shapes on the same side: 0.99 to 1.22, and 0.68 to 0.96. So up
 // to 32,768 floats there; conv2d_gemm.cpp has the times of AMD's processors.
 constexpr ProcessorRules kAll{"AMD EPYC, Zen 5 (AVX-512)", std::numeric_limits<std::int64_t>::max()};
