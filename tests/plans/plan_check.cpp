@@ -1,10 +1,11 @@
-// dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST...: has every convolution of the lists an engine
-// of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each list.
-// dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
+// dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: has every convolution of the
+// lists an engine of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each
+// list. dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
 // device/cuda/paper_h200.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
 //   --threads  that make plans side by side, as a replica's do (1)
+//   --replicas  that plan on equal GPUs side by side, and take engines from one another (1)
 //   --all  every engine that would do, in the heuristics' order, instead of the one that is taken
 //   MODE   bf16, fp16, tf32 or fp32 (no TF32), each with the workspace limit that fits it, or with ":MIB" another one
 //   LIST   a file of make_lists.py's format
@@ -97,9 +98,11 @@ void print(const std::string& list, const std::string& mode, const PlanCheck& ch
                     .c_str());
   std::printf("%s\n",
               fmt::format("{} {}: {} convolutions, {} passes, {} without an engine, {} compiled at run time, {} with "
-                          "the bias apart, largest workspace {}, {:.2f} s",
+                          "the bias apart, {} taken from equal GPUs ({} finished), {} different "
+                          "there, largest workspace {}, {:.2f} s",
                           list, mode, check.convolutions, check.lines.size(), check.missing, check.runtime_compiled,
-                          check.apart, human_bytes(check.largest_workspace), check.seconds)
+                          check.apart, check.taken, check.finished, check.different,
+                          human_bytes(check.largest_workspace), check.seconds)
                   .c_str());
   std::fflush(stdout);
 }
@@ -157,17 +160,18 @@ int run(std::vector<std::string> arguments) {
       return 0;
     }
   }
-  int threads = 1;
-  if (arguments.size() >= 2 && arguments[0] == "--threads") {
-    threads = std::stoi(arguments[1]);
-    arguments.erase(arguments.begin(), arguments.begin() + 2);
-  }
+  device::cuda::PlanCrew crew;
+  for (const auto& [flag, number] : {std::pair{"--threads", &crew.threads}, std::pair{"--replicas", &crew.replicas}})
+    if (arguments.size() >= 2 && arguments[0] == flag) {
+      *number = std::stoi(arguments[1]);
+      arguments.erase(arguments.begin(), arguments.begin() + 2);
+    }
   const bool all = !arguments.empty() && arguments[0] == "--all";
   if (all) arguments.erase(arguments.begin());
   if (arguments.size() < 3)
     throw Error(ErrorKind::kUsage,
-                "usage: dptrain_plan_check [--gpu ID] [--threads N] [--all] MODE BATCH LIST..., or --gpu ID "
-                "--properties");
+                "usage: dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST..., or "
+                "--gpu ID --properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;
@@ -178,7 +182,7 @@ int run(std::vector<std::string> arguments) {
       continue;
     }
     const auto check =
-        device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, threads);
+        device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, crew);
     const std::size_t slash = arguments[i].rfind('/');
     print(arguments[i].substr(slash == std::string::npos ? 0 : slash + 1), arguments[0], check);
     missing += check.missing;

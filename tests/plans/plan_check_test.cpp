@@ -137,6 +137,24 @@ TEST(PlanCheck, ThreadsSideBySideFindWhatOneFinds) {
   }
 }
 
+// Replicas on equal GPUs: each engine is planned by one, and all have the engines that one alone would have. Of those
+// that are compiled at run time there is no plan without a driver, so that these are found again by their names.
+TEST(PlanCheck, EqualGpusTakeOneAnothersEngines) {
+  for (const char* mode : {"bf16", "tf32"}) {
+    const std::string rest = std::string(mode) + " 64 " + list("odd.txt");
+    const Outcome one = plan_check(rest), three = plan_check("--threads 6 --replicas 3 " + rest);
+    SKIP_IF_SKIPPED(one);
+    EXPECT_EQ(three.code, 0) << three.output;
+    EXPECT_THAT(one.output, HasSubstr(" 0 taken from equal GPUs (0 finished), 0 different there, "));
+    EXPECT_THAT(three.output, HasSubstr(" 60 passes, "));
+    EXPECT_THAT(three.output, HasSubstr(" 120 taken from equal GPUs ("));
+    EXPECT_THAT(three.output, Not(HasSubstr(" (0 finished)")));
+    EXPECT_THAT(three.output, HasSubstr(" finished), 0 different there, "));
+    ASSERT_EQ(one.lines.size(), three.lines.size());
+    for (std::size_t i = 0; i + 1 < one.lines.size(); ++i) EXPECT_EQ(one.lines[i], three.lines[i]);
+  }
+}
+
 TEST(PlanCheck, StrictFloatTakesOtherEnginesThanTf32) {
   const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
                 strict = plan_check("fp32 256 " + list("vgg16.txt"));

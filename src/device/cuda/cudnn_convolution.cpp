@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "device/cuda/cuda_error.h"
 #include "device/cuda/cudnn_planner.h"
 #include "device/cuda/forward_rest.h"
 
@@ -23,13 +24,15 @@ class CudnnConvolution final : public gpu::Convolution {
  public:
   CudnnConvolution(const gpu::ConvProblem& problem, Engine engine) : problem_(problem), engine_(std::move(engine)) {}
 
-  void add(ConvPass pass, CudnnPass planned) { passes_[static_cast<std::size_t>(pass)].emplace(std::move(planned)); }
+  using Plan = std::shared_future<CudnnPlanner::SharedPlan>;
+
+  void add(ConvPass pass, Plan plan) { plans_[static_cast<std::size_t>(pass)] = std::move(plan); }
 
   std::uint64_t workspace() const override {
     std::uint64_t bytes = 0;
-    for (const auto& pass : passes_)
-      if (pass) bytes = std::max(bytes, pass->workspace());
-    if (const auto& forward = passes_[0]; forward && bias_is_left(*forward))
+    for (const Plan& plan : plans_)
+      if (plan.valid()) bytes = std::max(bytes, plan.get()->workspace);
+    if (const Plan& forward = plans_[0]; forward.valid() && bias_is_left(*forward.get()))
       bytes = std::max(bytes, forward_rest_workspace(problem_, true));
     return bytes;
   }
@@ -37,9 +40,11 @@ class CudnnConvolution final : public gpu::Convolution {
   std::string name() const override {
     std::vector<std::string> parts;
     for (const ConvPass pass : {ConvPass::kForward, ConvPass::kData, ConvPass::kWeights})
-      if (const auto& planned = passes_[static_cast<std::size_t>(pass)]) {
-        std::string text = fmt::format("{} cudnn {}", name_of(pass), planned->name());
-        if (pass == ConvPass::kForward && bias_is_left(*planned)) text += " + bias";
+      if (const Plan& plan = plans_[static_cast<std::size_t>(pass)]; plan.valid()) {
+        const auto& made = passes_[static_cast<std::size_t>(pass)];
+        std::string text =
+            fmt::format("{} cudnn {}", name_of(pass), made ? made->name() : CudnnPass(plan.get()).name());
+        if (pass == ConvPass::kForward && bias_is_left(*plan.get())) text += " + bias";
         if (pass == ConvPass::kForward && problem_.relu) text += " + relu";
         parts.push_back(std::move(text));
       }
@@ -50,8 +55,9 @@ class CudnnConvolution final : public gpu::Convolution {
                gpu::StreamHandle stream) override {
     CudnnPass& pass = planned(ConvPass::kForward);
     run(pass, {x, filter, pass.fused().bias ? bias : nullptr, y, workspace}, stream);
-    if (bias_is_left(pass) || problem_.relu)
-      add_bias_and_relu(problem_, bias_is_left(pass), bias, y, workspace, engine_.multiprocessors, stream);
+    const bool bias_left = bias_is_left(*pass.plan());
+    if (bias_left || problem_.relu)
+      add_bias_and_relu(problem_, bias_left, bias, y, workspace, engine_.multiprocessors, stream);
   }
 
   void backward_data(const void* dy, const void* filter, void* dx, void* workspace, gpu::StreamHandle stream) override {
@@ -64,15 +70,17 @@ class CudnnConvolution final : public gpu::Convolution {
   }
 
  private:
-  bool bias_is_left(const CudnnPass& pass) const { return problem_.bias && !pass.fused().bias; }
+  bool bias_is_left(const EnginePlan& forward) const { return problem_.bias && !forward.graph->fused.bias; }
 
   CudnnPass& planned(ConvPass pass) {
-    auto& found = passes_[static_cast<std::size_t>(pass)];
-    if (!found)
+    auto& made = passes_[static_cast<std::size_t>(pass)];
+    if (made) return *made;
+    const Plan& plan = plans_[static_cast<std::size_t>(pass)];
+    if (!plan.valid())
       throw Error(ErrorKind::kInternal,
                   fmt::format("the {} pass of the convolution {} was not asked for when it was made", name_of(pass),
                               describe(problem_)));
-    return *found;
+    return made.emplace(plan.get());
   }
 
   void run(CudnnPass& pass, const ConvMemory& memory, gpu::StreamHandle stream) {
@@ -86,20 +94,21 @@ class CudnnConvolution final : public gpu::Convolution {
 
   gpu::ConvProblem problem_;
   Engine engine_;
-  std::array<std::optional<CudnnPass>, 3> passes_;
+  std::array<Plan, 3> plans_;                       // of the passes that were asked for
+  std::array<std::optional<CudnnPass>, 3> passes_;  // of those that have run
 };
 
 class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {
  public:
   CudnnConvolutionMaker(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner,
-                        Engine engine)
-      : planner_(std::move(device), options, std::move(tuner)), engine_(std::move(engine)) {}
+                        std::shared_ptr<EngineShare> share, Engine engine)
+      : planner_(std::move(device), options, std::move(tuner), std::move(share)), engine_(std::move(engine)) {}
 
   std::unique_ptr<gpu::Convolution> make(const gpu::ConvProblem& problem, const gpu::ConvPasses& passes) override {
     auto convolution = std::make_unique<CudnnConvolution>(problem, engine_);
-    if (passes.forward) convolution->add(ConvPass::kForward, planner_.plan(problem, ConvPass::kForward));
-    if (passes.data) convolution->add(ConvPass::kData, planner_.plan(problem, ConvPass::kData));
-    if (passes.weights) convolution->add(ConvPass::kWeights, planner_.plan(problem, ConvPass::kWeights));
+    if (passes.forward) convolution->add(ConvPass::kForward, planner_.begin(problem, ConvPass::kForward));
+    if (passes.data) convolution->add(ConvPass::kData, planner_.begin(problem, ConvPass::kData));
+    if (passes.weights) convolution->add(ConvPass::kWeights, planner_.begin(problem, ConvPass::kWeights));
     return convolution;
   }
 
@@ -115,13 +124,17 @@ std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<g
   runtime->enter();
   auto handle = std::make_shared<CudnnHandle>();
   auto tuner = std::make_unique<CudnnTuner>(runtime, handle, id);
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, id), "cudaGetDeviceProperties", runtime->name());
   return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_device(id), options, std::move(tuner),
+                                                 share_of(kind_of(properties)),
                                                  Engine{std::move(handle), runtime->multiprocessors()});
 }
 
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,
                                                                const gpu::ConvOptions& options) {
-  return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_json(device_json), options, nullptr, Engine{});
+  return std::make_unique<CudnnConvolutionMaker>(DeviceProperties::from_json(device_json), options, nullptr, nullptr,
+                                                 Engine{});
 }
 
 }  // namespace dptrain::device::cuda

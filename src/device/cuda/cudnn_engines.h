@@ -30,8 +30,9 @@ struct EnginePlan {
   std::string rank;               ///< place in the heuristics' list: "A0", "F3"
   bool runtime_compiled = false;  ///< by NVRTC, half a second each at the start
   std::uint64_t workspace = 0;    ///< bytes
-  CudnnDescriptor config;
-  CudnnDescriptor plan;  ///< empty where it needs a driver and there is none (DeviceProperties::deviceless)
+  CudnnDescriptor config;         ///< empty where the plan was taken from an equal GPU
+  std::string taken;              ///< of such a plan cuDNN's text; else empty
+  CudnnDescriptor plan;           ///< empty where it needs a driver and there is none (DeviceProperties::deviceless)
 };
 
 /// Why engines were not taken: reason -> engines.

@@ -36,9 +36,11 @@ void CudnnPass::run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHa
 
 void CudnnPass::remake(cudnnHandle_t handle) {
   CudnnDescriptor made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  made.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan_->config)
-      .set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle)
-      .finalize();
+  if (plan_->taken.empty())
+    made.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan_->config);
+  else
+    made.set_all(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, std::span<const char>(plan_->taken));
+  made.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle).finalize();
   const std::int64_t workspace = made.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   if (workspace > static_cast<std::int64_t>(plan_->workspace))
     throw Error(ErrorKind::kDevice, fmt::format("cuDNN's {} wants a workspace of {} bytes with a handle, {} without",

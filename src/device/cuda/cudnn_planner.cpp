@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "device/cuda/shared_engine.h"
 
 namespace dptrain::device::cuda {
 namespace {
@@ -16,39 +17,53 @@ std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
   return {{.bias = true}, {}};
 }
 
-}  // namespace
-
-CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner)
-    : device_(std::move(device)), options_(options), tuner_(std::move(tuner)) {}
-
-CudnnPass CudnnPlanner::plan(const gpu::ConvProblem& problem, ConvPass pass) {
-  gpu::ConvProblem key = problem;
-  if (pass != ConvPass::kForward) key.bias = key.relu = false;
-  std::promise<SharedPlan> found;
-  std::shared_future<SharedPlan> plan;
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto place = plans_.try_emplace({key, pass});
-    if ((first = place.second)) place.first->second = found.get_future().share();
-    plan = place.first->second;
-  }
-  if (first) {
-    try {
-      found.set_value(choose(problem, pass));
-    } catch (...) {
-      found.set_exception(std::current_exception());
-    }
-  }
-  return CudnnPass(plan.get());
+EngineQuery query_of(const gpu::ConvProblem& problem, ConvPass pass, const gpu::ConvOptions& options) {
+  return {
+      .type = problem.type, .options = options, .pass = pass, .uneven_padding = problem.uneven_padding(), .wanted = 1};
 }
 
-CudnnPlanner::SharedPlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {
+std::string where(const gpu::ConvProblem& problem, ConvPass pass) {
+  return fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem));
+}
+
+}  // namespace
+
+CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner,
+                           std::shared_ptr<EngineShare> share)
+    : device_(std::make_shared<const DeviceProperties>(std::move(device))),
+      options_(options),
+      tuner_(std::move(tuner)),
+      shared_(share != nullptr),
+      plans_(std::move(share)) {}
+
+std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::ConvProblem& problem, ConvPass pass) {
+  gpu::ConvProblem key = problem;
+  if (pass != ConvPass::kForward) key.bias = key.relu = false;
+  const std::string words =
+      plan_cache_key(problem, pass, {.bias = key.bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
+  const auto make = [&] {
+    auto mine = std::make_shared<const EnginePlan>(choose(problem, pass));
+    auto engine = shared_ ? shared_engine(*mine) : nullptr;
+    return std::pair(SharedPlan(std::move(mine)), std::move(engine));
+  };
+  const auto take = [problem, pass, device = device_, options = options_,
+                     taken = taken_](const SharedEngine& engine) -> SharedPlan {
+    try {
+      ++*taken;
+      return std::make_shared<const EnginePlan>(
+          take_engine(engine, make_conv_graph(problem, pass, engine.fused), *device, query_of(problem, pass, options)));
+    } catch (const Error& error) {
+      throw error.within(where(problem, pass));
+    }
+  };
+  return plans_.begin({key, pass}, words, make, take);
+}
+
+EnginePlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {
   Rejections rejections;
   for (const FusedOps& fused : fusions(problem, pass)) {
     rejections = {};
-    if (auto found = find(problem, pass, fused, rejections))
-      return std::make_shared<const EnginePlan>(std::move(*found));
+    if (auto found = find(problem, pass, fused, rejections)) return std::move(*found);
   }
   throw Error(
       ErrorKind::kDevice,
@@ -63,21 +78,19 @@ std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, Co
                                              Rejections& rejections) {
   // An engine may take such addresses when it is planned and refuse them when it runs.
   const bool tries = tuner_ && problem.alignment != kFullAlignment;
-  const EngineQuery query{.type = problem.type,
-                          .options = options_,
-                          .pass = pass,
-                          .uneven_padding = problem.uneven_padding(),
-                          .wanted = tries ? kTried : 1};
+  EngineQuery query = query_of(problem, pass, options_);
+  if (tries) query.wanted = kTried;
   try {
     const auto graph = make_conv_graph(problem, pass, fused);
     if (tuner_ && options_.autotune && tuner_->remembers())
-      return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, device_, query, rejections);
-    auto plans = find_engines(graph, device_, query, rejections);
+      return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, *device_, query,
+                            rejections);
+    auto plans = find_engines(graph, *device_, query, rejections);
     if (plans.empty()) return std::nullopt;
     if (tries) return tuner_->first_that_runs(std::move(plans), problem, rejections);
     return std::move(plans.front());
   } catch (const Error& error) {
-    throw error.within(fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem)));
+    throw error.within(where(problem, pass));
   }
 }
 

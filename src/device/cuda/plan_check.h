@@ -23,6 +23,7 @@ struct PlanLine {
   std::string error;   ///< why there is none
   std::uint64_t workspace = 0;
   bool runtime_compiled = false;
+  bool finished = false;    ///< taken from an equal GPU as a finished plan, not by the engine's name
   bool bias_apart = false;  ///< a step of its own after the convolution, as the ReLU always is
 };
 
@@ -33,12 +34,20 @@ struct PlanCheck {
   int runtime_compiled = 0;
   int apart = 0;  ///< forward passes whose bias is a step of its own
   std::uint64_t largest_workspace = 0;
+  int taken = 0;      ///< plans that replicas took from one another, of all replicas
+  int finished = 0;   ///< of these, as finished plans
+  int different = 0;  ///< lines that another replica has otherwise
   double seconds = 0;
 };
 
-/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants, on so
-/// many threads.
+/// How the plans are made.
+struct PlanCrew {
+  int threads = 1;   ///< of all replicas together
+  int replicas = 1;  ///< on equal GPUs, which share engines
+};
+
+/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants.
 PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
-                      int threads = 1);
+                      const PlanCrew& crew = {});
 
 }  // namespace dptrain::device::cuda

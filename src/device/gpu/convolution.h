@@ -54,7 +54,8 @@ struct ConvOptions {
 };
 
 /// Makes the convolutions of one device, several at once: any thread that has entered it. Throws Error{kDevice} naming
-/// the problem where no engine can do it.
+/// the problem where no engine can do it; where others are still looking for the engine, what was made throws at its
+/// first call, which waits for them.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;

@@ -1,0 +1,180 @@
+// Which replica plans an engine and which take it. What cuDNN makes of an engine that is taken, tests/plans shows.
+
+#include "device/cuda/engine_share.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <latch>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace dptrain::test {
+namespace {
+
+using namespace device::cuda;
+using std::chrono_literals::operator""s;
+
+/// A replica's plans: "planned conv3" where it made one, "taken conv3" where it took one.
+struct Replica {
+  explicit Replica(std::shared_ptr<EngineShare> share) : table(std::move(share)) {}
+
+  std::shared_future<std::string> begin(const std::string& layer) {
+    const auto make = [&] {
+      ++planned;
+      if (layer == broken) throw Error(ErrorKind::kDevice, "no engine for " + layer);
+      SharedEngine engine;
+      engine.rank = layer;
+      return std::pair("planned " + layer, std::make_shared<const SharedEngine>(engine));
+    };
+    return table.begin(layer, "shared " + layer, make, [this](const SharedEngine& engine) {
+      ++taken;
+      return "taken " + engine.rank;
+    });
+  }
+
+  PlanTable<std::string, std::string> table;
+  std::string broken{};
+  std::atomic<int> planned{0}, taken{0};
+};
+
+std::vector<std::unique_ptr<Replica>> replicas_of(int count, const std::shared_ptr<EngineShare>& share) {
+  std::vector<std::unique_ptr<Replica>> replicas;
+  for (int i = 0; i < count; ++i) replicas.push_back(std::make_unique<Replica>(share));
+  return replicas;
+}
+
+/// All layers on every replica, each by so many threads that begin together.
+template <class Each>
+void side_by_side(std::vector<std::unique_ptr<Replica>>& replicas, int threads, int layers, const Each& each) {
+  std::latch start(static_cast<std::ptrdiff_t>(replicas.size()) * threads);
+  std::vector<std::jthread> all;
+  for (auto& replica : replicas)
+    for (int t = 0; t < threads; ++t)
+      all.emplace_back([&] {
+        start.arrive_and_wait();
+        std::vector<std::shared_future<std::string>> plans;
+        for (int layer = 0; layer < layers; ++layer) plans.push_back(replica->begin("conv" + std::to_string(layer)));
+        for (int layer = 0; layer < layers; ++layer) each(layer, plans[static_cast<std::size_t>(layer)]);
+      });
+}
+
+TEST(EngineShare, EachEngineIsPlannedOnceForAllReplicas) {
+  constexpr int kLayers = 20, kReplicas = 4;
+  auto replicas = replicas_of(kReplicas, std::make_shared<EngineShare>());
+  std::atomic<int> wrong = 0;
+  side_by_side(replicas, 3, kLayers, [&](int layer, const auto& plan) {
+    const std::string text = plan.get(), name = " conv" + std::to_string(layer);
+    wrong += text != "planned" + name && text != "taken" + name;
+  });
+  EXPECT_EQ(wrong, 0);
+  int planned = 0;
+  for (const auto& replica : replicas) {
+    EXPECT_EQ(replica->planned + replica->taken, kLayers) << "a replica has every plan once";
+    planned += replica->planned;
+  }
+  EXPECT_EQ(planned, kLayers);
+}
+
+TEST(EngineShare, UnequalGpusPlanForThemselves) {
+  constexpr int kLayers = 6;
+  auto replicas = replicas_of(2, std::make_shared<EngineShare>());
+  replicas.push_back(std::make_unique<Replica>(std::make_shared<EngineShare>()));
+  replicas.push_back(std::make_unique<Replica>(nullptr));
+  side_by_side(replicas, 2, kLayers, [](int, const auto& plan) { plan.wait(); });
+  EXPECT_EQ(replicas[0]->planned + replicas[1]->planned, kLayers);
+  EXPECT_EQ(replicas[2]->planned, kLayers);
+  EXPECT_EQ(replicas[3]->planned, kLayers);
+  EXPECT_EQ(replicas[2]->taken + replicas[3]->taken, 0);
+}
+
+TEST(EngineShare, AnErrorReachesAllAndIsFoundOnce) {
+  auto replicas = replicas_of(3, std::make_shared<EngineShare>());
+  for (auto& replica : replicas) replica->broken = "conv1";
+  std::atomic<int> failed = 0, good = 0;
+  side_by_side(replicas, 2, 3, [&](int layer, const auto& plan) {
+    try {
+      plan.get();
+      ++good;
+    } catch (const Error& error) {
+      failed += layer == 1 && std::strcmp(error.what(), "no engine for conv1") == 0;
+    }
+  });
+  EXPECT_EQ(failed, 6);
+  EXPECT_EQ(good, 12);
+  EXPECT_EQ(replicas[0]->planned + replicas[1]->planned + replicas[2]->planned, 3);
+}
+
+// A pool of threads that all wait for one engine would make the others one after the other.
+TEST(EngineShare, WhoComesSecondDoesNotWait) {
+  const auto share = std::make_shared<EngineShare>();
+  PlanTable<std::string, std::string> first(share);
+  std::latch begun(1), go_on(1);
+  std::jthread slow([&] {
+    first.begin(
+        "conv", "conv",
+        [&] {
+          begun.count_down();
+          go_on.wait();
+          return std::pair(std::string("planned"), std::make_shared<const SharedEngine>());
+        },
+        [](const SharedEngine&) { return std::string(); });
+  });
+  begun.wait();
+  Replica second(share);
+  const auto other = second.begin("other");
+  EXPECT_EQ(other.get(), "planned other");
+  PlanTable<std::string, std::string> third(share);
+  const auto never = []() -> std::pair<std::string, EngineShare::Engine> {
+    throw Error(ErrorKind::kInternal, "twice");
+  };
+  const auto waits = third.begin("conv", "conv", never, [](const SharedEngine&) { return std::string("taken"); });
+  const auto same = first.begin("conv", "conv", never, [](const SharedEngine&) { return std::string("taken"); });
+  EXPECT_EQ(same.wait_for(0s), std::future_status::timeout);
+  go_on.count_down();
+  EXPECT_EQ(waits.get(), "taken");
+  EXPECT_EQ(same.get(), "planned");
+}
+
+cudaDeviceProp sample_gpu() {
+  cudaDeviceProp gpu{};
+  std::strcpy(gpu.name, "NVIDIA H100 80GB HBM3");
+  gpu.major = 9;
+  gpu.multiProcessorCount = 132;
+  gpu.totalGlobalMem = std::size_t{80} << 30;
+  gpu.pciBusID = 6;
+  return gpu;
+}
+
+TEST(EngineShare, GpusOfOneKindShareWhileOneHoldsIt) {
+  cudaDeviceProp other_place = sample_gpu();
+  other_place.pciBusID = 7;
+  EXPECT_EQ(kind_of(sample_gpu()), kind_of(other_place));
+  std::set<std::string> kinds{kind_of(sample_gpu())};
+  const auto changed = [&](const auto& change) {
+    cudaDeviceProp gpu = sample_gpu();
+    change(gpu);
+    kinds.insert(kind_of(gpu));
+  };
+  changed([](cudaDeviceProp& gpu) { gpu.name[8] = 'A'; });
+  changed([](cudaDeviceProp& gpu) { gpu.major = 8; });
+  changed([](cudaDeviceProp& gpu) { gpu.minor = 1; });
+  changed([](cudaDeviceProp& gpu) { gpu.multiProcessorCount = 114; });
+  changed([](cudaDeviceProp& gpu) { gpu.totalGlobalMem /= 2; });
+  EXPECT_EQ(kinds.size(), 6U);
+
+  auto share = share_of("kind");
+  EXPECT_EQ(share_of("kind"), share);
+  EXPECT_NE(share_of("another kind"), share);
+  ASSERT_TRUE(share->claim("engine").mine);
+  EXPECT_FALSE(share_of("kind")->claim("engine").mine);
+  share.reset();
+  EXPECT_TRUE(share_of("kind")->claim("engine").mine) << "a later run plans anew";
+}
+
+}  // namespace
+}  // namespace dptrain::test
