@@ -4,7 +4,7 @@
 // measures it, where that is asked for); the others wait for that one alone and take it, so that all run the same
 // engines and have the same bits. Nothing here calls cuDNN. Any thread.
 
-#include <driver_types.h>
+#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <future>
