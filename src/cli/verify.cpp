@@ -79,7 +79,7 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32)
     log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
-  if (options.against && !options.against->on_gpus() &&
+  if (options.against && !options.against->on_gpus() && options.devices.on_gpus() &&
       experiment.config.train.dtype_policy != experiment::DtypePolicy::kFloat32)
     log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
                            experiment::name_of(experiment.config.train.dtype_policy)));

@@ -182,7 +182,8 @@ class ConvChoices;
 /// What ops ask of the config's `runtime` section.
 struct RuntimeOptions {
   ConvChoice conv = ConvChoice::kAuto;
-  DType compute = DType::kF32;  ///< of activations (train.dtype_policy)
+  DType compute = DType::kF32;     ///< of activations (train.dtype_policy); a CpuDevice's own options say kF32
+  bool bfloat16_products = false;  ///< CPUs, from `compute`: factors rounded to bfloat16, all else float32
   bool deterministic = true;
   bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32
   std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace
@@ -204,6 +205,7 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;
   int cores = 0;           ///< CPU: that this process may use
   double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
+  std::string bfloat16{};  ///< CPU: what multiplies bfloat16, "AMX" or "AVX-512 BF16"; "": nothing does
 };
 std::vector<DeviceInfo> list_cpu();
 /// Where the environment keeps oneDNN to an instruction set (ONEDNN_MAX_CPU_ISA), our own kernels stay within it, too.

@@ -97,7 +97,9 @@ std::string short_name(const DeviceRequest& request) {
                                     : fmt::format("{} {}", request.replicas, what);
 }
 
-DType compute_type(experiment::DtypePolicy policy) {
+namespace {
+
+DType type_of(experiment::DtypePolicy policy) {
   switch (policy) {
     case experiment::DtypePolicy::kFloat32: return DType::kF32;
     case experiment::DtypePolicy::kMixedBfloat16: return DType::kBf16;
@@ -106,10 +108,16 @@ DType compute_type(experiment::DtypePolicy policy) {
   return DType::kF32;
 }
 
-std::optional<std::int64_t> tables_from(const experiment::TrainSection& train) {
+}  // namespace
+
+DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request) {
+  return request.on_gpus() ? type_of(policy) : DType::kF32;
+}
+
+std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request) {
   // Less than this is updated whole in less time than it takes to find what was read.
   constexpr std::int64_t kFloats = std::int64_t{1} << 16;
-  if (compute_type(train.dtype_policy) != DType::kF32 || !optim::updates_by_element(train.optimizer))
+  if (compute_type(train.dtype_policy, request) != DType::kF32 || !optim::updates_by_element(train.optimizer))
     return std::nullopt;
   return kFloats;
 }
@@ -139,7 +147,7 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
                                        std::shared_ptr<device::ConvChoices> conv_choices, bool training) {
   const experiment::Autotune autotune = config.runtime.autotune;
   return {.conv = config.runtime.conv,
-          .compute = compute_type(config.train.dtype_policy),
+          .compute = type_of(config.train.dtype_policy),
           .deterministic = config.runtime.deterministic,
           .tf32 = config.runtime.tf32,
           .workspace_limit = config.runtime.workspace_limit.bytes,

@@ -54,7 +54,8 @@ DeviceRequest with_threads(DeviceRequest request, int sharers = 1);
 /// ids.
 std::string short_name(const DeviceRequest& request);
 
-DType compute_type(experiment::DtypePolicy policy);
+/// PlanOptions::compute: CPUs keep activations in float32 whatever the policy, and round what they multiply.
+DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request);
 /// PlanOptions::bucket_bytes. On CPUs it follows the network where the config says nothing: over slow links small
 /// buckets overlap with backward, and sums have the same bits in all; GPUs' launches are worth more.
 std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request);
@@ -64,7 +65,7 @@ std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& par
 void check_allreduce_dtype(const DeviceRequest& request, const experiment::ParallelSection& parallel, int ranks);
 
 /// PlanOptions::tables_from in training; none where the optimizer wants whole gradients.
-std::optional<std::int64_t> tables_from(const experiment::TrainSection& train);
+std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request);
 /// `conv_choices`: session/conv_cache.h; null: convolutions by rule. `training`: what `runtime.autotune: auto` is
 /// about, for many steps pay for a measurement that a single pass would not.
 device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,

@@ -49,9 +49,9 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment, const D
             ? optim::LabelKind::kClass
             : optim::LabelKind::kDense;
   options.bucket_bytes = bucket_bytes(config.parallel, devices);
-  options.compute = compute_type(config.train.dtype_policy);
+  options.compute = compute_type(config.train.dtype_policy, devices);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
-  if (!config.parallel.virtual_shards) options.tables_from = tables_from(config.train);
+  if (!config.parallel.virtual_shards) options.tables_from = tables_from(config.train, devices);
   return options;
 }
 

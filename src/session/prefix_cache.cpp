@@ -65,9 +65,9 @@ std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
 }
 
 plan::Plan prefix_plan(const experiment::ConfigFile& config, const graph::Model& model, const CacheDecision& decision,
-                       const device::Device& device) {
+                       const DeviceRequest& request, const device::Device& device) {
   plan::PlanOptions options;
-  options.compute = compute_type(config.train.dtype_policy);
+  options.compute = compute_type(config.train.dtype_policy, request);
   options.part = plan::Part::kPrefix;
   options.border = decision.prefix.border;
   return plan::make_plan(model, options, device);
@@ -168,7 +168,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
 
   const DeviceRequest request = first_slots(asked);
   auto devices = make_devices(request, runtime_options(config, conv_choices, true));  // engines as in training
-  const plan::Plan plan = prefix_plan(config, model, decision, *devices.front());
+  const plan::Plan plan = prefix_plan(config, model, decision, request, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
   replica::ReplicaSet replicas(plan, std::move(devices), *connector,
                                set_options(config, request.replicas, global_batch, jobs));

@@ -174,9 +174,9 @@ void Session::make_plan(const SessionOptions& options, const device::Device& dev
   plan::PlanOptions plan_options;
   plan_options.objectives = data_->objectives();
   plan_options.bucket_bytes = bucket_bytes(config.parallel, devices_);
-  plan_options.compute = compute_type(config.train.dtype_policy);
+  plan_options.compute = compute_type(config.train.dtype_policy, devices_);
   const bool sharded = config.parallel.virtual_shards.has_value();
-  if (options.training && !sharded) plan_options.tables_from = tables_from(config.train);
+  if (options.training && !sharded) plan_options.tables_from = tables_from(config.train, devices_);
   if (cache_.on) {
     plan_options.part = plan::Part::kHead;
     plan_options.border = cache_.prefix.border;

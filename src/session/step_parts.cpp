@@ -26,7 +26,7 @@ void make_dry(const experiment::Experiment& experiment, const DeviceRequest& dev
   if (!one.gpus.empty()) one.gpus.resize(1);
   experiment::Experiment alone = experiment;
   alone.config.parallel.split = {};
-  // Gradients are float32 in any case, and a CPU has nothing else.
+  // Gradients are float32 in any case, and so is the plan of a CPU.
   if (!one.on_gpus()) alone.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   make_dry_plan(alone, one, {.global_batch = rows}, dry);
 }

@@ -85,7 +85,8 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
   experiment::Experiment whole = experiment;
   whole.config.parallel.split = {};
   const DeviceRequest one = options.against.value_or(one_of(options.devices));
-  if (!one.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;  // the CPU has no other
+  // What a CPU makes of a mixed policy is not what GPUs do: beside them it judges in float32.
+  if (!one.on_gpus() && options.devices.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
   Side tested(comparable(experiment, options.accumulate),
               {.devices = options.devices, .processes = options.processes, .data = options.data, .batch = batch_size});

@@ -165,8 +165,8 @@ TEST_F(ExitCode, MissingDataIs3) {
 TEST_F(ExitCode, AbsentDevicesAre4) {
   expect(4, "error: --gpus 0: ", {"fit", "tiny.yaml", "--gpus", "0"});
   expect(4, "error: --num-gpus 1: ", {"fit", "tiny.yaml", "--num-gpus", "1"});
-  expect(4, "error: cpu cannot run train.dtype_policy mixed_bfloat16; use float32",
-         {"fit", "tiny.yaml", "--set", "train.dtype_policy=mixed_bfloat16"});
+  expect(4, "error: cpu cannot run train.dtype_policy mixed_float16; use float32",
+         {"fit", "tiny.yaml", "--set", "train.dtype_policy=mixed_float16"});
   EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--gpus", "none", "--dry-run"}).code, 0);
 }
 

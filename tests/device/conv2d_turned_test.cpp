@@ -35,7 +35,7 @@ TEST(TurnedConvPass, GradientOfTheInput) {
     std::vector<float> dx(static_cast<std::size_t>(shape.rows * kernels::cpu::test::in_size(window)), NAN);
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 17) - 8.0F;  // sums are exact
     for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 13) - 6.0F;
-    const auto pass = make_turned_conv(ConvPassKind::kBackwardData, shape, dnnl);
+    const auto pass = make_turned_conv(ConvPassKind::kBackwardData, shape, false, dnnl);
     ASSERT_NE(pass, nullptr);
     std::vector<float> scratch(pass->scratch() / sizeof(float) + 1, NAN);
     pass->run({.weights = weights.data(), .dy = dy.data(), .dx = dx.data()}, scratch.data());
@@ -50,7 +50,7 @@ TEST(TurnedConvPass, LeavesOtherShapesToOthers) {
   const auto made = [&](auto change, ConvPassKind kind = ConvPassKind::kBackwardData) {
     ConvShape shape = pointwise(6, 6, {2, 2});
     change(shape);
-    return make_turned_conv(kind, shape, dnnl) != nullptr;
+    return make_turned_conv(kind, shape, false, dnnl) != nullptr;
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
   EXPECT_FALSE(made([](ConvShape& s) { s.kernel_h = s.kernel_w = 3, s.pad_top = s.pad_left = 1; }));

@@ -60,8 +60,8 @@ mixed() {
 mixed mixed_bfloat16 cpu emu
 mixed mixed_float16 flips_cpu flips "${augmented[@]}"
 run 0 ckpt show mixed_float16
-run 4 fit "$config" "${data[@]}" "${short[@]}" --cpus 2x1 --set train.dtype_policy=mixed_bfloat16 --run-dir none
-says "error: cpu cannot run train.dtype_policy mixed_bfloat16; use float32, or a GPU"
+run 4 fit "$config" "${data[@]}" "${short[@]}" --cpus 2x1 --set train.dtype_policy=mixed_float16 --run-dir none
+says "error: cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU"
 [ ! -e none ] || fail "a refused run has left a folder"
 
 say "stopping and going on: augmentation draws what it would have drawn, and float16 keeps the scale of its loss"
@@ -82,7 +82,7 @@ PY
 run 0 predict emu --input t10k-images-idx3-ubyte --gpus emu:0 --batch-size 7 --output emu.csv
 run 0 predict emu --input t10k-images-idx3-ubyte --cpus 1 --output cpu.csv
 [ "$(cut -d, -f1,2 emu.csv)" = "$(cut -d, -f1,2 cpu.csv)" ] || fail "predictions differ"
-run 4 predict mixed_bfloat16 --input t10k-images-idx3-ubyte --cpus 1
+run 4 predict mixed_float16 --input t10k-images-idx3-ubyte --cpus 1
 run 0 predict mixed_bfloat16 --input t10k-images-idx3-ubyte --cpus 1 --set train.dtype_policy=float32 --output mixed.csv
 has_rows mixed.csv 31 || fail "rows of mixed.csv"
 

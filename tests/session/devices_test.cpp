@@ -174,11 +174,11 @@ TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
   }
 }
 
-TEST(Devices, TheCpuRefusesMixedPrecisionInOneSentence) {
+TEST(Devices, TheCpuRefusesFloat16InOneSentence) {
   const std::string said = refusal(ErrorKind::kDevice, [] {
     Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
   });
-  EXPECT_EQ(said, "cpu cannot run train.dtype_policy mixed_float16; use float32, or a GPU");
+  EXPECT_EQ(said, "cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU");
 }
 
 TEST(Devices, SumsOverReplicasAreMeasured) {

@@ -121,6 +121,7 @@ std::optional<plan::TailFusion> takes_pooling(const layers::MaxPooling2DSpec& po
   ConvShape shape = conv2d_shape(follower.step.spec.as<layers::Conv2DSpec>(), follower.inputs.front());
   shape.relu = activation == layers::Activation::kRelu;
   shape.pool = true;
+  shape.bfloat16 = device.options().bfloat16_products;
   const Size2 two{2, 2};
   // "same" over an even size pads nothing.
   const bool covers = pool.padding == layers::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);

@@ -11,6 +11,7 @@
 #include "core/format.h"
 #include "core/topology.h"
 #include "device/cpu/activation.h"
+#include "device/cpu/bfloat16.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/cpu/dnnl_support.h"
 #include "kernels/cpu/elementwise.h"
@@ -44,6 +45,7 @@ std::uint64_t piece_hash(const float* x, std::int64_t begin, std::int64_t end) {
 CpuDevice::CpuDevice(int index, int threads, const RuntimeOptions& options, std::vector<int> cpus)
     : index_(index), threads_(threads), options_(options), cpus_(std::move(cpus)), dnnl_(std::make_unique<Dnnl>()) {
   dnnl_->one_thread_sums = options.any_threads;
+  dnnl_->bfloat16_products = options.bfloat16_products;
 }
 
 CpuDevice::~CpuDevice() = default;
@@ -53,8 +55,10 @@ std::string CpuDevice::name() const { return fmt::format("cpu:{}", index_); }
 std::string CpuDevice::description() const {
   const std::string where =
       cpus_.empty() ? "" : fmt::format(" on CPU{} {}", cpus_.size() == 1 ? "" : "s", machine::cpu_list(cpus_));
-  return fmt::format("{} {} thread{}{}, {}", name(), threads_, threads_ == 1 ? "" : "s", where,
-                     kernels::cpu::isa_name());
+  const std::string products =
+      options_.bfloat16_products ? fmt::format(", bfloat16 by {}", name_of(bfloat16_here())) : "";
+  return fmt::format("{} {} thread{}{}, {}{}", name(), threads_, threads_ == 1 ? "" : "s", where,
+                     kernels::cpu::isa_name(), products);
 }
 
 void CpuDevice::enter() {
@@ -130,10 +134,16 @@ std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
 namespace dptrain::device {
 
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options, std::vector<int> cpus) {
-  if (options.compute != DType::kF32)
-    throw Error(ErrorKind::kDevice, fmt::format("cpu cannot run train.dtype_policy mixed_{}; use float32, or a GPU",
-                                                name_of(options.compute)));
-  return std::make_unique<cpu::CpuDevice>(index, threads, options, std::move(cpus));
+  if (options.compute == DType::kF16)
+    throw Error(ErrorKind::kDevice,
+                "cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU");
+  RuntimeOptions own = options;
+  if (options.compute == DType::kBf16) {
+    cpu::require_bfloat16(cpu::bfloat16_here());
+    own.compute = DType::kF32;
+    own.bfloat16_products = true;
+  }
+  return std::make_unique<cpu::CpuDevice>(index, threads, own, std::move(cpus));
 }
 
 }  // namespace dptrain::device

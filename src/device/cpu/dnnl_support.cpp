@@ -37,9 +37,12 @@ std::size_t Job::take(std::size_t bytes) {
 }
 
 void Job::reads(int argument, const Desc& have, const Desc& want) { add(argument, false, have, want); }
+void Job::reads(int argument, const Desc& have, const Desc& copy, const Desc& seen) {
+  add(argument, false, have, copy, &seen);
+}
 void Job::writes(int argument, const Desc& have, const Desc& want) { add(argument, true, have, want); }
 
-void Job::add(int argument, bool written, const Desc& have, const Desc& want) try {
+void Job::add(int argument, bool written, const Desc& have, const Desc& want, const Desc* seen) try {
   Tensor tensor{.argument = argument, .written = written, .outer = {have, dnnl_->engine, DNNL_MEMORY_NONE}};
   if (have != want) {
     tensor.inner = dnnl::memory(want, dnnl_->engine, DNNL_MEMORY_NONE);
@@ -47,7 +50,8 @@ void Job::add(int argument, bool written, const Desc& have, const Desc& want) tr
     const auto& [from, to] = written ? std::tie(tensor.inner, tensor.outer) : std::tie(tensor.outer, tensor.inner);
     tensor.reorder = dnnl::reorder(dnnl::reorder::primitive_desc(from, to));
   }
-  arguments_.insert_or_assign(argument, tensor.inner ? tensor.inner : tensor.outer);
+  if (seen != nullptr) tensor.seen = dnnl::memory(*seen, dnnl_->engine, DNNL_MEMORY_NONE);
+  arguments_.insert_or_assign(argument, tensor.seen ? tensor.seen : tensor.inner ? tensor.inner : tensor.outer);
   tensors_.push_back(std::move(tensor));
 } catch (const dnnl::error& error) {
   throw device_error("reorder", error);
@@ -61,6 +65,7 @@ void Job::run(std::initializer_list<Pointer> pointers, void* scratch) try {
       if (argument == tensor.argument) tensor.outer.set_data_handle(const_cast<void*>(data));  // oneDNN takes no const
     if (!tensor.inner) continue;
     tensor.inner.set_data_handle(room + tensor.offset);
+    if (tensor.seen) tensor.seen.set_data_handle(room + tensor.offset);
     if (!tensor.written) tensor.reorder.execute(dnnl_->stream, tensor.outer, tensor.inner);
   }
   primitive_.execute(dnnl_->stream, arguments_);

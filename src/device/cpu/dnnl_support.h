@@ -23,14 +23,17 @@ namespace dptrain::device::cpu {
 struct Dnnl {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  bool one_thread_sums = false;  ///< as RuntimeOptions::any_threads: sums that threads would share have one
+  bool one_thread_sums = false;    ///< as RuntimeOptions::any_threads: sums that threads would share have one
+  bool bfloat16_products = false;  ///< as RuntimeOptions
 };
 
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 
-inline Desc desc(const Dims& dims, Tag tag) { return {dims, dnnl::memory::data_type::f32, tag}; }
+using DataType = dnnl::memory::data_type;
+
+inline Desc desc(const Dims& dims, Tag tag, DataType type = DataType::f32) { return {dims, type, tag}; }
 
 /// The error of the house for one of oneDNN's: "oneDNN 2.6.3, what: message (out_of_memory)".
 Error device_error(std::string_view what, const dnnl::error& error);
@@ -48,14 +51,16 @@ std::optional<typename P::primitive_desc> describe(const Dnnl& dnnl, const dnnl:
 template <class P, class Hint, class... Args>
 std::optional<typename P::primitive_desc> describe_backward(const Dnnl& dnnl, const Hint& forward, const Args&... args);
 
-/// One primitive and its tensors. The caller has a tensor in his layout; where the primitive wants another, the Job
-/// keeps a copy in the scratch and reorders.
+/// One primitive and its tensors. The caller has a tensor in his layout and type; where the primitive wants another,
+/// the Job keeps a copy in the scratch and reorders, rounding to nearest even.
 class Job {
  public:
   Job(Dnnl& dnnl, dnnl::primitive primitive, const Desc& scratchpad);
 
   /// Reads (writes) the tensor `argument`, which the caller has as `have` and the primitive as `want`.
   void reads(int argument, const Desc& have, const Desc& want);
+  /// The same, where the primitive sees the copy's bytes under other dimensions.
+  void reads(int argument, const Desc& have, const Desc& copy, const Desc& seen);
   void writes(int argument, const Desc& have, const Desc& want);
 
   /// Bytes, aligned parts.
@@ -70,11 +75,12 @@ class Job {
     int argument;
     bool written;
     dnnl::memory outer, inner = {};  // inner empty: no reorder
+    dnnl::memory seen = {};          // the inner one under the primitive's dimensions; empty: its own
     dnnl::reorder reorder = {};
     std::size_t offset = 0;
   };
 
-  void add(int argument, bool written, const Desc& have, const Desc& want);
+  void add(int argument, bool written, const Desc& have, const Desc& want, const Desc* seen = nullptr);
   std::size_t take(std::size_t bytes);
 
   Dnnl* dnnl_;  // of the device

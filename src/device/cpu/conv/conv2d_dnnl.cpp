@@ -59,26 +59,25 @@ class DnnlConv final : public ConvPass {
   bool one_thread_;
 };
 
-/// Makes the passes of one convolution in one layout.
+/// Makes the passes of one convolution in one form.
 class Maker {
  public:
-  Maker(const ConvShape& shape, DnnlLayout layout, DnnlWeights order, Dnnl& dnnl)
-      : d_(shape, order),
+  Maker(const ConvShape& shape, const DnnlForm& form, Dnnl& dnnl)
+      : d_(shape, form.weights),
         rectified_(shape.relu ? shape.rows * shape.out_h * shape.out_w * shape.out_channels : 0),
-        suffix_(layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
+        suffix_(form.layout == DnnlLayout::kNhwc ? " nhwc" : " blocked"),
         dnnl_(dnnl),
+        images_(form.layout == DnnlLayout::kNhwc ? Tag::nhwc : Tag::any),
+        factors_(form.bfloat16 ? DataType::bf16 : DataType::f32),
         have_source_(desc(d_.source, Tag::nhwc)),
         have_weights_(desc(d_.weights, d_.weights_tag)),
         have_destination_(desc(d_.destination, Tag::nhwc)),
-        source_(layout == DnnlLayout::kNhwc ? have_source_ : desc(d_.source, Tag::any)),
-        weights_(desc(d_.weights, Tag::any)),
-        bias_(shape.bias ? desc(d_.bias, Tag::x) : Desc()),
-        destination_(layout == DnnlLayout::kNhwc ? have_destination_ : desc(d_.destination, Tag::any)) {}
+        bias_(shape.bias ? desc(d_.bias, Tag::x) : Desc()) {}
 
   std::unique_ptr<ConvPass> forward() {
-    const auto pd = describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training,
-                                                        kAlgorithm, source_, weights_, bias_, destination_, d_.strides,
-                                                        d_.dilates, d_.pad_begin, d_.pad_end);
+    const auto pd = describe<dnnl::convolution_forward>(
+        dnnl_, attributes(), dnnl::prop_kind::forward_training, kAlgorithm, source(factors_), weights(factors_), bias_,
+        destination(DataType::f32), d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_forward(*pd), pd->scratchpad_desc());
     job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
@@ -92,7 +91,8 @@ class Maker {
     const auto hint = forward_hint();
     if (!hint) return nullptr;
     const auto pd = describe_backward<dnnl::convolution_backward_data>(
-        dnnl_, *hint, kAlgorithm, source_, weights_, destination_, d_.strides, d_.dilates, d_.pad_begin, d_.pad_end);
+        dnnl_, *hint, kAlgorithm, source(DataType::f32), weights(factors_), destination(factors_), d_.strides,
+        d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_backward_data(*pd), pd->scratchpad_desc());
     job.reads(DNNL_ARG_WEIGHTS, have_weights_, pd->weights_desc());
@@ -105,9 +105,9 @@ class Maker {
     const OneDnnlThread alone(dnnl_.one_thread_sums);
     const auto hint = forward_hint();
     if (!hint) return nullptr;
-    const auto pd = describe_backward<dnnl::convolution_backward_weights>(dnnl_, *hint, kAlgorithm, source_, weights_,
-                                                                          bias_, destination_, d_.strides, d_.dilates,
-                                                                          d_.pad_begin, d_.pad_end);
+    const auto pd = describe_backward<dnnl::convolution_backward_weights>(
+        dnnl_, *hint, kAlgorithm, source(factors_), weights(DataType::f32), bias_, destination(factors_), d_.strides,
+        d_.dilates, d_.pad_begin, d_.pad_end);
     if (!pd) return nullptr;
     Job job(dnnl_, dnnl::convolution_backward_weights(*pd), pd->scratchpad_desc());
     job.reads(DNNL_ARG_SRC, have_source_, pd->src_desc());
@@ -121,13 +121,18 @@ class Maker {
   static constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
 
   bool has_bias() const { return bias_ != Desc(); }
+  // Asked of oneDNN.
+  Desc source(DataType type) const { return desc(d_.source, images_, type); }
+  Desc weights(DataType type) const { return desc(d_.weights, Tag::any, type); }
+  Desc destination(DataType type) const { return desc(d_.destination, images_, type); }
 
   /// oneDNN derives backward passes from a forward one; any implementation will do.
   std::optional<dnnl::convolution_forward::primitive_desc> forward_hint() {
-    const auto any = [](const Dims& dims) { return desc(dims, Tag::any); };
+    const auto any = [](const Dims& dims, DataType type) { return desc(dims, Tag::any, type); };
     return describe<dnnl::convolution_forward>(dnnl_, attributes(), dnnl::prop_kind::forward_training, kAlgorithm,
-                                               any(d_.source), any(d_.weights), bias_, any(d_.destination), d_.strides,
-                                               d_.dilates, d_.pad_begin, d_.pad_end);
+                                               any(d_.source, factors_), any(d_.weights, factors_), bias_,
+                                               any(d_.destination, DataType::f32), d_.strides, d_.dilates, d_.pad_begin,
+                                               d_.pad_end);
   }
 
   template <class PrimitiveDesc>
@@ -141,15 +146,17 @@ class Maker {
   std::int64_t rectified_;
   const char* suffix_;
   Dnnl& dnnl_;
+  Tag images_;
+  DataType factors_;
   Desc have_source_, have_weights_, have_destination_;  // of the caller
-  Desc source_, weights_, bias_, destination_;          // asked of oneDNN
+  Desc bias_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
-                                         DnnlWeights weights) try {
-  Maker maker(shape, layout, weights, dnnl);
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, const DnnlForm& form,
+                                         Dnnl& dnnl) try {
+  Maker maker(shape, form, dnnl);
   switch (kind) {
     case ConvPassKind::kForward: return maker.forward();
     case ConvPassKind::kBackwardData: return maker.backward_data();

@@ -21,9 +21,14 @@ enum class DnnlWeights {
   kOhwi,  ///< [out_channels, kernel.h, kernel.w, in_channels]: for 1x1 the weights of the other direction
 };
 
+struct DnnlForm {
+  DnnlLayout layout = DnnlLayout::kNhwc;
+  bool bfloat16 = false;  ///< factors are rounded; what is written is float32 as ever
+  DnnlWeights weights = DnnlWeights::kHwio;
+};
+
 /// Null where oneDNN has no implementation. kOhwi: forward passes without groups.
-std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, DnnlLayout layout, Dnnl& dnnl,
-                                         DnnlWeights weights = DnnlWeights::kHwio);
+std::unique_ptr<ConvPass> make_dnnl_conv(ConvPassKind kind, const ConvShape& shape, const DnnlForm& form, Dnnl& dnnl);
 
 /// Whether the pass runs oneDNN's reference or matrix-product fallback rather than a generated kernel.
 bool is_slow(const ConvPass& pass);

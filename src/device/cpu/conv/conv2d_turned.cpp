@@ -67,9 +67,10 @@ class TurnedConv final : public ConvPass {
 
 }  // namespace
 
-std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
+std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16, Dnnl& dnnl) {
   if (kind != ConvPassKind::kBackwardData || !fits_turned(shape)) return nullptr;
-  auto forward = make_dnnl_conv(ConvPassKind::kForward, turned(shape), DnnlLayout::kNhwc, dnnl, DnnlWeights::kOhwi);
+  auto forward = make_dnnl_conv(ConvPassKind::kForward, turned(shape),
+                                {.bfloat16 = bfloat16, .weights = DnnlWeights::kOhwi}, dnnl);
   return forward ? std::make_unique<TurnedConv>(shape, std::move(forward)) : nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace dptrain::device::cpu {
 
 struct Dnnl;
 
-/// Null for other passes and shapes, and where oneDNN has no implementation.
-std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl);
+/// Null for other passes and shapes, and where oneDNN has no implementation. `bfloat16`: factors are rounded.
+std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16, Dnnl& dnnl);
 
 }  // namespace dptrain::device::cpu

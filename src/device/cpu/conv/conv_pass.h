@@ -23,7 +23,8 @@ struct ConvShape : kernels::ConvWindow {
   /// y and dy are those of a 2x2 max-pooling behind bias and ReLU, [rows, out_h / 2, out_w / 2, out_channels]: an odd
   /// last row or column is not seen. The convolution's own output and its gradient never exist.
   bool pool = false;
-  bool pairs = false;  ///< another layer's pass could go along with forward (ConvTensors::before, after)
+  bool pairs = false;     ///< another layer's pass could go along with forward (ConvTensors::before, after)
+  bool bfloat16 = false;  ///< as RuntimeOptions::bfloat16_products: a pass may round what it multiplies
 };
 
 /// What a pass reads and writes; the others are null. Everything written is overwritten.

@@ -16,7 +16,9 @@ std::size_t index(ConvPassKind kind) { return static_cast<std::size_t>(kind); }
 }  // namespace
 
 Convolution::Convolution(const ConvShape& sample, Wanted wanted, const RuntimeOptions& options, Dnnl& dnnl)
-    : sample_(sample), wanted_(wanted), options_(options), dnnl_(dnnl) {}
+    : sample_(sample), wanted_(wanted), options_(options), dnnl_(dnnl) {
+  sample_.bfloat16 = options.bfloat16_products;
+}
 
 bool Convolution::wants(ConvPassKind kind) const {
   return std::array{wanted_.forward, wanted_.data, wanted_.weights}[index(kind)];
