@@ -45,8 +45,10 @@ std::string bounds_table(const session::BenchRow& row) {
     taken += pass.ms;
   }
   const int threads = row.limits.threads;
-  std::string text = fmt::format("bounds of replica 0; {} thread{} at once reach {:.0f} GFLOP/s, {}\n", threads,
-                                 threads == 1 ? "" : "s", row.limits.peak_gflops, levels_text(row.limits));
+  const std::string arithmetic = row.limits.peak_gflops > 0 ? fmt::format("{:.0f} GFLOP/s, ", row.limits.peak_gflops)
+                                                            : "";  // not known for products of bfloat16
+  std::string text = fmt::format("bounds of replica 0; {} thread{} at once reach {}{}\n", threads,
+                                 threads == 1 ? "" : "s", arithmetic, levels_text(row.limits));
   text += fmt::format("{:<{}} {:>9} {:>9} {:>8}  {:<6} {:>9} {:>10} {:>10}  {}\n", "pass", width, "ms", "bound ms",
                       "x bound", "by", "MFLOP", "bytes", "works on", "fits");
   for (const PassTime& pass : row.passes) text += line_of(pass, width);

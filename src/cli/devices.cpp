@@ -78,6 +78,7 @@ Json json_of(const device::DeviceInfo& cpu) {
           {"memory_bytes", cpu.memory_bytes},
           {"peak_gflops_per_core", cpu.peak_gflops},
           {"peak_gflops", limits.peak_gflops},
+          {"bfloat16_products", cpu.bfloat16.empty() ? Json() : Json(cpu.bfloat16)},
           {"levels", levels}};
 }
 

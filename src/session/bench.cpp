@@ -131,6 +131,11 @@ int states_of(const experiment::Experiment& experiment) {
   return static_cast<int>(optim::slots(optimizer).size()) + int{optim::common(optimizer).use_ema};
 }
 
+/// The measured peak is of float32 multiply-adds, and says nothing of products of bfloat16.
+bool of_float32(const Session& session) {
+  return session.experiment().config.train.dtype_policy == experiment::DtypePolicy::kFloat32;
+}
+
 void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
   session.replicas().on_each([](int, replica::Replica& replica) { replica.set_profiling(true); });
   run.steps(steps);
@@ -151,6 +156,7 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
   }
   if (session.devices().on_gpus()) return;
   row.limits = device::cpu_limits(threads_in_use(session.devices()));
+  if (!of_float32(session)) row.limits.peak_gflops = 0;
   row.passes = pass_times(profile,
                           {.plan = session.plan(),
                            .devices = session.devices(),
@@ -164,7 +170,7 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
 
 /// Processes have equal threads, and each measures its own.
 void measure_peak(Session& session, BenchRow& row) {
-  if (session.devices().on_gpus()) return;
+  if (session.devices().on_gpus() || !of_float32(session)) return;
   row.peak_gflops = device::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
   row.of_peak = profile_of(session).operations_per_sample * row.examples_per_second / (row.peak_gflops * 1e9);
 }

@@ -46,11 +46,12 @@ struct BenchRow {
   std::uint64_t peak_bytes = 0;           ///< resident, of the process
   std::uint64_t device_bytes = 0;         ///< GPUs: what the largest replica has taken of its device's memory
   std::vector<LayerTime> layers;
-  /// Operations of forward and backward, computed directly, per second over `peak_gflops`; none on GPUs and without
-  /// computing.
+  /// Operations of forward and backward, computed directly, per second over `peak_gflops`; none on GPUs, with factors
+  /// rounded to bfloat16, and without computing.
   std::optional<double> of_peak{};
-  double peak_gflops = 0;                         ///< measured, of all threads in use; 0: not known
-  device::CpuLimits limits{};                     ///< of all threads in use of this process; with `layers` on CPUs
+  double peak_gflops = 0;  ///< of float32, measured, of all threads in use; 0: not known
+  /// Of all threads in use of this process; with `layers` on CPUs. Without a peak where `of_peak` has none.
+  device::CpuLimits limits{};
   std::vector<PassTime> passes{};                 ///< likewise, of replica 0
   int virtual_shards = 0;                         ///< the config's; 0: none
   double examples_per_second_without_shards = 0;  ///< everything else the same, repeats in turns

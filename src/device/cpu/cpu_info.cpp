@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "device/conv_choices.h"
+#include "device/cpu/bfloat16.h"
 #include "device/cpu/cpu_memory.h"
 #include "device/device.h"
 #include "kernels/cpu/isa.h"
@@ -34,9 +35,12 @@ std::vector<DeviceInfo> list_cpu() {
   info.cores = machine::cpus();
   info.memory_bytes = machine::memory().total;
   info.peak_gflops = kernels::cpu::measure_fma_peak_gflops();
-  info.details = fmt::format("{} core{}, {}, {:.1f} GiB, {:.0f} GFLOP/s a core (fp32 FMA, measured)", info.cores,
+  if (const cpu::Bfloat16 instructions = cpu::bfloat16_here(); instructions != cpu::Bfloat16::kNone)
+    info.bfloat16 = cpu::name_of(instructions);
+  info.details = fmt::format("{} core{}, {}, {:.1f} GiB, {:.0f} GFLOP/s a core (fp32 FMA, measured), {}", info.cores,
                              info.cores == 1 ? "" : "s", kernels::cpu::isa_name(),
-                             static_cast<double>(info.memory_bytes) / (1 << 30), info.peak_gflops);
+                             static_cast<double>(info.memory_bytes) / (1 << 30), info.peak_gflops,
+                             info.bfloat16.empty() ? "no bfloat16 products" : "bfloat16 products by " + info.bfloat16);
   return {info};
 }
 
