@@ -276,7 +276,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"loss_weights", "Factors of the outputs' losses in the whole loss: {output name: number}."},
       {"metrics", "What else is computed and logged: a list, or {output name: list}."},
       {"class_weight", "balanced, or {class: weight}."},
-      {"dtype_policy", "float32; on GPUs also mixed_bfloat16 and mixed_float16."},
+      {"dtype_policy", "float32; mixed_bfloat16 on GPUs and on CPUs with AMX or AVX-512 BF16; mixed_float16 on GPUs."},
       {"lr_scaling", "The rate times batch / reference_batch_size, or its root."},
       {"reference_batch_size", "The batch that the learning rate was chosen for."},
       {"validate_every", "Whole epochs between validations, or so many steps, such as 500 steps."},
