@@ -88,13 +88,15 @@ class Conv2DOp final : public Op {
     return shape;
   }
 
-  /// Whether a normalisation runs in front of the step or behind it. Steps of an op around this one are not the plan's.
+  /// Whether a normalisation that is not frozen runs in front of the step or behind it. Steps of an op around this one
+  /// are not the plan's.
   static bool is_normalised(const plan::Plan& plan, const plan::Step& step) {
     const auto place = std::ranges::find(plan.steps, &step, [](const plan::Step& s) { return &s; });
     if (place == plan.steps.end()) return false;
     const auto s = static_cast<std::size_t>(place - plan.steps.begin());
     const auto is = [&](std::size_t other) {
-      return plan.steps[other].spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+      const plan::Step& its = plan.steps[other];
+      return !its.inference_mode && its.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
     };
     return (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) || (plan::hands_on(plan, s) && is(s + 1));
   }

@@ -64,9 +64,10 @@ class InnerProduct {
     else if (wants_dx)
       make_data(dnnl, pd);
     if (!wants_dweights) return;
-    const bool in_place = !rounds && positions >= kernels::cpu::kGemmConvManyWindows &&
-                          in * units <= rules_for(kernels::cpu::this_processor()).in_place_weights &&
-                          kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
+    const bool in_place =
+        !rounds && positions >= kernels::cpu::kGemmConvManyWindows &&
+        (positions >= kManyPositions || in * units <= rules_for(kernels::cpu::this_processor()).in_place_weights) &&
+        kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
     if (in_place || (in * units >= kLargeWeights && units % kAligned == 0))
       own_gradient_ = kernels::cpu::matrix_window(in, units);
     else
@@ -147,6 +148,9 @@ class InnerProduct {
 
   /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
+  /// From so many on (steps of a batch of sequences) the rules of a processor do not hold: 8,960 positions of an LSTM's
+  /// inputs are then 0.94 to 0.97 as fast.
+  static constexpr std::int64_t kManyPositions = 2048;
 
   std::int64_t positions_, in_, units_;
   bool own_data_ = false;  // computed by kernels/cpu

@@ -10,8 +10,8 @@ namespace dptrain::device::cpu {
 
 struct ProcessorRules {
   const char* measured_on;  ///< machine and date
-  /// Floats of the largest gradient of 1x1 weights, or of a Dense layer's of many rows, for which kernels/cpu, reading
-  /// images where they stand, are faster than oneDNN.
+  /// Floats of the largest gradient of 1x1 weights, or of a Dense layer's of some hundred rows, for which kernels/cpu,
+  /// reading images where they stand, are faster than oneDNN.
   std::int64_t in_place_weights;
 };
 
