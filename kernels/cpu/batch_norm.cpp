@@ -365,7 +365,7 @@ bool streams(const float* y, int64_t positions, int64_t channels) {
   return positions * channels >= kStreamElements && channels % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
-/// The sums of the step that a piece belongs to, cleared where it begins one.
+/// The sums of the step that a position belongs to, cleared where it begins one.
 double* sums_of(int64_t begin, int64_t positions, int64_t channels, double* workspace) {
   const int64_t step = batch_norm_step(positions, channels), room = room_of(channels);
   double* const sums = workspace + begin / step * 2 * room;
@@ -390,8 +390,13 @@ int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
 
 void batch_norm_add(const float* values, int64_t begin, int64_t end, int64_t positions, int64_t channels,
                     double* workspace) {
-  double* const sums = sums_of(begin, positions, channels, workspace);
-  HWY_DYNAMIC_DISPATCH(sums_piece)(values, end - begin, channels, sums, sums + room_of(channels));
+  const int64_t step = batch_norm_step(positions, channels);
+  for (int64_t first = begin, last = 0; first < end; first = last) {
+    last = std::min(end, (first / step + 1) * step);
+    double* const sums = sums_of(first, positions, channels, workspace);
+    HWY_DYNAMIC_DISPATCH(sums_piece)
+    (values + (first - begin) * channels, last - first, channels, sums, sums + room_of(channels));
+  }
 }
 
 void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* first, double* second) {

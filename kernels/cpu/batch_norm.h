@@ -19,7 +19,8 @@ int64_t batch_norm_workspace(int64_t positions, int64_t channels);
 
 /// Positions whose sums are added up by themselves, in the workspace.
 int64_t batch_norm_step(int64_t positions, int64_t channels);
-/// Positions [begin, end) of all `positions`, at `values`, are added to the sums of their step, which begins at zero.
+/// Positions [begin, end) of all `positions`, at `values`, are added to the sums of their steps, each of which begins
+/// at zero.
 void batch_norm_add(const float* values, int64_t begin, int64_t end, int64_t positions, int64_t channels,
                     double* workspace);
 /// sum and sum_sq as batch_norm_sums gives them, behind all pieces.

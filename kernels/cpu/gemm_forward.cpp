@@ -203,7 +203,7 @@ class ForwardProducts {
       each_row<kRows>(there, [&](int i) HWY_ATTR { store_row<kVectors>(tile.sum[i], to + i * out); });
       to += kRows * out;
     };
-    const float* at = windows.in_place + k.first * kChannelBlock;
+    const float* at = windows.whole == 0 ? nullptr : windows.in_place + k.first * kChannelBlock;
     for (int64_t row = 0; row < windows.whole; row += kTileRows, at += kTileRows * px_.in_channels)
       tile_of(kTileRows, std::integral_constant<int, kTileRows>{},
               [&](auto& tile) HWY_ATTR { tile.add_in_place(k.count, at, px_.in_channels, of_b, fetch); });

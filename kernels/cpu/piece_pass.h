@@ -17,7 +17,7 @@ struct PiecePass {
   };
   static constexpr int kArrays = 3;
 
-  int64_t step = 1;            ///< positions; no piece passes a multiple of it unless it begins and ends with one
+  int64_t step = 1;  ///< positions; a piece lies within one step or is of whole steps (the last one may be short)
   const void* pass = nullptr;  ///< the first argument of run
   /// Positions [begin, end), whose values stand at `values`, [end - begin, width]. In front of a kernel it makes them,
   /// there and in the tensor; behind one it may change them, and they go to the tensor then. Must not throw.

@@ -5,14 +5,15 @@
 namespace dptrain::plan {
 namespace {
 
+/// With several slots another one may read what a step writes as soon as the step has run.
 bool go_together(const Plan& plan, const Step& a, const Step& b) {
-  return a.slot == b.slot && !a.copies && !b.copies && a.frames == b.frames && a.outputs.size() == 1 &&
+  return plan.slot_count() == 1 && !a.copies && !b.copies && a.frames == b.frames && a.outputs.size() == 1 &&
          b.outputs.size() == 1 && !a.inputs.empty() && !b.inputs.empty() && plan.compute == DType::kF32;
 }
 
-bool same_memory(const Plan& plan, int a, int b) {
-  return a != kAbsent && b != kAbsent && root(plan, a) == root(plan, b) &&
-         plan.tensors[at(a)].elements(1) == plan.tensors[at(b)].elements(1) && plan.tensors[at(a)].is_float();
+bool same_positions(const Plan& plan, int a, int b) {
+  return root(plan, a) == root(plan, b) && plan.tensors[at(a)].shape == plan.tensors[at(b)].shape &&
+         plan.tensors[at(a)].is_float();
 }
 
 }  // namespace
@@ -20,7 +21,7 @@ bool same_memory(const Plan& plan, int a, int b) {
 bool hands_on(const Plan& plan, std::size_t s) {
   if (s + 1 >= plan.steps.size()) return false;
   const Step &a = plan.steps[s], &b = plan.steps[s + 1];
-  return go_together(plan, a, b) && !b.fused_into_loss && same_memory(plan, a.output(), b.inputs.front());
+  return go_together(plan, a, b) && !b.fused_into_loss && same_positions(plan, a.output(), b.inputs.front());
 }
 
 }  // namespace dptrain::plan

@@ -9,6 +9,6 @@
 
 namespace dptrain::plan {
 
-/// What step s writes is the first input of step s + 1, for the same rows, in the same slot.
+/// What step s writes is the first input of step s + 1, in the same shape and for the same rows. Of one slot alone.
 bool hands_on(const Plan& plan, std::size_t s);
 }  // namespace dptrain::plan

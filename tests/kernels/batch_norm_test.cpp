@@ -419,5 +419,33 @@ TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
   }
 }
 
+TEST(BatchNormTest, SumsOfPiecesAreThoseOfAll) {
+  constexpr int64_t kPositions = 2048, kChannels = 256;
+  const int64_t step = batch_norm_step(kPositions, kChannels);
+  ASSERT_EQ(step, 64);
+  const std::vector<float> x = test::random_floats(kPositions * kChannels, 31);
+  const auto sums = [&](const std::vector<int64_t>& cuts) {
+    std::vector<double> workspace(static_cast<size_t>(batch_norm_workspace(kPositions, kChannels)), NAN);
+    std::vector<double> all(2 * kChannels);
+    if (cuts.empty()) {
+      batch_norm_sums(x.data(), kPositions, kChannels, workspace.data(), all.data(), all.data() + kChannels);
+      return all;
+    }
+    int64_t begin = 0;
+    for (const int64_t end : cuts) {
+      batch_norm_add(x.data() + begin * kChannels, begin, end, kPositions, kChannels, workspace.data());
+      begin = end;
+    }
+    batch_norm_add_up(kPositions, kChannels, workspace.data(), all.data(), all.data() + kChannels);
+    return all;
+  };
+  test::on_every_target([&] {
+    const std::vector<double> whole = sums({});
+    EXPECT_EQ(sums({kPositions}), whole);
+    EXPECT_EQ(sums({5 * step, 12 * step, kPositions}), whole) << "of several steps";
+    EXPECT_EQ(sums({17, 40, step, 2 * step, kPositions}), whole) << "within a step";
+  });
+}
+
 }  // namespace
 }  // namespace dptrain::kernels::cpu

@@ -41,32 +41,48 @@ class PairsSink final : public GradientSink {
   void finish(device::Stream&) override {}
 };
 
+/// Chunks of several steps of sums each, and a view between a convolution and its normalisation.
+constexpr const char* kWide = R"(
+layers:
+  - Input: {name: image, shape: [8, 8, 16]}
+  - Conv2D: {name: narrow, filters: 64, kernel_size: 1}
+  - BatchNormalization: {name: bn1, momentum: 0.9}
+  - Conv2D: {name: wide, filters: 256, kernel_size: 1}
+  - BatchNormalization: {name: bn2, momentum: 0.9}
+  - Conv2D: {name: last, filters: 32, kernel_size: 1}
+  - Reshape: {name: view, target_shape: [16, 4, 32]}
+  - BatchNormalization: {name: bn3, momentum: 0.9}
+  - Reshape: {name: back, target_shape: [8, 16, 16]}
+  - Conv2D: {name: end, filters: 16, kernel_size: 1}
+  - GlobalAveragePooling2D: {name: pool}
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
 struct PairsOutcome {
   graph::Model model;
   std::vector<double> losses;
   int leads = 0, after = 0;
 };
 
-PairsOutcome train_pairs(bool pairs, int threads) {
-  PairsOutcome outcome{.model = model_of(kBlock), .losses = {}};
+PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int threads, std::int64_t rows) {
+  PairsOutcome outcome{.model = model_of(text), .losses = {}};
   const auto device = device::make_cpu_device(0, threads, {});
   device->enter();
   const plan::Plan plan =
       plan::make_plan(outcome.model, options_for("sparse_categorical_crossentropy", {"accuracy"}), *device);
   PairsSink sink;
-  constexpr std::int64_t kRows = 11;
   Replica replica(plan, *device, sink, nullptr,
-                  {.rows = kRows, .row_counts = {kRows, 5}, .optimizer = sgd(), .seed = 5, .pairs = pairs});
+                  {.rows = rows, .row_counts = {rows, 5}, .optimizer = sgd(), .seed = 5, .pairs = pairs});
   replica.push(outcome.model);
-  const SampleBatch batch(kRows, 9 * 7 * 16, 3);
+  const SampleBatch batch(rows, floats, 3);
   for (std::int64_t number = 0; number < 3; ++number)
     outcome.losses.push_back(
-        replica.step({batch.host().sub(0, kRows)}, {.number = number, .learning_rate = 0.1, .valid = kRows}).loss);
+        replica.step({batch.host().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .valid = rows}).loss);
   outcome.losses.push_back(replica.evaluate(batch.host().sub(0, 5)).loss);
   replica.pull(outcome.model);
 
   std::vector<std::unique_ptr<device::Op>> ops;
-  for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = kRows}));
+  for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = rows}));
   const device::PiecePairs found = device::piece_pairs(plan, ops);
   outcome.leads = static_cast<int>(std::ranges::count(found.leads, true));
   outcome.after = static_cast<int>(std::ranges::count(found.after, true));
@@ -74,15 +90,28 @@ PairsOutcome train_pairs(bool pairs, int threads) {
 }
 
 TEST(Pairs, GiveTheSameBitsAsEachByItself) {
-  for (const int threads : {1, 3}) {
-    SCOPED_TRACE(threads);
-    const PairsOutcome apart = train_pairs(false, threads), together = train_pairs(true, threads);
-    EXPECT_EQ(together.losses, apart.losses);
-    for (std::size_t w = 0; w < apart.model.weights.size(); ++w)
-      EXPECT_EQ(together.model.weights[w].values, apart.model.weights[w].values) << w;
-    EXPECT_EQ(together.leads, 2) << "bn1 in front of expand, the sum in front of next";
-    EXPECT_EQ(together.after, 4) << "behind reduce, expand, shortcut, next";
-  }
+  struct Network {
+    const char* text;
+    std::int64_t floats, rows;
+    int leads, after;
+  };
+  const Network networks[] = {
+      // bn1 in front of expand, the sum in front of next; behind reduce, expand, shortcut, next
+      {kBlock, 9 * 7 * 16, 11, 2, 4},
+      // bn1 in front of wide, bn2 in front of last; behind narrow, wide
+      {kWide, 8 * 8 * 16, 32, 2, 2},
+  };
+  for (const Network& c : networks)
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << c.rows << " rows, " << threads << " threads");
+      const PairsOutcome apart = train_pairs(c.text, c.floats, false, threads, c.rows);
+      const PairsOutcome together = train_pairs(c.text, c.floats, true, threads, c.rows);
+      EXPECT_EQ(together.losses, apart.losses);
+      for (std::size_t w = 0; w < apart.model.weights.size(); ++w)
+        EXPECT_EQ(together.model.weights[w].values, apart.model.weights[w].values) << w;
+      EXPECT_EQ(together.leads, c.leads);
+      EXPECT_EQ(together.after, c.after);
+    }
 }
 
 }  // namespace

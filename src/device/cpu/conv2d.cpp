@@ -84,12 +84,13 @@ class Conv2DOp final : public Op {
     ConvShape shape = conv2d_shape(spec, context.input(0));
     shape.relu = plan::tail_activation(context.step).activation == layers::Activation::kRelu;
     shape.pool = plan::tail_has<layers::MaxPooling2DSpec>(context.step);
-    shape.pairs = is_normalised(context.plan, context.step);
+    shape.pairs = !Epilogue(context).follows(shape.relu) && is_normalised(context.plan, context.step);
     return shape;
   }
 
-  /// Whether a normalisation that is not frozen runs in front of the step or behind it. Steps of an op around this one
-  /// are not the plan's.
+  /// Whether a normalisation that is not frozen runs in front of the step or, where it is trained itself, behind it: a
+  /// frozen prefix computes the same with and without what stands behind. Steps of an op around this one are not the
+  /// plan's.
   static bool is_normalised(const plan::Plan& plan, const plan::Step& step) {
     const auto place = std::ranges::find(plan.steps, &step, [](const plan::Step& s) { return &s; });
     if (place == plan.steps.end()) return false;
@@ -98,7 +99,10 @@ class Conv2DOp final : public Op {
       const plan::Step& its = plan.steps[other];
       return !its.inference_mode && its.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
     };
-    return (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) || (plan::hands_on(plan, s) && is(s + 1));
+    const bool frozen = std::ranges::all_of(step.parameters, [&](int p) {
+      return plan.parameters[static_cast<std::size_t>(p)].kind == plan::ParameterKind::kFrozen;
+    });
+    return (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) || (!frozen && plan::hands_on(plan, s) && is(s + 1));
   }
 
   std::uint8_t* taken(const OpArgs& a) const {

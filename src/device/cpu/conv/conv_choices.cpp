@@ -5,6 +5,7 @@
 
 #include "core/format.h"
 #include "device/cpu/bfloat16.h"
+#include "device/cpu/conv/conv2d_gemm.h"
 #include "device/cpu/conv/conv_key.h"
 #include "kernels/cpu/parallel.h"
 
@@ -62,10 +63,12 @@ const char* name_of(ConvPassKind kind) {
 
 std::string conv_key(ConvPassKind kind, const ConvShape& s) {
   return fmt::format(
-      "{} {}x{}x{} to {}x{}x{} kernel {}x{} strides {}x{} dilation {}x{} pads {},{},{},{} groups {}{}{}{}{} threads {}",
+      "{} {}x{}x{} to {}x{}x{} kernel {}x{} strides {}x{} dilation {}x{} pads {},{},{},{} groups {}{}{}{}{}{} threads "
+      "{}",
       name_of(kind), s.in_h, s.in_w, s.in_channels, s.out_h, s.out_w, s.out_channels, s.kernel_h, s.kernel_w,
       s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.groups,
       s.bias ? " bias" : "", s.relu ? " relu" : "", s.pool ? " pool" : "",
+      gemm_pairs(kind, s) ? " beside a normalisation" : "",
       s.bfloat16 ? std::string(" products of bfloat16 by ") + name_of(bfloat16_here()) : "",
       kernels::cpu::thread_count());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "device/cpu/conv/conv_key.h"
@@ -60,6 +61,8 @@ double Convolution::flops() const { return flops_of(sample_); }
 
 void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch) {
   Passes& passes = passes_.at(rows);
+  if ((tensors.before != nullptr || tensors.after != nullptr) && !passes.of_kind[index(kind)].pass->takes_pieces())
+    throw Error(ErrorKind::kInternal, "a convolution that takes no pieces was given passes of others");
   passes.of_kind[index(kind)].pass->run(tensors, passes_.scratch(passes, scratch));
 }
 
