@@ -20,14 +20,16 @@ int gathers_of(const plan::Plan& plan) {
   return gathers;
 }
 
-void make_dry(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows, DryPlan& dry) {
+/// `measured`: the device has run it, so it computes the config's policy.
+void make_dry(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows, bool measured,
+              DryPlan& dry) {
   DeviceRequest one = device;
   one.replicas = 1;
   if (!one.gpus.empty()) one.gpus.resize(1);
   experiment::Experiment alone = experiment;
   alone.config.parallel.split = {};
-  // Gradients are float32 in any case, and so is the plan of a CPU.
-  if (!one.on_gpus()) alone.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
+  // Gradients are float32 in any case; a CPU that is not this one may not multiply bfloat16.
+  if (!measured && !one.on_gpus()) alone.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   make_dry_plan(alone, one, {.global_batch = rows}, dry);
 }
 
@@ -35,6 +37,8 @@ void make_dry(const experiment::Experiment& experiment, const DeviceRequest& dev
 
 StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weights, double seconds,
                    std::int64_t micro_batches) {
+  if (weights.size() != plan.steps.size())
+    throw Error(ErrorKind::kInternal, fmt::format("{} times of a plan of {} steps", weights.size(), plan.steps.size()));
   const bool unknown =
       std::ranges::all_of(weights, [](const StepWeight& weight) { return weight.forward + weight.backward <= 0; });
   const auto weight = [&](int step) { return unknown ? StepWeight{1, 1} : weights[at(step)]; };
@@ -59,7 +63,7 @@ StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weight
 StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
                       double seconds) {
   DryPlan dry;
-  make_dry(experiment, device, rows, dry);
+  make_dry(experiment, device, rows, false, dry);
   std::vector<StepWeight> weights;
   for (const auto& [forward, backward] : dry.flops) weights.push_back({forward, backward});
   return parts_of(dry.plan, weights, seconds, dry.micro_batches);
@@ -78,7 +82,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   bench_options.batch = rows * side_by_side;
   const BenchRow row = bench(alone, bench_options);
   DryPlan dry;
-  make_dry(experiment, device, rows, dry);
+  make_dry(experiment, device, rows, true, dry);
   std::vector<StepWeight> weights;
   for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
   StepParts parts = parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, row.micro_batches);

@@ -6,6 +6,7 @@
 #include "session/devices.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
+#include "session/step_parts.h"
 #include "session/verify.h"
 
 namespace dptrain::session {
@@ -18,6 +19,8 @@ const char* kBfloat16Config =
     "  layers:\n"
     "    - Input: {shape: [16, 14, 3]}\n"
     "    - Conv2D: {filters: 24, kernel_size: 3, activation: relu, padding: same}\n"
+    "    - Conv2D: {filters: 24, kernel_size: 3, activation: relu, padding: same}\n"
+    "    - MaxPooling2D\n"
     "    - Conv2D: {filters: 32, kernel_size: 3, strides: 2, padding: same, use_bias: false}\n"
     "    - BatchNormalization\n"
     "    - ReLU\n"
@@ -115,6 +118,15 @@ TEST_F(Bfloat16OnCpus, TrainingEndsWhereFloat32Does) {
   EXPECT_LT(exact.back(), 0.5 * exact.front());
   EXPECT_NEAR(rounded.front(), exact.front(), 0.01 * exact.front());
   EXPECT_NEAR(rounded.back(), exact.back(), 0.05 * exact.front());
+}
+
+/// Its plan may fuse other layers than that of float32: a pooling behind a convolution.
+TEST_F(Bfloat16OnCpus, APredictionMeasuresThePlanThatItPredicts) {
+  const experiment::Experiment pooled = with_policy("mixed_bfloat16");
+  const StepParts parts = measured_parts(pooled, on_cpus(1).devices, 6, 1,
+                                         {.devices = on_cpus(1).devices, .steps = 2, .warmup = 2, .repeats = 2});
+  EXPECT_GT(parts.forward, 0);
+  EXPECT_GT(parts.backward, 0);
 }
 
 TEST_F(Bfloat16OnCpus, BenchHasNoPeakForThem) {

@@ -99,10 +99,10 @@ class Conv2DOp final : public Op {
       const plan::Step& its = plan.steps[other];
       return !its.inference_mode && its.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
     };
-    const bool frozen = std::ranges::all_of(step.parameters, [&](int p) {
-      return plan.parameters[static_cast<std::size_t>(p)].kind == plan::ParameterKind::kFrozen;
-    });
-    return (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) || (!frozen && plan::hands_on(plan, s) && is(s + 1));
+    if (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) return true;
+    return plan::hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
+             return plan.parameters[static_cast<std::size_t>(p)].kind != plan::ParameterKind::kFrozen;
+           });
   }
 
   std::uint8_t* taken(const OpArgs& a) const {

@@ -19,7 +19,8 @@ using kernels::cpu::Processor;
 //
 // `bench --kernels` on a core of its own puts the same shapes on the same side: 0.99 to 1.22, and 0.68 to 0.96. So up
 // to 32,768 floats there; conv2d_gemm.cpp has the times of AMD's processors.
-constexpr ProcessorRules kAll{"AMD EPYC, Zen 5 (AVX-512)", std::numeric_limits<std::int64_t>::max()};
+constexpr ProcessorRules kAll{"all others, by an AMD EPYC, Zen 5, 2026-11-26",
+                              std::numeric_limits<std::int64_t>::max()};
 constexpr ProcessorRules kIntelFp16{"Intel Xeon, AVX-512 FP16 and AMX, 2026-11-27", 32 << 10};
 
 }  // namespace

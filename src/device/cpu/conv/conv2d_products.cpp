@@ -67,7 +67,7 @@ std::unique_ptr<ConvPass> make(const ConvShape& s, Dnnl& dnnl) {
 bool fits_rounded_products(const ConvShape& s) {
   // Pixels of the output meet one pixel of the input each; oneDNN wants whole strides of them.
   return s.one_pixel() && s.groups == 1 && s.pad_top == 0 && s.pad_left == 0 && s.out_h * s.stride_h <= s.in_h &&
-         s.out_w * s.stride_w <= s.stride_h * s.in_w;
+         s.out_w * s.stride_w <= s.stride_h * s.in_w && (s.out_w - 1) * s.stride_w < s.in_w;
 }
 
 std::unique_ptr<ConvPass> make_products_conv(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) try {
