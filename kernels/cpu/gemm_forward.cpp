@@ -32,51 +32,6 @@ inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Lines fetched into the second cache with every block of 16 of K. Beyond an array it fetches what lies there: no
-/// harm.
-struct FetchLines {
-  const float* at = nullptr;
-  int64_t lines = 0;
-  HWY_INLINE void fetch_b() {
-    for (int64_t i = 0; i < lines; ++i, at += kChannelBlock) __builtin_prefetch(at, 0, 2);
-  }
-  HWY_INLINE void fetch_a(int64_t) const {}
-};
-
-/// What the next chunk reads and writes, to be fetched while this one is multiplied.
-class NextChunk {
- public:
-  /// Positions [begin, end) of an array.
-  void add(const PiecePass::Array& array, int64_t begin, int64_t end) {
-    if (array.values == nullptr || begin >= end) return;
-    const int64_t lines = pieces_of((end - begin) * array.width, kChannelBlock);
-    parts_[count_++] = {array.values + begin * array.width, lines};
-    lines_ += lines;
-  }
-  /// The share of the next of `left` equal passes that are left, which multiplies `blocks` blocks of 16 of K.
-  FetchLines take(int64_t left, int64_t blocks) {
-    while (now_ < count_ && parts_[now_].lines == 0) ++now_;
-    if (now_ == count_) return {};
-    Part& part = parts_[now_];
-    const int64_t wanted = std::min(part.lines, pieces_of(lines_, left)), each = pieces_of(wanted, blocks);
-    const FetchLines fetch{part.from, each};
-    const int64_t done = std::min(part.lines, each * blocks);
-    part.from += done * kChannelBlock;
-    part.lines -= done;
-    lines_ -= done;
-    return fetch;
-  }
-
- private:
-  struct Part {
-    const float* from;
-    int64_t lines;
-  };
-  Part parts_[PiecePass::kArrays + 1] = {};
-  int count_ = 0, now_ = 0;
-  int64_t lines_ = 0;
-};
-
 class ForwardProducts {
  public:
   ForwardProducts(const GemmForward& forward, int threads, float* workspace) : f_(forward) {
@@ -155,16 +110,12 @@ class ForwardProducts {
     const int64_t whole = in_place_ ? count / kTileRows * kTileRows : 0;
     pack_windows(px_, x, row + whole, count - whole, {0, depth_}, panels);
     const Windows windows{in_place_ ? x + row * px_.in_channels : nullptr, whole, panels};
-    NextChunk next = after(first + count);
-    int64_t passes = columns_ * pieces_of(depth_, kDepthAtOnce);
     for (int64_t k = 0; k < depth_; k += kDepthAtOnce)
-      for (int64_t column = 0; column < columns_; ++column, --passes) {
-        const int64_t blocks = std::min(kDepthAtOnce, depth_ - k);
-        const FetchLines fetch = next.take(passes, blocks * pieces_of(count, kTileRows));
+      for (int64_t column = 0; column < columns_; ++column)
         with_vectors(width_of(column) / kLanes, [&](auto vectors) HWY_ATTR {
-          multiply<decltype(vectors)::value>(count, {k, blocks}, column, windows, y, fetch);
+          const DepthRange range{k, std::min(kDepthAtOnce, depth_ - k)};
+          multiply<decltype(vectors)::value>(count, range, column, windows, y);
         });
-      }
     if (f_.after != nullptr) (*f_.after)(y, first, first + count);
     if (streams_) stream(y, count * px_.out_channels, f_.y + first * px_.out_channels);
   }
@@ -174,20 +125,9 @@ class ForwardProducts {
     hwy::FlushStream();
   }
 
-  NextChunk after(int64_t begin) const {
-    const int64_t end = std::min(positions_, begin + block_);
-    NextChunk next;
-    if (f_.before != nullptr) {
-      for (const PiecePass::Array& array : f_.before->arrays) next.add(array, begin, end);
-    } else if (px_.h * px_.w == 1) {
-      next.add({f_.x, px_.in_h * px_.in_w * px_.in_channels}, begin, end);
-    }
-    return next;
-  }
-
   template <int kVectors>
-  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows, float* y,
-                             FetchLines fetch) const {
+  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows,
+                             float* y) const {
     const int64_t out = px_.out_channels;
     const bool last = k.first + k.count == depth_;
     const float* const of_b = weights_of(column) + k.first * kChannelBlock * kVectors * kLanes;
@@ -198,7 +138,6 @@ class ForwardProducts {
       tile.clear();
       if (k.first > 0) each_row<kRows>(there, [&](int i) HWY_ATTR { load_row<kVectors>(to + i * out, tile.sum[i]); });
       add(tile);
-      fetch.at += fetch.lines * k.count * kChannelBlock;
       if (last) finish(column, tile);
       each_row<kRows>(there, [&](int i) HWY_ATTR { store_row<kVectors>(tile.sum[i], to + i * out); });
       to += kRows * out;
@@ -206,12 +145,12 @@ class ForwardProducts {
     const float* at = windows.whole == 0 ? nullptr : windows.in_place + k.first * kChannelBlock;
     for (int64_t row = 0; row < windows.whole; row += kTileRows, at += kTileRows * px_.in_channels)
       tile_of(kTileRows, std::integral_constant<int, kTileRows>{},
-              [&](auto& tile) HWY_ATTR { tile.add_in_place(k.count, at, px_.in_channels, of_b, fetch); });
+              [&](auto& tile) HWY_ATTR { tile.add_in_place(k.count, at, px_.in_channels, of_b, FetchNothing{}); });
     const float* panel = windows.panels + k.first * kPanelBlock;
     for (int64_t row = windows.whole; row < count; row += kTileRows, panel += depth_ * kPanelBlock)
       with_rows(std::min<int64_t>(kTileRows, count - row), [&](auto rows) HWY_ATTR {
         tile_of(std::min<int64_t>(decltype(rows)::value, count - row), rows,
-                [&](auto& tile) HWY_ATTR { tile.add(k.count, panel, kPanelBlock, of_b, fetch); });
+                [&](auto& tile) HWY_ATTR { tile.add(k.count, panel, kPanelBlock, of_b, FetchNothing{}); });
       });
   }
 
