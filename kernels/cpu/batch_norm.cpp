@@ -178,22 +178,12 @@ struct ReluBelow {
   HWY_INLINE Vec operator()(Vec v) const { return hn::IfThenElse(hn::Ge(v, ceiling), ceiling, Relu{}(v)); }
 };
 
-/// Stores what stays in the caches beside what may go past them.
-template <class Io>
-HWY_INLINE void store_near(Io io, Vec v, float* to) {
-  io.store(v, to);
-}
-HWY_INLINE void store_near(Streamed, Vec v, float* to) { Whole{}.store(v, to); }
-
-void apply_piece(const float* x, const BatchNormAffine& f, int64_t count, int64_t channels, bool streamed, float* y,
-                 float* near) {
+void apply_piece(const float* x, const BatchNormAffine& f, int64_t count, int64_t channels, bool streamed, float* y) {
   const auto pass = [&](auto has_addend, auto relu) HWY_ATTR {
     for_positions(count, channels, streamed, [&](int64_t at, int64_t c, auto io) HWY_ATTR {
       Vec v = affine(io.load(x + at), io.load(f.scale + c), io.load(f.offset + c));
       if constexpr (decltype(has_addend)::value) v = hn::Add(v, io.load(f.addend + at));
-      v = relu(v);
-      io.store(v, y + at);
-      if (near != nullptr) store_near(io, v, near + at);
+      io.store(relu(v), y + at);
     });
   };
   const auto with_relu = [&](auto has_addend) HWY_ATTR {
@@ -373,6 +363,13 @@ double* sums_of(int64_t begin, int64_t positions, int64_t channels, double* work
   return sums;
 }
 
+void apply_range(const float* x, BatchNormAffine affine, int64_t begin, int64_t end, int64_t channels, bool streamed,
+                 float* y) {
+  const int64_t at = begin * channels;
+  if (affine.addend != nullptr) affine.addend += at;
+  HWY_DYNAMIC_DISPATCH(apply_piece)(x + at, affine, end - begin, channels, streamed, y + at);
+}
+
 BatchNormGradient moved(BatchNormGradient g, int64_t floats) {
   g.x += floats;
   g.dy += floats;
@@ -388,14 +385,14 @@ int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
   return 2 * room_of(channels) * pieces_of(positions, batch_norm_step(positions, channels));
 }
 
-void batch_norm_add(const float* values, int64_t begin, int64_t end, int64_t positions, int64_t channels,
+void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t positions, int64_t channels,
                     double* workspace) {
   const int64_t step = batch_norm_step(positions, channels);
   for (int64_t first = begin, last = 0; first < end; first = last) {
     last = std::min(end, (first / step + 1) * step);
     double* const sums = sums_of(first, positions, channels, workspace);
     HWY_DYNAMIC_DISPATCH(sums_piece)
-    (values + (first - begin) * channels, last - first, channels, sums, sums + room_of(channels));
+    (x + first * channels, last - first, channels, sums, sums + room_of(channels));
   }
 }
 
@@ -413,9 +410,8 @@ void batch_norm_add_up(int64_t positions, int64_t channels, const double* worksp
 
 void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
                      double* sum_sq) {
-  parallel_ranges(positions, batch_norm_step(positions, channels), [&](int64_t begin, int64_t end) {
-    batch_norm_add(x + begin * channels, begin, end, positions, channels, workspace);
-  });
+  parallel_ranges(positions, batch_norm_step(positions, channels),
+                  [&](int64_t begin, int64_t end) { batch_norm_add(x, begin, end, positions, channels, workspace); });
   batch_norm_add_up(positions, channels, workspace, sum, sum_sq);
 }
 
@@ -439,22 +435,15 @@ void batch_norm_coefficients(const float* mean, const float* variance, const flo
   }
 }
 
-bool batch_norm_streams(const BatchNormAffine& affine, const float* y, int64_t positions, int64_t channels) {
-  return affine.kept && streams(y, positions, channels);
-}
-
-void batch_norm_apply_piece(const float* x, BatchNormAffine affine, int64_t begin, int64_t end, int64_t channels,
-                            bool streamed, float* y, float* near) {
-  const int64_t at = begin * channels;
-  if (affine.addend != nullptr) affine.addend += at;
-  HWY_DYNAMIC_DISPATCH(apply_piece)(x + at, affine, end - begin, channels, streamed, y + at, near);
+void batch_norm_apply_piece(const float* x, const BatchNormAffine& affine, int64_t begin, int64_t end, int64_t channels,
+                            float* y) {
+  apply_range(x, affine, begin, end, channels, false, y);
 }
 
 void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y) {
-  const bool streamed = batch_norm_streams(affine, y, positions, channels);
-  parallel_ranges(positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
-    batch_norm_apply_piece(x, affine, begin, end, channels, streamed, y, nullptr);
-  });
+  const bool streamed = affine.kept && streams(y, positions, channels);
+  parallel_ranges(positions, rows_per_piece(channels),
+                  [&](int64_t begin, int64_t end) { apply_range(x, affine, begin, end, channels, streamed, y); });
 }
 
 void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,

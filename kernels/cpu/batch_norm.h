@@ -14,15 +14,13 @@ namespace dptrain::kernels::cpu {
 /// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums.
 int64_t batch_norm_workspace(int64_t positions, int64_t channels);
 
-// The passes of forward can also be run piece by piece, by a kernel that has just made the values or is about to read
-// them (piece_pass.h), with the same bits. Pieces of sums that share a step of positions come in order, one at a time.
+// The passes of forward can also be run piece by piece, by a kernel that has just made x or is about to read y
+// (piece_pass.h), with the same bits. Pieces of sums that share a step of positions come in order, one at a time.
 
 /// Positions whose sums are added up by themselves, in the workspace.
 int64_t batch_norm_step(int64_t positions, int64_t channels);
-/// Positions [begin, end) of all `positions`, at `values`, are added to the sums of their steps, each of which begins
-/// at zero.
-void batch_norm_add(const float* values, int64_t begin, int64_t end, int64_t positions, int64_t channels,
-                    double* workspace);
+/// Positions [begin, end) of all `positions` are added to the sums of their steps, each of which begins at zero.
+void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t positions, int64_t channels, double* workspace);
 /// sum and sum_sq as batch_norm_sums gives them, behind all pieces.
 void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* sum, double* sum_sq);
 
@@ -59,11 +57,9 @@ struct BatchNormAffine {
 /// y = x scale[c] + offset[c] + addend, then min(max(y, 0), ceiling) if `relu`; y == x and y == addend allowed.
 void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y);
 
-/// Whether batch_norm_apply stores y past the caches.
-bool batch_norm_streams(const BatchNormAffine& affine, const float* y, int64_t positions, int64_t channels);
-/// Positions [begin, end) of that, also to near [end - begin, channels] unless it is null.
-void batch_norm_apply_piece(const float* x, BatchNormAffine affine, int64_t begin, int64_t end, int64_t channels,
-                            bool streamed, float* y, float* near);
+/// Positions [begin, end) of that, always through the caches: for who reads them next.
+void batch_norm_apply_piece(const float* x, const BatchNormAffine& affine, int64_t begin, int64_t end, int64_t channels,
+                            float* y);
 
 /// What a gradient is taken through. A ReLU lets dy pass where its output was positive and below its ceiling; how that
 /// is known, if there was one: from `output` (the forward's y), or, without an addend, from x by the forward's scale

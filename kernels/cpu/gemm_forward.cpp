@@ -1,7 +1,5 @@
 #include "kernels/cpu/gemm_forward.h"
 
-#include <hwy/cache_control.h>
-
 #include <algorithm>
 
 #include "kernels/cpu/gemm_conv.h"
@@ -14,10 +12,8 @@
 #define DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Floats of x, of the panels and of y of a chunk: they fit a second cache of 1 MiB with what comes next.
+/// Floats of x, of the panels and of y of a chunk: they fit a second cache of 1 MiB with what passes beside read.
 inline constexpr int64_t kChunkFloats = 128 << 10;
-/// From so many elements (8 MiB) on y goes to memory past the caches: no line is read only to be overwritten.
-inline constexpr int64_t kStreamedOutputs = int64_t{2} << 20;
 /// Positions of a chunk, unless a pass behind it wants more.
 inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
 
@@ -43,12 +39,9 @@ class ForwardProducts {
     columns_ = pieces_of(px_.out_channels, kTileColumns);
     Room room(workspace);
     weights_ = room.take(depth_ * kChannelBlock * px_.out_channels);
-    streams_ = positions_ * px_.out_channels >= kStreamedOutputs && reinterpret_cast<uintptr_t>(f_.y) % 64 == 0;
     in_place_ = px_.h * px_.w == 1 && px_.in_h * px_.in_w == 1 && px_.taps == 1 && px_.in_channels % kChannelBlock == 0;
-    panel_floats_ = odd_lines((in_place_ ? 1 : pieces_of(most_chunk(), kTileRows)) * depth_ * kPanelBlock);
-    made_floats_ = odd_lines(most_chunk() * px_.in_channels);  // who plans does not know yet whether there is a pass
-    slot_ = panel_floats_ + made_floats_ + odd_lines(most_chunk() * px_.out_channels);
-    slots_ = room.take(slot_ * threads);
+    slot_ = odd_lines((in_place_ ? 1 : pieces_of(most_chunk(), kTileRows)) * depth_ * kPanelBlock);
+    panels_ = room.take(slot_ * threads);
     workspace_ = room.taken();
     // Threads share the chunks evenly; what a pass behind them wants goes first.
     const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
@@ -65,7 +58,7 @@ class ForwardProducts {
     parallel_slots(pieces_of(positions_, chunk_), [&](int64_t piece, int slot) HWY_ATTR {
       const int64_t begin = piece * chunk_, end = std::min(positions_, begin + chunk_);
       for (int64_t first = begin; first < end; first += block_)
-        run_block(first, std::min(block_, end - first), slots_ + slot * slot_);
+        run_block(first, std::min(block_, end - first), panels_ + slot * slot_);
     });
   }
 
@@ -102,32 +95,22 @@ class ForwardProducts {
   }
 
   void run_block(int64_t first, int64_t count, float* panels) const {
-    float* const made = panels + panel_floats_;
-    float* const y = streams_ ? made + made_floats_ : f_.y + first * px_.out_channels;
-    if (f_.before != nullptr) (*f_.before)(made, first, first + count);
-    const float* const x = f_.before != nullptr ? made : f_.x;
-    const int64_t row = f_.before != nullptr ? 0 : first;  // of the chunk's first window in x
+    if (f_.before != nullptr) (*f_.before)(first, first + count);
     const int64_t whole = in_place_ ? count / kTileRows * kTileRows : 0;
-    pack_windows(px_, x, row + whole, count - whole, {0, depth_}, panels);
-    const Windows windows{in_place_ ? x + row * px_.in_channels : nullptr, whole, panels};
+    pack_windows(px_, f_.x, first + whole, count - whole, {0, depth_}, panels);
+    const Windows windows{in_place_ ? f_.x + first * px_.in_channels : nullptr, whole, panels};
+    float* const y = f_.y + first * px_.out_channels;
     for (int64_t k = 0; k < depth_; k += kDepthAtOnce)
       for (int64_t column = 0; column < columns_; ++column)
         with_vectors(width_of(column) / kLanes, [&](auto vectors) HWY_ATTR {
           const DepthRange range{k, std::min(kDepthAtOnce, depth_ - k)};
           multiply<decltype(vectors)::value>(count, range, column, windows, y);
         });
-    if (f_.after != nullptr) (*f_.after)(y, first, first + count);
-    if (streams_) stream(y, count * px_.out_channels, f_.y + first * px_.out_channels);
-  }
-
-  HWY_INLINE static void stream(const float* from, int64_t floats, float* to) {
-    for (int64_t i = 0; i < floats; i += kLanes) hn::Stream(hn::LoadU(kFloats, from + i), kFloats, to + i);
-    hwy::FlushStream();
+    if (f_.after != nullptr) (*f_.after)(first, first + count);
   }
 
   template <int kVectors>
-  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows,
-                             float* y) const {
+  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows, float* y) const {
     const int64_t out = px_.out_channels;
     const bool last = k.first + k.count == depth_;
     const float* const of_b = weights_of(column) + k.first * kChannelBlock * kVectors * kLanes;
@@ -190,9 +173,9 @@ class ForwardProducts {
   GemmPixels px_;
   int64_t positions_, depth_, columns_;  // pixels of y, blocks of 16 of K, blocks of kTileColumns of the outputs
   int64_t chunk_, block_;                // positions of a piece of the work, and of those multiplied at once
-  bool streams_, in_place_;
-  int64_t panel_floats_, made_floats_, slot_, workspace_;
-  float *weights_, *slots_;
+  bool in_place_;
+  int64_t slot_, workspace_;  // floats of a slot's panels, of all
+  float *weights_, *panels_;
 };
 
 /// Runs the pass, or without a workspace says what it wants.

@@ -6,9 +6,8 @@
 // work is shared among the caller's threads. Everything written is overwritten; nothing is allocated: the workspace
 // holds as many floats as the function says, for at most `threads` threads.
 //
-// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` reads a chunk of y and may
-// change it, and the chunk is in the second cache in between. A sample's bits depend on none of that, nor on the rows
-// nor on the threads.
+// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` follows a chunk of y, both
+// while it is in the second cache. A sample's bits depend on none of that, nor on the rows nor on the threads.
 
 #include "kernels/conv_window.h"
 #include "kernels/cpu/piece_pass.h"

@@ -433,7 +433,7 @@ TEST(BatchNormTest, SumsOfPiecesAreThoseOfAll) {
     }
     int64_t begin = 0;
     for (const int64_t end : cuts) {
-      batch_norm_add(x.data() + begin * kChannels, begin, end, kPositions, kChannels, workspace.data());
+      batch_norm_add(x.data(), begin, end, kPositions, kChannels, workspace.data());
       begin = end;
     }
     batch_norm_add_up(kPositions, kChannels, workspace.data(), all.data(), all.data() + kChannels);

@@ -132,32 +132,32 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   bool leads() const override { return !inference_mode_; }
 
   kernels::cpu::PiecePass follow(const OpArgs& a) override {
-    first_ = {.positions = a.rows * spatial_, .workspace = Room(*this, a).workspace};
-    const auto run = [](const void* pass, float* values, std::int64_t begin, std::int64_t end) {
+    first_ = {.x = a.in(), .positions = a.rows * spatial_, .workspace = Room(*this, a).workspace};
+    const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
       const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
-      kernels::cpu::batch_norm_add(values, begin, end, op.first_.positions, op.channels_, op.first_.workspace);
+      kernels::cpu::batch_norm_add(op.first_.x, begin, end, op.first_.positions, op.channels_, op.first_.workspace);
     };
     return {.step = kernels::cpu::batch_norm_step(first_.positions, channels_), .pass = this, .run = run};
   }
 
   kernels::cpu::PiecePass lead() override {
-    const auto run = [](const void* pass, float* values, std::int64_t begin, std::int64_t end) {
+    const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
       const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
       const LastPass& last = op.last_;
-      kernels::cpu::batch_norm_apply_piece(last.x, last.affine, begin, end, op.channels_, last.streamed, last.y,
-                                           values);
+      kernels::cpu::batch_norm_apply_piece(last.x, last.affine, begin, end, op.channels_, last.y);
     };
-    return {.pass = this, .run = run, .arrays = {{last_.x, channels_}, {last_.affine.addend, channels_}}};
+    return {.pass = this, .run = run};
   }
 
  private:
   static constexpr std::int64_t kVectors = 3;  // of Room, in `beside`
-  static constexpr std::int64_t kSavedVectors =
-      4;  // those that the last pass and backward read; in training in `saved`
+  // Those that the last pass and backward read, in training in `saved`.
+  static constexpr std::int64_t kSavedVectors = 4;
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
   /// What the passes read that other ops run.
   struct FirstPass {
+    const float* x = nullptr;
     std::int64_t positions = 0;
     double* workspace = nullptr;
   };
@@ -165,7 +165,6 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     kernels::cpu::BatchNormAffine affine;
     const float* x;
     float* y;
-    bool streamed;
   };
 
   /// Where things lie in `saved` and `beside`.
@@ -211,9 +210,8 @@ class BatchNormalizationOp final : public Op, private PieceWise {
                                                .relu = activation_ != layers::Activation::kLinear,
                                                .ceiling = ceiling(),
                                                .kept = a.training};
-    const std::int64_t positions = a.rows * spatial_;
-    last_ = {affine, a.in(), a.out(), kernels::cpu::batch_norm_streams(affine, a.out(), positions, channels_)};
-    if (!a.leads) kernels::cpu::batch_norm_apply(a.in(), affine, positions, channels_, a.out());
+    last_ = {affine, a.in(), a.out()};
+    if (!a.leads) kernels::cpu::batch_norm_apply(a.in(), affine, a.rows * spatial_, channels_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
