@@ -11,4 +11,5 @@ namespace dptrain::plan {
 
 /// What step s writes is the first input of step s + 1, in the same shape and for the same rows. Of one slot alone.
 bool hands_on(const Plan& plan, std::size_t s);
+
 }  // namespace dptrain::plan
