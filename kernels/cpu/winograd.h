@@ -3,7 +3,8 @@
 // Convolutions of stride 1 by Winograd's minimal filtering: NHWC images, HWIO weights, zero padding of any width. A
 // tile of m x m outputs takes (m + r - 1)^2 products per pair of channels in place of m^2 r^2:
 //
-//   F(4x4, 3x3)   36 for 144        F(3x3, 3x3)   25 for 81 (for 3x3 outputs)        F(2x2, 5x5)   36 for 100
+//   F(4x4, 3x3)   36 for 144        F(3x3, 3x3)   25 for 81         F(6x6, 3x3)   64 for 324
+//   F(2x2, 5x5)   36 for 100        F(4x4, 5x5)   64 for 400
 //
 // Transform, products and inverse run block by block of tiles, in the caches. The transforms round more than
 // direct sums do (tests/kernels/winograd_test.cpp states the bounds).
@@ -31,6 +32,8 @@ struct WinogradShape : ConvWindow {
 
 /// "F(4x4,3x3)": the tile that the shape is computed with, chosen from its extents.
 const char* winograd_tile(const WinogradShape& shape);
+/// Multiplications that it takes for each pair of channels of an image.
+int64_t winograd_products(const WinogradShape& shape);
 
 /// Floats of workspace that the passes want for `rows` samples on `threads` threads.
 int64_t winograd_forward_workspace(const WinogradShape& shape, int64_t rows, int threads);

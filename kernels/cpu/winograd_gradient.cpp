@@ -288,7 +288,9 @@ int64_t winograd_gradient(const WinogradGradient& gradient, int threads, float* 
   switch (tile_of(gradient.shape)) {
     case WinogradTile::k4x3: return with(F4x3{});
     case WinogradTile::k3x3: return with(F3x3{});
+    case WinogradTile::k6x3: return with(F6x3{});
     case WinogradTile::k2x5: return with(F2x5{});
+    case WinogradTile::k4x5: return with(F4x5{});
   }
   return 0;
 }

@@ -5,7 +5,8 @@
 //   gradient of input  dd = B  [ (G g G') o (A dY A') ] B'     overlapping tiles are added
 //   gradient of g      dg = G' [ sum over tiles (B' d B) o (A dY A') ] G
 //
-// Polynomials are evaluated at 0, 1, -1, 2 and infinity, with six points at -2 too. Toggle as in simd-inl.h.
+// Polynomials are evaluated at 0, 1, -1, 2 and infinity, with six points at -2 too, with eight at -2, 1/2 and -1/2.
+// Toggle as in simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H
@@ -50,7 +51,6 @@ struct SixPoints {
 
 struct F4x3 : SixPoints {
   static constexpr int kTile = 4, kKernel = 3;
-  static constexpr const char* kName = "F(4x4,3x3)";
   // A: powers 0 to 3 of 0, 1, -1, 2, -2, and infinity
   static HWY_INLINE void at(const Vec* v, Vec* y) {
     const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
@@ -93,7 +93,6 @@ struct F4x3 : SixPoints {
 
 struct F2x5 : SixPoints {
   static constexpr int kTile = 2, kKernel = 5;
-  static constexpr const char* kName = "F(2x2,5x5)";
   static HWY_INLINE void at(const Vec* v, Vec* y) {
     const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
     y[0] = hn::Add(v[0], hn::Add(s, s2));
@@ -133,9 +132,146 @@ struct F2x5 : SixPoints {
   }
 };
 
+/// B' and B for eight points: the same for every m and r with m + r = 9.
+struct EightPoints {
+  static constexpr int kPoints = 8;
+  // [1, 0, -21/4, 0, 21/4, 0, -1, 0] [0, 1, 1, -17/4, -17/4, 1, 1, 0] [0, -1, 1, 17/4, -17/4, -1, 1, 0]
+  // [0, 1/2, 1/4, -5/2, -5/4, 2, 1, 0] [0, -1/2, 1/4, 5/2, -5/4, -2, 1, 0]
+  // [0, 2, 4, -5/2, -5, 1/2, 1, 0] [0, -2, 4, 5/2, -5, -1/2, 1, 0] [0, -1, 0, 21/4, 0, -21/4, 0, 1]
+  static HWY_INLINE void bt(const Vec* d, Vec* v) {
+    const Vec two = splat(2), four = splat(4), five = splat(5), half = splat(0.5F), quarter = splat(0.25F);
+    const Vec c17 = splat(17.F / 4), c21 = splat(21.F / 4), c5 = splat(5.F / 4);
+    const Vec e = hn::NegMulAdd(c17, d[4], hn::Add(d[2], d[6])), o = hn::NegMulAdd(c17, d[3], hn::Add(d[1], d[5]));
+    const Vec e2 = hn::NegMulAdd(c5, d[4], hn::MulAdd(quarter, d[2], d[6]));
+    const Vec o2 = hn::NegMulAdd(c5, d[3], hn::MulAdd(quarter, d[1], d[5]));
+    const Vec e3 = hn::NegMulAdd(five, d[4], hn::MulAdd(four, d[2], d[6]));
+    const Vec o3 = hn::NegMulAdd(five, d[3], hn::MulAdd(four, d[1], d[5]));
+    v[0] = hn::MulAdd(c21, hn::Sub(d[4], d[2]), hn::Sub(d[0], d[6]));
+    v[1] = hn::Add(e, o);
+    v[2] = hn::Sub(e, o);
+    v[3] = hn::MulAdd(two, o2, e2);
+    v[4] = hn::NegMulAdd(two, o2, e2);
+    v[5] = hn::MulAdd(half, o3, e3);
+    v[6] = hn::NegMulAdd(half, o3, e3);
+    v[7] = hn::MulAdd(c21, hn::Sub(d[3], d[5]), hn::Sub(d[7], d[1]));
+  }
+  static HWY_INLINE void b(const Vec* v, Vec* d) {
+    const Vec two = splat(2), four = splat(4), five = splat(5), half = splat(0.5F), quarter = splat(0.25F);
+    const Vec c17 = splat(17.F / 4), c21 = splat(21.F / 4), c5 = splat(5.F / 4), c10 = splat(5.F / 2);
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    d[0] = v[0];
+    d[1] = hn::MulAdd(half, f2, hn::MulAdd(two, f3, hn::Sub(f, v[7])));
+    d[2] = hn::MulAdd(quarter, s2, hn::MulAdd(four, s3, hn::NegMulAdd(c21, v[0], s)));
+    d[3] = hn::NegMulAdd(c10, hn::Add(f2, f3), hn::NegMulAdd(c17, f, hn::Mul(c21, v[7])));
+    d[4] = hn::NegMulAdd(c5, s2, hn::NegMulAdd(five, s3, hn::NegMulAdd(c17, s, hn::Mul(c21, v[0]))));
+    d[5] = hn::MulAdd(two, f2, hn::MulAdd(half, f3, hn::NegMulAdd(c21, v[7], f)));
+    d[6] = hn::Add(hn::Add(s2, s3), hn::Sub(s, v[0]));
+    d[7] = v[7];
+  }
+
+ protected:
+  /// v[1] to v[6] from polynomials' even parts and odd parts over the point, at 1, 2 and 1/2.
+  static HWY_INLINE void put_points(Vec e, Vec o, Vec e2, Vec o2, Vec e3, Vec o3, Vec* v) {
+    v[1] = hn::Add(e, o);
+    v[2] = hn::Sub(e, o);
+    v[3] = hn::MulAdd(splat(2), o2, e2);
+    v[4] = hn::NegMulAdd(splat(2), o2, e2);
+    v[5] = hn::MulAdd(splat(0.5F), o3, e3);
+    v[6] = hn::NegMulAdd(splat(0.5F), o3, e3);
+  }
+  /// The same with the factors of G.
+  static HWY_INLINE void put_filter_points(Vec e, Vec o, Vec e2, Vec o2, Vec e3, Vec o3, Vec* u) {
+    const Vec c = splat(-2.F / 9), c2 = splat(1.F / 90), c3 = splat(32.F / 45);
+    put_points(hn::Mul(c, e), hn::Mul(c, o), hn::Mul(c2, e2), hn::Mul(c2, o2), hn::Mul(c3, e3), hn::Mul(c3, o3), u);
+  }
+  /// Sums and differences of the points' pairs, with the factors of G.
+  struct FilterSums {
+    Vec s, f, s2, f2, s3, f3;
+    explicit HWY_INLINE FilterSums(const Vec* u)
+        : s(hn::Mul(splat(-2.F / 9), hn::Add(u[1], u[2]))),
+          f(hn::Mul(splat(-2.F / 9), hn::Sub(u[1], u[2]))),
+          s2(hn::Mul(splat(1.F / 90), hn::Add(u[3], u[4]))),
+          f2(hn::Mul(splat(1.F / 90), hn::Sub(u[3], u[4]))),
+          s3(hn::Mul(splat(32.F / 45), hn::Add(u[5], u[6]))),
+          f3(hn::Mul(splat(32.F / 45), hn::Sub(u[5], u[6]))) {}
+  };
+};
+
+struct F6x3 : EightPoints {
+  static constexpr int kTile = 6, kKernel = 3;
+  // A: powers 0 to 5 of 0, 1, -1, 2, -2, 1/2, -1/2, and infinity
+  static HWY_INLINE void at(const Vec* v, Vec* y) {
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    y[0] = hn::Add(hn::Add(v[0], s), hn::Add(s2, s3));
+    y[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(1.F / 2), f3, f));
+    y[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(1.F / 4), s3, s));
+    y[3] = hn::MulAdd(splat(8), f2, hn::MulAdd(splat(1.F / 8), f3, f));
+    y[4] = hn::MulAdd(splat(16), s2, hn::MulAdd(splat(1.F / 16), s3, s));
+    y[5] = hn::MulAdd(splat(32), f2, hn::MulAdd(splat(1.F / 32), f3, hn::Add(f, v[7])));
+  }
+  static HWY_INLINE void a(const Vec* y, Vec* v) {
+    const auto even = [&](float p)
+                          HWY_ATTR { return hn::MulAdd(splat(p * p), y[4], hn::MulAdd(splat(p), y[2], y[0])); };
+    const auto odd = [&](float p) HWY_ATTR { return hn::MulAdd(splat(p * p), y[5], hn::MulAdd(splat(p), y[3], y[1])); };
+    put_points(even(1), odd(1), even(4), odd(4), even(0.25F), odd(0.25F), v);
+    v[0] = y[0];
+    v[7] = y[5];
+  }
+  // G: powers 0 to 2, rows times 1, -2/9, -2/9, 1/90, 1/90, 32/45, 32/45, 1
+  static HWY_INLINE void g(const Vec* g, Vec* u) {
+    u[0] = g[0];
+    put_filter_points(hn::Add(g[0], g[2]), g[1], hn::MulAdd(splat(4), g[2], g[0]), g[1],
+                      hn::MulAdd(splat(0.25F), g[2], g[0]), g[1], u);
+    u[7] = g[2];
+  }
+  static HWY_INLINE void gt(const Vec* u, Vec* g) {
+    const FilterSums t(u);
+    g[0] = hn::Add(u[0], hn::Add(t.s, hn::Add(t.s2, t.s3)));
+    g[1] = hn::MulAdd(splat(2), t.f2, hn::MulAdd(splat(0.5F), t.f3, t.f));
+    g[2] = hn::MulAdd(splat(4), t.s2, hn::MulAdd(splat(0.25F), t.s3, hn::Add(t.s, u[7])));
+  }
+};
+
+struct F4x5 : EightPoints {
+  static constexpr int kTile = 4, kKernel = 5;
+  static HWY_INLINE void at(const Vec* v, Vec* y) {
+    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
+    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    y[0] = hn::Add(hn::Add(v[0], s), hn::Add(s2, s3));
+    y[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(1.F / 2), f3, f));
+    y[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(1.F / 4), s3, s));
+    y[3] = hn::MulAdd(splat(8), f2, hn::MulAdd(splat(1.F / 8), f3, hn::Add(f, v[7])));
+  }
+  static HWY_INLINE void a(const Vec* y, Vec* v) {
+    const auto even = [&](float p) HWY_ATTR { return hn::MulAdd(splat(p), y[2], y[0]); };
+    const auto odd = [&](float p) HWY_ATTR { return hn::MulAdd(splat(p), y[3], y[1]); };
+    put_points(even(1), odd(1), even(4), odd(4), even(0.25F), odd(0.25F), v);
+    v[0] = y[0];
+    v[7] = y[3];
+  }
+  // G: powers 0 to 4, rows scaled as those of F(6x6,3x3)
+  static HWY_INLINE void g(const Vec* g, Vec* u) {
+    const auto even = [&](float p)
+                          HWY_ATTR { return hn::MulAdd(splat(p * p), g[4], hn::MulAdd(splat(p), g[2], g[0])); };
+    const auto odd = [&](float p) HWY_ATTR { return hn::MulAdd(splat(p), g[3], g[1]); };
+    u[0] = g[0];
+    put_filter_points(even(1), odd(1), even(4), odd(4), even(0.25F), odd(0.25F), u);
+    u[7] = g[4];
+  }
+  static HWY_INLINE void gt(const Vec* u, Vec* g) {
+    const FilterSums t(u);
+    g[0] = hn::Add(hn::Add(u[0], t.s), hn::Add(t.s2, t.s3));
+    g[1] = hn::MulAdd(splat(2), t.f2, hn::MulAdd(splat(1.F / 2), t.f3, t.f));
+    g[2] = hn::MulAdd(splat(4), t.s2, hn::MulAdd(splat(1.F / 4), t.s3, t.s));
+    g[3] = hn::MulAdd(splat(8), t.f2, hn::MulAdd(splat(1.F / 8), t.f3, t.f));
+    g[4] = hn::MulAdd(splat(16), t.s2, hn::MulAdd(splat(1.F / 16), t.s3, hn::Add(t.s, u[7])));
+  }
+};
+
 struct F3x3 {
   static constexpr int kPoints = 5, kTile = 3, kKernel = 3;
-  static constexpr const char* kName = "F(3x3,3x3)";
   // [2, -1, -2, 1, 0] [0, -2, -1, 1, 0] [0, 2, -3, 1, 0] [0, -1, 0, 1, 0] [0, 2, -1, -2, 1]
   static HWY_INLINE void bt(const Vec* d, Vec* v) {
     const Vec two = splat(2), t = hn::Sub(d[3], d[1]);

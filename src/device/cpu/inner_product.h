@@ -27,9 +27,9 @@ namespace dptrain::device::cpu {
 /// as fast as memory gives them.
 ///
 /// Where factors are rounded to bfloat16, weights that an op packs (RoundedWeights, as Dense does) are rounded once an
-/// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in every
-/// call. Their gradient stays of float32 where they are large: with few rows oneDNN's takes twice as long (8 rows, 4096
-/// to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1).
+/// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in
+/// every call. Their gradient stays of float32 where they are large: with few rows oneDNN's takes twice as long (8
+/// rows, 4096 to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1).
 class InnerProduct {
  public:
   /// `rounded`: the weights that forward() and backward_data() read are in bfloat16 already.

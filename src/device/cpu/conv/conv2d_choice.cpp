@@ -17,6 +17,7 @@
 #include "device/cpu/conv/conv2d_turned.h"
 #include "device/cpu/conv/conv2d_winograd.h"
 #include "device/cpu/conv/conv_key.h"
+#include "kernels/cpu/winograd.h"
 
 // Measured on an AVX-512 core (3.0 GHz, no AMX), one thread, milliseconds of CPU time, all reorders included: Winograd
 // here (before it fetched ahead what it writes: larger images are up to 1.15 times as fast since, gradients of weights
@@ -172,9 +173,7 @@ ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions
 bool winograd_pays(const ConvShape& s) {
   if (s.kernel_h != s.kernel_w || (s.kernel_h != 3 && s.kernel_h != 5)) return false;
   if (std::min(s.in_channels, s.out_channels) < kWinogradChannels) return false;
-  const std::int64_t points = 6, tile = points - s.kernel_h + 1;
-  const std::int64_t tiles = (s.out_h + tile - 1) / tile * ((s.out_w + tile - 1) / tile);
-  return 2 * tiles * points * points <= s.kernel_h * s.kernel_w * s.out_h * s.out_w;
+  return 2 * kernels::cpu::winograd_products({s, s.relu, s.pool}) <= s.kernel_h * s.kernel_w * s.out_h * s.out_w;
 }
 
 bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
