@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <thread>
 
 #include "core/error.h"
 #include "device/harness.h"
@@ -30,6 +32,16 @@ TEST(CpuDevice, RefusesMoreMemoryThanThereIs) {
     EXPECT_EQ(error.kind(), ErrorKind::kMemory);
     EXPECT_NE(std::string(error.what()).find("cpu:0: 65536.00 GiB of memory asked"), std::string::npos) << error.what();
   }
+}
+
+TEST(CpuDevice, CountsSubnormalsAsZero) {
+  bool zero = false;
+  std::thread([&] {
+    device::make_cpu_device(0, 1, {})->enter();
+    volatile float least = std::numeric_limits<float>::min(), half = 0.5F;
+    zero = least * half == 0.0F;
+  }).join();
+  EXPECT_TRUE(zero);
 }
 
 TEST(CpuDevice, HashSeesEveryBitAndPlace) {

@@ -18,6 +18,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cpu/subnormals.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -63,6 +64,7 @@ std::string CpuDevice::description() const {
 
 void CpuDevice::enter() {
   if (binds_threads()) machine::bind_thread(cpus_);
+  kernels::cpu::flush_subnormals();
   kernels::cpu::set_thread_count(threads_);
 }
 
