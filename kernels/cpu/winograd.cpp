@@ -199,8 +199,9 @@ class Images {
                               kPanelBlock};
     if constexpr (!kBackward) {
       const Picture in{s_.in_h, s_.in_w, s_.in_channels};
-      transform_input<W>(Window<W::kPoints>(i_.in, in, image, y - s_.pad_top, x - s_.pad_left, zeros_), in.channels,
-                         to);
+      const int64_t top = y - s_.pad_top, left = x - s_.pad_left;
+      transform_input<W>(Window<W::kPoints>(i_.in, in, image, top, left, zeros_),
+                         RowsAhead<W::kTile>(i_.in, in, image, top, x, W::kPoints), in.channels, to);
     } else {
       if constexpr (W::kTile % 2 == 0) {
         if (s_.pool) {
@@ -208,11 +209,13 @@ class Images {
           const auto* none = reinterpret_cast<const uint8_t*>(zeros_);
           return transform_pooled_gradient<W>(
               Window<W::kTile / 2>(i_.in, pooled, image, y / 2, x / 2, zeros_),
-              Window<W::kTile / 2, const uint8_t>(i_.taken_in, pooled, image, y / 2, x / 2, none), pooled.channels, to);
+              Window<W::kTile / 2, const uint8_t>(i_.taken_in, pooled, image, y / 2, x / 2, none),
+              RowsAhead<W::kTile / 2>(i_.in, pooled, image, y / 2, x / 2, W::kTile / 2), pooled.channels, to);
         }
       }
       const Picture out{s_.out_h, s_.out_w, s_.out_channels};
-      transform_gradient<W>(Window<W::kTile>(i_.in, out, image, y, x, zeros_), out.channels, to);
+      transform_gradient<W>(Window<W::kTile>(i_.in, out, image, y, x, zeros_),
+                            RowsAhead<W::kTile>(i_.in, out, image, y, x, W::kTile), out.channels, to);
     }
   }
 
@@ -223,7 +226,7 @@ class Images {
       const Picture in{s_.in_h, s_.in_w, s_.in_channels};
       store_input_gradient<W>(products, product_point_, column, count, y > 0, x > 0,
                               Window<W::kPoints, float>(i_.out, in, image, y - s_.pad_top, x - s_.pad_left, outside),
-                              in.channels);
+                              RowsAhead<W::kTile, true>(i_.out, in, image, y - s_.pad_top, x, W::kPoints), in.channels);
     } else {
       const Finish finish{i_.bias, s_.relu};
       if constexpr (W::kTile % 2 == 0) {

@@ -10,6 +10,7 @@
 #endif
 
 #include "kernels/cpu/gemm-inl.h"
+#include "kernels/cpu/room.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_math-inl.h"
 
@@ -47,6 +48,33 @@ struct Window {
   }
 };
 
+/// The rows of pixels that the next line of tiles meets first, and which may be the next image's, fetched into the
+/// second cache meanwhile: a part for each tile and 16 channels. Lines in a row, of which a core fetches more of its
+/// own accord than it lets a program ask for. kWritten: to be written.
+template <int kTile, bool kWritten = false>
+class RowsAhead {
+ public:
+  /// Beside a tile of the output's column x whose window of side x side pixels starts in row y.
+  HWY_INLINE RowsAhead(const float* images, const Picture& p, int64_t image, int64_t y, int64_t x, int64_t side) {
+    const int64_t row = p.w * p.channels, begin = (image * p.h + y + side) * row + x * kTile * lines(p.channels);
+    if (kTile * row <= kNear) at_ = reinterpret_cast<intptr_t>(images) + begin * static_cast<int64_t>(sizeof(float));
+  }
+  /// False: the rows are so long that the second cache would not keep them.
+  HWY_INLINE bool there() const { return at_ != 0; }
+  /// Part `part` of kTile, for the channels from c on.
+  HWY_INLINE void fetch(int64_t part, int64_t c) const {
+    if (!there()) return;
+    constexpr int64_t kLine = kChannelBlock * sizeof(float);
+    intptr_t line = at_ + (c / kChannelBlock * kTile + part) * kTile * kLine;
+    DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i, line += kLine)
+        __builtin_prefetch(reinterpret_cast<const void*>(line), kWritten, 2);
+  }
+
+ private:
+  static constexpr int64_t kNear = (96 << 10) / sizeof(float);
+  intptr_t at_ = 0;
+};
+
 /// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`. kFar:
 /// they lie beyond the second cache, in more places than the hardware foresees: the lines of the tile after the next,
 /// 16 floats from one to the other, are fetched meanwhile.
@@ -75,13 +103,15 @@ HWY_INLINE void sweep_blocks(int64_t channels, const To& to, const F& f) {
 
 /// B' d B of a window of the input.
 template <class W, class To>
-HWY_INLINE void transform_input(const Window<W::kPoints>& window, int64_t channels, const To& to) {
+HWY_INLINE void transform_input(const Window<W::kPoints>& window, const RowsAhead<W::kTile>& ahead, int64_t channels,
+                                const To& to) {
   constexpr int kPoints = W::kPoints;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kPoints];
     _Pragma("GCC unroll 1") for (int j = 0; j < kPoints; ++j) {
       Vec in[kPoints], out[kPoints];
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) in[i] = io.load(window.pixel[i * kPoints + j] + c);
+      if (j < W::kTile) ahead.fetch(j, c);
       W::bt(in, out);
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
     }
@@ -106,13 +136,15 @@ HWY_INLINE void finish_gradient(const Vec (&half)[W::kPoints][W::kTile], float* 
 
 /// A dY A' of a tile of the output's gradient.
 template <class W, class To>
-HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t channels, const To& to) {
+HWY_INLINE void transform_gradient(const Window<W::kTile>& window, const RowsAhead<W::kTile>& ahead, int64_t channels,
+                                   const To& to) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kTile];
     _Pragma("GCC unroll 1") for (int j = 0; j < kTile; ++j) {
       Vec in[kTile], out[kPoints];
       DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) in[i] = io.load(window.pixel[i * kTile + j] + c);
+      ahead.fetch(j, c);
       W::a(in, out);
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
     }
@@ -123,7 +155,7 @@ HWY_INLINE void transform_gradient(const Window<W::kTile>& window, int64_t chann
 /// The same where the gradient is that of the pooled tile.
 template <class W, class To, int kPooled = W::kTile / 2>
 HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& taken,
-                                          int64_t channels, const To& to) {
+                                          const RowsAhead<kPooled>& ahead, int64_t channels, const To& to) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
     Vec half[kPoints][kTile];
@@ -134,6 +166,7 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
         pooled[i] = io.load(window.pixel[i * kPooled + j] + c);
         position[i] = io.load(taken.pixel[i * kPooled + j] + c);
       }
+      ahead.fetch(j, c);
       DPTRAIN_UNROLL for (int right = 0; right < 2; ++right) {
         Vec in[kTile], out[kPoints];
         DPTRAIN_UNROLL for (int i = 0; i < kTile; ++i) {
@@ -233,10 +266,11 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
 }
 
 /// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have
-/// written is added to. What the tile on the right will write is fetched.
+/// written is added to. What the next line of tiles will write is fetched, or what the tile on the right will.
 template <class W>
 HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, int64_t c, int64_t count, bool up,
-                                     bool left, const Window<W::kPoints, float>& window, int64_t channels) {
+                                     bool left, const Window<W::kPoints, float>& window,
+                                     const RowsAhead<W::kTile, true>& ahead, int64_t channels) {
   constexpr int kPoints = W::kPoints, kOverlap = W::kKernel - 1;
   sweep(count, [&](int64_t first, auto io) HWY_ATTR {
     Vec half[kPoints][kPoints];
@@ -244,6 +278,7 @@ HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, 
       Vec in[kPoints], out[kPoints];
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) in[i] =
           hn::LoadU(kFloats, products + first + (i * kPoints + j) * point_step);
+      if (j < W::kTile) ahead.fetch(j, c + first);
       W::b(in, out);
       DPTRAIN_UNROLL for (int i = 0; i < kPoints; ++i) half[i][j] = out[i];
     }
@@ -258,6 +293,7 @@ HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, 
         DPTRAIN_UNROLL for (int j = 0; j < kOverlap; ++j) add(j);
       }
       DPTRAIN_UNROLL for (int j = 0; j < kPoints; ++j) io.store(out[j], pixel[j] + c + first);
+      if (ahead.there()) continue;
       DPTRAIN_UNROLL for (int j = kOverlap; j < kPoints; ++j) {
         __builtin_prefetch(pixel[j] + c + first + W::kTile * channels, 1, 2);
       }
