@@ -29,5 +29,16 @@ TEST(InnerProduct, InputGradientOfFewRowsThroughLargeWeights) {
     }
 }
 
+TEST(InnerProduct, GradientOfLargeWeightsIsOursFromFewRowsAndFromManyWhereTheProcessorIsFasterSo) {
+  constexpr std::int64_t kWidth = 2048;
+  Dnnl dnnl;
+  const auto gradient = [&](std::int64_t rows) {
+    return InnerProduct(rows, kWidth, kWidth, true, false, true, dnnl).name();
+  };
+  const bool faster = rules_for(kernels::cpu::this_processor()).in_place_weights >= kWidth * kWidth;
+  EXPECT_THAT(gradient(8), testing::HasSubstr("weights gemm"));
+  EXPECT_THAT(gradient(512), testing::HasSubstr(faster ? "weights gemm" : "weights dnnl"));
+}
+
 }  // namespace
 }  // namespace dptrain::device::cpu

@@ -21,15 +21,16 @@ namespace dptrain::device::cpu {
 /// its own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 +
 /// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
 ///
-/// But for the gradient of large weights, which it writes through the caches and kernels/cpu past them (8 rows, 25088
-/// to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and of many rows, which
-/// kernels/cpu read where they stand. The gradient of a few rows' inputs reads large weights once, which kernels/cpu do
-/// as fast as memory gives them.
+/// But for the gradient of large weights from few rows, which it writes through the caches and kernels/cpu past them (8
+/// rows, 25088 to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and from many
+/// rows, which kernels/cpu read where they stand, faster on some processors (processor_rules.h) and on others not (512
+/// rows, 4096 to 4096, Intel Xeon with AMX: 133 ms against 190). The gradient of a few rows' inputs reads large weights
+/// once, which kernels/cpu do as fast as memory gives them.
 ///
 /// Where factors are rounded to bfloat16, weights that an op packs (RoundedWeights, as Dense does) are rounded once an
 /// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in
-/// every call. Their gradient stays of float32 where they are large: with few rows oneDNN's takes twice as long (8
-/// rows, 4096 to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1).
+/// every call. Their gradient stays of float32 where they are large and rows few: oneDNN's takes twice as long (8 rows,
+/// 4096 to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1; but 512 rows: 49 and 179).
 class InnerProduct {
  public:
   /// `rounded`: the weights that forward() and backward_data() read are in bfloat16 already.
@@ -64,11 +65,7 @@ class InnerProduct {
     else if (wants_dx)
       make_data(dnnl, pd);
     if (!wants_dweights) return;
-    const bool in_place =
-        !rounds && positions >= kernels::cpu::kGemmConvManyWindows &&
-        (positions >= kManyPositions || in * units <= rules_for(kernels::cpu::this_processor()).in_place_weights) &&
-        kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in, units));
-    if (in_place || (in * units >= kLargeWeights && units % kAligned == 0))
+    if (own_gradient_pays(rounds))
       own_gradient_ = kernels::cpu::matrix_window(in, units);
     else
       make_weights(dnnl, pd, bias);
@@ -132,6 +129,16 @@ class InnerProduct {
     weights_gradient_->writes(DNNL_ARG_DIFF_WEIGHTS, weights_, weights_);
     if (bias) weights_gradient_->writes(DNNL_ARG_DIFF_BIAS, bias_, bias_);
     name_ += std::string("; weights dnnl ") + pd.impl_info_str();
+  }
+
+  /// Whether kernels/cpu are faster with the gradient of the weights.
+  bool own_gradient_pays(bool rounds) const {
+    const std::int64_t weights = in_ * units_;
+    const bool many_rows = positions_ >= kernels::cpu::kGemmConvManyWindows;
+    const bool by_processor = weights <= rules_for(kernels::cpu::this_processor()).in_place_weights;
+    if (weights >= kLargeWeights) return units_ % kAligned == 0 && (!many_rows || (by_processor && !rounds));
+    return many_rows && !rounds && (by_processor || positions_ >= kManyPositions) &&
+           kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in_, units_));
   }
 
   template <class PrimitiveDesc>
