@@ -1,10 +1,8 @@
 #include "kernels/cpu/processor.h"
 
-#include "kernels/cpu/targets.h"
+#include "kernels/cpu/isa.h"
 
-#include <hwy/targets.h>
-
-#if HWY_ARCH_X86
+#if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
@@ -13,7 +11,7 @@ namespace {
 
 Processor asked_processor() {
   Processor processor;
-#if HWY_ARCH_X86
+#if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(0, &a, &b, &c, &d) != 0 && b == signature_INTEL_ebx && c == signature_INTEL_ecx &&
       d == signature_INTEL_edx)
@@ -28,7 +26,8 @@ Processor asked_processor() {
 
 Processor this_processor() {
   static const Processor asked = asked_processor();  // once: virtual machines trap each cpuid
-  return (hwy::SupportedTargets() & HWY_AVX3) != 0 ? asked : Processor{};
+  constexpr int kAvx512Floats = 16;
+  return isa_vector_floats() == kAvx512Floats ? asked : Processor{};
 }
 
 }  // namespace dptrain::kernels::cpu
