@@ -1,22 +1,27 @@
-#include "kernels/cpu/subnormals.h"
+#include "core/subnormals.h"
 
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+namespace dptrain {
+namespace {
 
-namespace dptrain::kernels::cpu {
-
-void flush_subnormals() noexcept {
+void set_flushing(bool on) noexcept {
 #if defined(__x86_64__)
-  constexpr unsigned kFlushToZero = 1U << 15, kZerosAreRead = 1U << 6;  // FTZ and DAZ of MXCSR
-  _mm_setcsr(_mm_getcsr() | kFlushToZero | kZerosAreRead);
+  constexpr unsigned kFlushToZero = 1U << 15, kDenormalsAreZeros = 1U << 6;  // of MXCSR: written, read
+  constexpr unsigned kBits = kFlushToZero | kDenormalsAreZeros;
+  const unsigned control = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(on ? control | kBits : control & ~kBits);
 #elif defined(__aarch64__)
+  constexpr std::uint64_t kFlush = std::uint64_t{1} << 24;  // FZ of FPCR: written and read
   std::uint64_t control;
   asm volatile("mrs %0, fpcr" : "=r"(control));
-  asm volatile("msr fpcr, %0" : : "r"(control | std::uint64_t{1} << 24));  // FZ: read and written
+  asm volatile("msr fpcr, %0" : : "r"(on ? control | kFlush : control & ~kFlush));
 #endif
 }
 
-}  // namespace dptrain::kernels::cpu
+}  // namespace
+
+void flush_subnormals() noexcept { set_flushing(true); }
+void keep_subnormals() noexcept { set_flushing(false); }
+
+}  // namespace dptrain

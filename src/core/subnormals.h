@@ -1,11 +1,14 @@
 #pragma once
 
-namespace dptrain::kernels::cpu {
+namespace dptrain {
 
 /// From here on the calling thread reads and writes 0 for floats below 1.2e-38, and so does every thread that it
-/// starts then (set_thread_count). x86 takes some hundred cycles for an instruction that meets one, and training does
+/// starts then. x86 takes some hundred cycles for an instruction that meets one, and training does
 /// make them: gradients of what a network is sure of, Adam's moments of weights that get none. TensorFlow does the
 /// same.
 void flush_subnormals() noexcept;
 
-}  // namespace dptrain::kernels::cpu
+/// The opposite, as threads are to begin with.
+void keep_subnormals() noexcept;
+
+}  // namespace dptrain

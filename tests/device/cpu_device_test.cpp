@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -7,6 +9,7 @@
 
 #include "core/error.h"
 #include "device/harness.h"
+#include "kernels/cpu/parallel.h"
 
 namespace dptrain::test {
 namespace {
@@ -34,14 +37,20 @@ TEST(CpuDevice, RefusesMoreMemoryThanThereIs) {
   }
 }
 
-TEST(CpuDevice, CountsSubnormalsAsZero) {
-  bool zero = false;
+TEST(CpuDevice, CountsSubnormalsAsZeroInAllItsThreads) {
+  constexpr int kThreads = 3;
+  std::array<bool, kThreads> zero{};
   std::thread([&] {
-    device::make_cpu_device(0, 1, {})->enter();
-    volatile float least = std::numeric_limits<float>::min(), half = 0.5F;
-    zero = least * half == 0.0F;
+    device::make_cpu_device(0, kThreads, {})->enter();
+    std::atomic<int> arrived{0};
+    kernels::cpu::parallel_slots(kThreads, [&](std::int64_t, int slot) {
+      ++arrived;
+      while (arrived < kThreads) std::this_thread::yield();  // so that each thread has a piece
+      volatile float least = std::numeric_limits<float>::min(), half = 0.5F;
+      zero[static_cast<std::size_t>(slot)] = least * half == 0.0F;
+    });
   }).join();
-  EXPECT_TRUE(zero);
+  EXPECT_EQ(zero, (std::array{true, true, true}));
 }
 
 TEST(CpuDevice, HashSeesEveryBitAndPlace) {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/subnormals.h"
 #include "core/topology.h"
 #include "device/cpu/activation.h"
 #include "device/cpu/bfloat16.h"
@@ -18,7 +19,6 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
-#include "kernels/cpu/subnormals.h"
 
 namespace dptrain::device::cpu {
 namespace {
@@ -64,7 +64,7 @@ std::string CpuDevice::description() const {
 
 void CpuDevice::enter() {
   if (binds_threads()) machine::bind_thread(cpus_);
-  kernels::cpu::flush_subnormals();
+  flush_subnormals();
   kernels::cpu::set_thread_count(threads_);
 }
 

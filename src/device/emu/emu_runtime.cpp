@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/subnormals.h"
 #include "device/emu/emu_capture.h"
 #include "device/emu/emu_memory.h"
 #include "device/emu/emu_scheduler.h"
@@ -46,7 +47,11 @@ class EmuRuntime final : public gpu::Runtime {
   }
   int multiprocessors() const override { return 2; }
   gpu::MemoryInfo memory() const override { return memory_.info(); }
-  void enter() override { enter_device(device_.id); }
+  /// As GPUs, it knows subnormal floats: float16's are read through them.
+  void enter() override {
+    keep_subnormals();
+    enter_device(device_.id);
+  }
 
   void* allocate(std::size_t bytes) override {
     scheduler().forbid_while_recording("allocate");
