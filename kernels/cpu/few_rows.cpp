@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_FEW_ROWS_ONCE  // this file is read once per instruction set
@@ -13,7 +14,13 @@ struct FewRows {
   const float *x, *matrix;
   int64_t width, lines;
   float* y;
+  const float* bias = nullptr;
 };
+
+/// Columns of a piece of rows_times_matrix(), where all threads have one: the longer the parts of lines, the better
+/// they are read; the sums of the most are in the second cache. Nothing is summed over columns, so pieces change no
+/// bits.
+inline constexpr int64_t kLeastColumns = 128, kMostColumns = 4096;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -83,6 +90,60 @@ void rows_times_lines_piece(const FewRows& a, int64_t rows, int64_t begin, int64
   }
 }
 
+/// Lines whose products are added to a sum before it is stored.
+inline constexpr int kLinesOfSum = 8;
+
+/// Adds the products of `count` lines from `line` with kRows rows from `row` to kVectors vectors of sums from column c,
+/// which start with the bias. Asks for the lines behind.
+template <int kRows, int kVectors, class Io>
+HWY_INLINE void add_products(const FewRows& a, int64_t row, int64_t line, int64_t count, int64_t c, Io io) {
+  const float *const x = a.x + row * a.lines + line, *m = a.matrix + line * a.width + c;
+  float* const y = a.y + row * a.width + c;
+  Vec sum[kRows][kVectors];
+  _Pragma("GCC unroll 8") for (int v = 0; v < kVectors; ++v) _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) {
+    if (line > 0)
+      sum[r][v] = io.load(y + r * a.width + v * kLanes);
+    else
+      sum[r][v] = a.bias == nullptr ? hn::Zero(kFloats) : io.load(a.bias + c + v * kLanes);
+  }
+  for (int64_t l = 0; l < count; ++l, m += a.width) {
+    Vec of_line[kVectors];
+    _Pragma("GCC unroll 8") for (int v = 0; v < kVectors; ++v) {
+      of_line[v] = io.load(m + v * kLanes);
+      __builtin_prefetch(m + kLinesOfSum * a.width + v * kLanes, 0, 2);
+    }
+    _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) {
+      const Vec of_row = splat(x[r * a.lines + l]);
+      _Pragma("GCC unroll 8") for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(of_row, of_line[v], sum[r][v]);
+    }
+  }
+  _Pragma("GCC unroll 8") for (int r = 0; r < kRows; ++r) _Pragma("GCC unroll 8") for (int v = 0; v < kVectors; ++v)
+      io.store(sum[r][v], y + r * a.width + v * kLanes);
+}
+
+template <int kRows>
+HWY_INLINE void add_matrix(const FewRows& a, int64_t row, int64_t line, int64_t count, int64_t begin, int64_t end) {
+  int64_t c = begin;
+  for (; c + 2 * kLanes <= end; c += 2 * kLanes) add_products<kRows, 2>(a, row, line, count, c, Whole{});
+  if (c + kLanes <= end) {
+    add_products<kRows, 1>(a, row, line, count, c, Whole{});
+    c += kLanes;
+  }
+  if (c < end) add_products<kRows, 1>(a, row, line, count, c, Partial{end - c});
+}
+
+/// Columns [begin, end) of all rows.
+void rows_times_matrix_piece(const FewRows& a, int64_t rows, int64_t begin, int64_t end) {
+  for (int64_t line = 0; line < a.lines; line += kLinesOfSum) {
+    const int64_t count = std::min<int64_t>(kLinesOfSum, a.lines - line);
+    int64_t row = 0;
+    for (; row + kRowsAtOnce <= rows; row += kRowsAtOnce) add_matrix<kRowsAtOnce>(a, row, line, count, begin, end);
+    for (; row + 4 <= rows; row += 4) add_matrix<4>(a, row, line, count, begin, end);
+    for (; row + 2 <= rows; row += 2) add_matrix<2>(a, row, line, count, begin, end);
+    for (; row < rows; ++row) add_matrix<1>(a, row, line, count, begin, end);
+  }
+}
+
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -90,6 +151,15 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(rows_times_lines_piece);
+HWY_EXPORT(rows_times_matrix_piece);
+
+void rows_times_matrix(const float* x, int64_t rows, const float* matrix, const float* bias, int64_t lines,
+                       int64_t width, float* y) {
+  const int64_t size = std::clamp(pieces_of(width, thread_count()), kLeastColumns, kMostColumns);
+  parallel_ranges(width, even_block(size, width, 16), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(rows_times_matrix_piece)({x, matrix, width, lines, y, bias}, rows, begin, end);
+  });
+}
 
 void rows_times_lines(const float* x, int64_t rows, const float* matrix, int64_t lines, int64_t width, float* y) {
   parallel_ranges(lines, std::max<int64_t>(16, rows_per_piece(width)), [&](int64_t begin, int64_t end) {

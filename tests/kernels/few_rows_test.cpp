@@ -36,5 +36,32 @@ TEST(FewRows, TimesTheLinesOfAMatrix) {
   }
 }
 
+TEST(FewRows, TimesAMatrix) {
+  struct Shape {
+    int64_t rows, lines, width;
+  };
+  // Every number of rows side by side, lines beyond a multiple of eight and fewer, columns of several pieces and below
+  // a vector.
+  for (const Shape& s : {Shape{1, 37, 5}, {3, 1, 33}, {7, 110, 519}, {8, 41, 1065}, {2, 70, 300}, {15, 16, 50}}) {
+    SCOPED_TRACE(testing::Message() << s.rows << ", " << s.lines << ", " << s.width);
+    const auto x = random_floats(s.rows * s.lines, 1), matrix = random_floats(s.lines * s.width, 2),
+               bias = random_floats(s.width, 3);
+    for (const float* const added : {bias.data(), static_cast<const float*>(nullptr)}) {
+      std::vector<double> y;
+      for (int64_t row = 0; row < s.rows; ++row)
+        for (int64_t c = 0; c < s.width; ++c) {
+          double sum = added == nullptr ? 0 : at(bias, c);
+          for (int64_t i = 0; i < s.lines; ++i) sum += at(x, row * s.lines + i) * at(matrix, i * s.width + c);
+          y.push_back(sum);
+        }
+      agrees(y, 1e-5, 1e-5 * std::sqrt(static_cast<double>(s.lines)), [&] {
+        return written_floats(s.rows * s.width, [&](float* out) {
+          rows_times_matrix(x.data(), s.rows, matrix.data(), added, s.lines, s.width, out);
+        });
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dptrain::kernels::cpu
