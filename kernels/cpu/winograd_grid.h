@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/isa.h"
 #include "kernels/cpu/room.h"
 #include "kernels/cpu/winograd.h"
 
@@ -34,21 +33,20 @@ inline int64_t products_of(const WinogradShape& s, int64_t side) {
   return ((s.out_h + side - 1) / side) * ((s.out_w + side - 1) / side) * points * points;
 }
 
-/// F(6x6, 3x3) for up to so many pairs of channels: their transformed filters stay in the second cache. And for AVX-512
-/// alone: with 16 registers its transforms cost what its products save (13x13, 32 to 64 channels, AVX2: 1.3 times).
+/// F(6x6, 3x3) for up to so many pairs of channels: their transformed filters stay in the second cache.
 inline constexpr int64_t kFewPairs = 64 * 64;
 
 /// The fewest products; tiles of two by two windows where the output is pooled. Eight points a line must save a fifth:
 /// their transforms cost more, and have up to twice F(4x4, 3x3)'s error. On an Intel Xeon with AVX-512 F(4x4, 5x5) then
-/// takes 0.4 to 0.9 of F(2x2, 5x5)'s time, with AVX2 0.6, and F(6x6, 3x3) 0.7 to 1.1 of the others'.
+/// takes 0.4 to 0.9 of F(2x2, 5x5)'s time, F(6x6, 3x3) 0.7 to 1.1 of the others'; with AVX2 whole networks gain 1.36
+/// and 1.04.
 inline WinogradTile tile_of(const WinogradShape& s) {
   const auto saves_a_fifth = [](int64_t products, int64_t others) { return 5 * products < 4 * others; };
   if (s.kernel_h == 5)
     return saves_a_fifth(products_of(s, 4), products_of(s, 2)) ? WinogradTile::k4x5 : WinogradTile::k2x5;
   const int64_t by_4 = products_of(s, 4), by_3 = products_of(s, 3);
   const bool threes = !s.pool && 100 * by_3 < 97 * by_4;
-  if (isa_vector_floats() == 16 && s.in_channels * s.out_channels <= kFewPairs &&
-      saves_a_fifth(products_of(s, 6), threes ? by_3 : by_4))
+  if (s.in_channels * s.out_channels <= kFewPairs && saves_a_fifth(products_of(s, 6), threes ? by_3 : by_4))
     return WinogradTile::k6x3;
   return threes ? WinogradTile::k3x3 : WinogradTile::k4x3;
 }
