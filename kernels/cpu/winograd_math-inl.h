@@ -139,27 +139,21 @@ struct EightPoints {
   // [0, 1/2, 1/4, -5/2, -5/4, 2, 1, 0] [0, -1/2, 1/4, 5/2, -5/4, -2, 1, 0]
   // [0, 2, 4, -5/2, -5, 1/2, 1, 0] [0, -2, 4, 5/2, -5, -1/2, 1, 0] [0, -1, 0, 21/4, 0, -21/4, 0, 1]
   static HWY_INLINE void bt(const Vec* d, Vec* v) {
-    const Vec two = splat(2), four = splat(4), five = splat(5), half = splat(0.5F), quarter = splat(0.25F);
+    const Vec four = splat(4), five = splat(5), quarter = splat(0.25F);
     const Vec c17 = splat(17.F / 4), c21 = splat(21.F / 4), c5 = splat(5.F / 4);
     const Vec e = hn::NegMulAdd(c17, d[4], hn::Add(d[2], d[6])), o = hn::NegMulAdd(c17, d[3], hn::Add(d[1], d[5]));
     const Vec e2 = hn::NegMulAdd(c5, d[4], hn::MulAdd(quarter, d[2], d[6]));
     const Vec o2 = hn::NegMulAdd(c5, d[3], hn::MulAdd(quarter, d[1], d[5]));
     const Vec e3 = hn::NegMulAdd(five, d[4], hn::MulAdd(four, d[2], d[6]));
     const Vec o3 = hn::NegMulAdd(five, d[3], hn::MulAdd(four, d[1], d[5]));
+    put_points(e, o, e2, o2, e3, o3, v);
     v[0] = hn::MulAdd(c21, hn::Sub(d[4], d[2]), hn::Sub(d[0], d[6]));
-    v[1] = hn::Add(e, o);
-    v[2] = hn::Sub(e, o);
-    v[3] = hn::MulAdd(two, o2, e2);
-    v[4] = hn::NegMulAdd(two, o2, e2);
-    v[5] = hn::MulAdd(half, o3, e3);
-    v[6] = hn::NegMulAdd(half, o3, e3);
     v[7] = hn::MulAdd(c21, hn::Sub(d[3], d[5]), hn::Sub(d[7], d[1]));
   }
   static HWY_INLINE void b(const Vec* v, Vec* d) {
     const Vec two = splat(2), four = splat(4), five = splat(5), half = splat(0.5F), quarter = splat(0.25F);
     const Vec c17 = splat(17.F / 4), c21 = splat(21.F / 4), c5 = splat(5.F / 4), c10 = splat(5.F / 2);
-    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
-    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    const auto [s, f, s2, f2, s3, f3] = pairs_of(v);
     d[0] = v[0];
     d[1] = hn::MulAdd(half, f2, hn::MulAdd(two, f3, hn::Sub(f, v[7])));
     d[2] = hn::MulAdd(quarter, s2, hn::MulAdd(four, s3, hn::NegMulAdd(c21, v[0], s)));
@@ -185,25 +179,28 @@ struct EightPoints {
     const Vec c = splat(-2.F / 9), c2 = splat(1.F / 90), c3 = splat(32.F / 45);
     put_points(hn::Mul(c, e), hn::Mul(c, o), hn::Mul(c2, e2), hn::Mul(c2, o2), hn::Mul(c3, e3), hn::Mul(c3, o3), u);
   }
-  /// Sums and differences of the points' pairs, with the factors of G.
-  struct FilterSums {
+  /// Sums and differences of v[1] to v[6], point by point and its negative.
+  struct Pairs {
     Vec s, f, s2, f2, s3, f3;
-    explicit HWY_INLINE FilterSums(const Vec* u)
-        : s(hn::Mul(splat(-2.F / 9), hn::Add(u[1], u[2]))),
-          f(hn::Mul(splat(-2.F / 9), hn::Sub(u[1], u[2]))),
-          s2(hn::Mul(splat(1.F / 90), hn::Add(u[3], u[4]))),
-          f2(hn::Mul(splat(1.F / 90), hn::Sub(u[3], u[4]))),
-          s3(hn::Mul(splat(32.F / 45), hn::Add(u[5], u[6]))),
-          f3(hn::Mul(splat(32.F / 45), hn::Sub(u[5], u[6]))) {}
   };
+  static HWY_INLINE Pairs pairs_of(const Vec* v) {
+    return {hn::Add(v[1], v[2]), hn::Sub(v[1], v[2]), hn::Add(v[3], v[4]),
+            hn::Sub(v[3], v[4]), hn::Add(v[5], v[6]), hn::Sub(v[5], v[6])};
+  }
+  /// The same with the factors of G.
+  static HWY_INLINE Pairs filter_pairs_of(const Vec* u) {
+    const Vec c = splat(-2.F / 9), c2 = splat(1.F / 90), c3 = splat(32.F / 45);
+    const Pairs p = pairs_of(u);
+    return {hn::Mul(c, p.s),   hn::Mul(c, p.f),   hn::Mul(c2, p.s2),
+            hn::Mul(c2, p.f2), hn::Mul(c3, p.s3), hn::Mul(c3, p.f3)};
+  }
 };
 
 struct F6x3 : EightPoints {
   static constexpr int kTile = 6, kKernel = 3;
   // A: powers 0 to 5 of 0, 1, -1, 2, -2, 1/2, -1/2, and infinity
   static HWY_INLINE void at(const Vec* v, Vec* y) {
-    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
-    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    const auto [s, f, s2, f2, s3, f3] = pairs_of(v);
     y[0] = hn::Add(hn::Add(v[0], s), hn::Add(s2, s3));
     y[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(1.F / 2), f3, f));
     y[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(1.F / 4), s3, s));
@@ -227,18 +224,17 @@ struct F6x3 : EightPoints {
     u[7] = g[2];
   }
   static HWY_INLINE void gt(const Vec* u, Vec* g) {
-    const FilterSums t(u);
-    g[0] = hn::Add(u[0], hn::Add(t.s, hn::Add(t.s2, t.s3)));
-    g[1] = hn::MulAdd(splat(2), t.f2, hn::MulAdd(splat(0.5F), t.f3, t.f));
-    g[2] = hn::MulAdd(splat(4), t.s2, hn::MulAdd(splat(0.25F), t.s3, hn::Add(t.s, u[7])));
+    const auto [s, f, s2, f2, s3, f3] = filter_pairs_of(u);
+    g[0] = hn::Add(u[0], hn::Add(s, hn::Add(s2, s3)));
+    g[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(0.5F), f3, f));
+    g[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(0.25F), s3, hn::Add(s, u[7])));
   }
 };
 
 struct F4x5 : EightPoints {
   static constexpr int kTile = 4, kKernel = 5;
   static HWY_INLINE void at(const Vec* v, Vec* y) {
-    const Vec s = hn::Add(v[1], v[2]), f = hn::Sub(v[1], v[2]), s2 = hn::Add(v[3], v[4]), f2 = hn::Sub(v[3], v[4]);
-    const Vec s3 = hn::Add(v[5], v[6]), f3 = hn::Sub(v[5], v[6]);
+    const auto [s, f, s2, f2, s3, f3] = pairs_of(v);
     y[0] = hn::Add(hn::Add(v[0], s), hn::Add(s2, s3));
     y[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(1.F / 2), f3, f));
     y[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(1.F / 4), s3, s));
@@ -261,12 +257,12 @@ struct F4x5 : EightPoints {
     u[7] = g[4];
   }
   static HWY_INLINE void gt(const Vec* u, Vec* g) {
-    const FilterSums t(u);
-    g[0] = hn::Add(hn::Add(u[0], t.s), hn::Add(t.s2, t.s3));
-    g[1] = hn::MulAdd(splat(2), t.f2, hn::MulAdd(splat(1.F / 2), t.f3, t.f));
-    g[2] = hn::MulAdd(splat(4), t.s2, hn::MulAdd(splat(1.F / 4), t.s3, t.s));
-    g[3] = hn::MulAdd(splat(8), t.f2, hn::MulAdd(splat(1.F / 8), t.f3, t.f));
-    g[4] = hn::MulAdd(splat(16), t.s2, hn::MulAdd(splat(1.F / 16), t.s3, hn::Add(t.s, u[7])));
+    const auto [s, f, s2, f2, s3, f3] = filter_pairs_of(u);
+    g[0] = hn::Add(hn::Add(u[0], s), hn::Add(s2, s3));
+    g[1] = hn::MulAdd(splat(2), f2, hn::MulAdd(splat(1.F / 2), f3, f));
+    g[2] = hn::MulAdd(splat(4), s2, hn::MulAdd(splat(1.F / 4), s3, s));
+    g[3] = hn::MulAdd(splat(8), f2, hn::MulAdd(splat(1.F / 8), f3, f));
+    g[4] = hn::MulAdd(splat(16), s2, hn::MulAdd(splat(1.F / 16), s3, hn::Add(s, u[7])));
   }
 };
 
