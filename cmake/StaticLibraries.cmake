@@ -6,6 +6,9 @@
 # oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog (unless CMAKE_LIBRARY_PATH names archives of them) stay shared
 # and are looked for in lib/ beside the executable and in ../lib/dptrain, and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
 
+if(DPTRAIN_KERNELS_ONLY)   # which want none of them
+  return()
+endif()
 if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
   if(DPTRAIN_STATIC)
     message(FATAL_ERROR "DPTRAIN_STATIC goes with neither DPTRAIN_SANITIZE nor DPTRAIN_FUZZ: their run-time libraries are shared")
