@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "kernels/cpu/side_by_side.h"
+#include "kernels/cpu/targets.h"
 
 #define HWY_TARGET_INCLUDE "kernels/cpu/bandwidth.cpp"
 #include <hwy/foreach_target.h>
