@@ -41,7 +41,8 @@ target_link_libraries(dptrain_flags INTERFACE Threads::Threads)
 # What a library's own dependencies list (HDF5: curl, crypto) is loaded only if we call it: start-up time counts.
 target_link_options(dptrain_flags INTERFACE -Wl,--as-needed)
 # The tests are some twenty executables of the whole house: a linker that takes a tenth of the time is worth asking for.
-if(DPTRAIN_TESTS AND NOT DPTRAIN_STATIC)
+# A compiler for another processor looks for linkers of its own.
+if(DPTRAIN_TESTS AND NOT DPTRAIN_STATIC AND NOT CMAKE_CROSSCOMPILING)
   foreach(linker mold lld)
     find_program(DPTRAIN_${linker} NAMES ${linker} ld.${linker})
     mark_as_advanced(DPTRAIN_${linker})
