@@ -178,12 +178,18 @@ struct NextOperands {
   const float *a, *b;
 };
 
-/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: panels of kTileRows rows `a_group`
-/// floats apart, of which `blocks` blocks of 16 are multiplied; B: [16 * blocks][kVectors * kLanes]. K is taken in
-/// pieces that keep B's in half of the nearest cache. kFetch: for operands that lie beyond the second cache: what comes
-/// next is fetched meanwhile. Where they lie nearer it only costs.
+/// How far the groups of kTileRows rows of A lie apart, and in each of them the blocks of 16 of K: in floats.
+struct PanelSteps {
+  int64_t group, block;
+};
+
+/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: [16]-rows 16 floats apart, groups of
+/// kTileRows of them and blocks of 16 of K as `steps` says, of which `blocks` are multiplied;
+/// B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest cache. kFetch: for
+/// operands that lie beyond the second cache: what comes next is fetched meanwhile. Where they lie nearer it only
+/// costs.
 template <int kVectors, bool kFetch>
-HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, int64_t a_group,
+HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, const PanelSteps& steps,
                                   const float* HWY_RESTRICT b, const NextOperands& next, bool add,
                                   float* HWY_RESTRICT c) {
   constexpr int64_t kMost = 16384 / (kTileColumns * 4) / kChannelBlock;
@@ -192,13 +198,13 @@ HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY
   const int64_t groups = (rows + kTileRows - 1) / kTileRows;
   const int64_t lines = next.b == nullptr ? 0 : (kRowsOfB / kChannelBlock + groups - 1) / groups;
   for (int64_t k = 0; k < blocks; k += step) {
-    const float* panel = a + k * kPanelBlock;
+    const float* panel = a + k * steps.block;
     const float* const of_b = b + k * kRowsOfB;
     const bool last = k + step >= blocks;
-    const float* const next_a = last ? next.a : a + (k + step) * kPanelBlock;
+    const float* const next_a = last ? next.a : a + (k + step) * steps.block;
     const float* const next_b = last ? next.b : of_b + step * kRowsOfB;
     const int64_t count = std::min(step, blocks - k);
-    for (int64_t g = 0; g < groups; ++g, panel += a_group) {
+    for (int64_t g = 0; g < groups; ++g, panel += steps.group) {
       float* const to = c + g * kTileRows * kTileColumns;
       with_rows(rows - g * kTileRows, [&](auto r) HWY_ATTR {
         Tile<decltype(r)::value, kVectors> tile;
@@ -207,11 +213,11 @@ HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY
         else
           tile.clear();
         if constexpr (kFetch) {
-          const FetchAhead ahead{g + 1 < groups ? panel + a_group : next_a,
+          const FetchAhead ahead{g + 1 < groups ? panel + steps.group : next_a,
                                  lines == 0 ? nullptr : next_b + g * lines * count * kChannelBlock, lines};
-          tile.add(count, panel, kPanelBlock, of_b, ahead);
+          tile.add(count, panel, steps.block, of_b, ahead);
         } else {
-          tile.add(count, panel, kPanelBlock, of_b, FetchNothing{});
+          tile.add(count, panel, steps.block, of_b, FetchNothing{});
         }
         tile.store(to, kTileColumns);
       });

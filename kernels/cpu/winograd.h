@@ -52,4 +52,11 @@ void winograd_backward_data(const WinogradShape& shape, const float* dy, const u
 void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
                                int64_t rows, float* workspace, float* dweights, float* dbias);
 
+/// Floats of workspace that both gradients in one pass want; 0: they are better computed one after the other.
+int64_t winograd_backward_workspace(const WinogradShape& shape, int64_t rows, int threads);
+
+/// winograd_backward_weights() and winograd_backward_data() in one pass, which share dy's transform: the same bits.
+void winograd_backward(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+                       const float* weights, int64_t rows, float* workspace, float* dx, float* dweights, float* dbias);
+
 }  // namespace dptrain::kernels::cpu

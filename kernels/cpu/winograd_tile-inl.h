@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm-inl.h"
 #include "kernels/cpu/room.h"
 #include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_grid.h"
 #include "kernels/cpu/winograd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -299,6 +300,19 @@ HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, 
       }
     }
   });
+}
+
+/// f(the transforms of the tile that the shape is computed with).
+template <class F>
+HWY_INLINE int64_t with_tile(const WinogradShape& shape, const F& f) {
+  switch (tile_of(shape)) {
+    case WinogradTile::k4x3: return f(F4x3{});
+    case WinogradTile::k3x3: return f(F3x3{});
+    case WinogradTile::k6x3: return f(F6x3{});
+    case WinogradTile::k2x5: return f(F2x5{});
+    case WinogradTile::k4x5: return f(F4x5{});
+  }
+  return 0;
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

@@ -163,6 +163,7 @@ TEST(Conv2DOp, WinogradSizes) {
     const std::string text = implementation(*device::make_cpu_device(0, 1, {}), c);
     for (const char* pass : {"forward winograd ", "; data winograd ", "; weights winograd "})
       EXPECT_NE(text.find(std::string(pass) + sizes.tile), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("; both gradients in one pass")) << text;
     c.differentiable = false;
     c.tail = behind(Activation::kRelu);
     c.tolerance = 1e-5;  // Winograd's transforms

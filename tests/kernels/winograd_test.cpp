@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "kernels/support.h"
@@ -42,6 +43,11 @@ int64_t output_size(const WinogradShape& s) {
 }
 int64_t weights_size(const WinogradShape& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
 
+/// NaN is itself here.
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 /// What a batch gives.
 struct Results {
   std::vector<float> y, dx, dweights, dbias;
@@ -79,11 +85,27 @@ struct Problem {
             winograd_backward_weights(s, x.data(), dy.data(), r.taken.data(), rows, room, to, dbias);
           });
     });
+    if (winograd_backward_workspace(s, rows, threads) > 0) expect_the_same_together(threads, r);
     use_threads(1);
     return r;
   }
 
  private:
+  void expect_the_same_together(int threads, const Results& apart) const {
+    std::vector<float> dx, dweights;
+    const std::vector<float> dbias = written_floats(s.out_channels, [&](float* to_dbias) {
+      dweights = written_floats(weights_size(s), [&](float* to_dweights) {
+        dx = pass(rows * input_size(s), winograd_backward_workspace(s, rows, threads), [&](float* room, float* to) {
+          winograd_backward(s, x.data(), dy.data(), apart.taken.data(), weights.data(), rows, room, to, to_dweights,
+                            to_dbias);
+        });
+      });
+    });
+    EXPECT_TRUE(same_bits(dx, apart.dx)) << text(s);
+    EXPECT_TRUE(same_bits(dweights, apart.dweights)) << text(s);
+    EXPECT_TRUE(same_bits(dbias, apart.dbias)) << text(s);
+  }
+
   static std::vector<float> pass(int64_t size, int64_t workspace, const std::function<void(float*, float*)>& f) {
     std::vector<float> result;
     constexpr size_t kGuard = 32;
@@ -247,6 +269,29 @@ TEST(Winograd, PoolsInTheInverse) {
   agrees_everywhere(with(shape(13, 10, 7, 33, 3, 1, 1, 1, 1), true, true), 2);  // the last row needs a tile of its own
   agrees_everywhere(with(shape(6, 6, 17, 16, 3, 1, 1, 1, 1), false, true), 3);
   agrees_everywhere(with(shape(9, 12, 18, 34, 5, 2, 2, 2, 2), true, true), 2);
+}
+
+TEST(Winograd, BothGradientsTogether) {
+  for (const auto& [s, rows] : std::vector<std::pair<WinogradShape, int64_t>>{
+           {shape(16, 16, 16, 16, 3, 1, 1, 1, 1), 24},
+           {shape(13, 13, 20, 33, 3, 0, 0, 0, 0), 67},
+           {shape(12, 9, 17, 40, 5, 2, 2, 2, 2), 66},
+           {with(shape(13, 13, 16, 24, 3, 0, 0, 0, 0), true, true), 64},
+           {with(shape(14, 12, 12, 16, 5, 2, 2, 2, 2), true, true), 100},
+       })
+    on_every_target([&] {
+      ASSERT_GT(winograd_backward_workspace(s, rows, 2), 0) << text(s);
+      const Problem problem(s, rows, 7);
+      EXPECT_TRUE(problem.run(1) == problem.run(2)) << text(s);  // run() holds them to the passes apart
+    });
+}
+
+TEST(Winograd, OneGradientAfterTheOther) {
+  EXPECT_EQ(winograd_backward_workspace(shape(16, 16, 128, 128, 3, 1, 1, 1, 1), 64, 1), 0) << "large filters";
+  EXPECT_EQ(winograd_backward_workspace(shape(16, 16, 16, 16, 3, 1, 1, 1, 1), 64, 64), 0) << "many threads";
+  EXPECT_EQ(winograd_backward_workspace(shape(64, 64, 16, 16, 3, 1, 1, 1, 1), 1, 2), 0) << "one image";
+  EXPECT_EQ(winograd_backward_workspace(with(shape(15, 15, 16, 16, 3, 0, 0, 0, 0), true, true), 64, 1), 0)
+      << "a last line of tiles that pooling does not see";
 }
 
 TEST(Winograd, OnePixelAndOneChannel) {

@@ -61,17 +61,16 @@ class Conv2DOp final : public Op {
 
   void backward(const OpArgs& a) override {
     if (!shape_.pool) epilogue_.undo(a.out(), a.dy(), a.rows);
-    if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      convolution_.run(ConvPassKind::kBackwardWeights, a.rows,
-                       {.x = a.in(),
-                        .dy = a.dy(),
-                        .dweights = a.weight_gradients[0],
-                        .dbias = shape_.bias ? a.weight_gradients[1] : nullptr,
-                        .taken = taken(a)},
-                       a.scratch);
-    if (wants_dx_ && a.dx() != nullptr)
-      convolution_.run(ConvPassKind::kBackwardData, a.rows,
-                       {.weights = a.weights[0], .dy = a.dy(), .dx = a.dx(), .taken = taken(a)}, a.scratch);
+    float* const dweights = wants_dweights_ ? a.weight_gradients[0] : nullptr;
+    convolution_.run_backward(a.rows,
+                              {.x = a.in(),
+                               .weights = a.weights[0],
+                               .dy = a.dy(),
+                               .dx = wants_dx_ ? a.dx() : nullptr,
+                               .dweights = dweights,
+                               .dbias = dweights != nullptr && shape_.bias ? a.weight_gradients[1] : nullptr,
+                               .taken = taken(a)},
+                              a.scratch);
   }
 
   std::pair<double, double> flops_per_sample() const override {

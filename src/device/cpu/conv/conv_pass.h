@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "kernels/conv_window.h"
@@ -54,6 +55,12 @@ class ConvPass {
   virtual void run(const ConvTensors& tensors, void* scratch) = 0;
   /// Runs ConvTensors::before and after piece by piece.
   virtual bool takes_pieces() const { return false; }
+  /// Of a pass for the gradient of the weights: the pass that computes what this one and `data` do, the same bits, in
+  /// less time. Null: there is none.
+  virtual std::unique_ptr<ConvPass> together_with(const ConvPass& data) const {
+    static_cast<void>(data);
+    return nullptr;
+  }
 };
 
 }  // namespace dptrain::device::cpu

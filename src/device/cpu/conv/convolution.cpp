@@ -29,6 +29,7 @@ std::size_t Convolution::Passes::scratch() const {
   std::size_t bytes = 0;
   for (const ChosenConv& chosen : of_kind)
     if (chosen.pass) bytes = std::max(bytes, chosen.pass->scratch());
+  if (backward) bytes = std::max(bytes, backward->scratch());
   return bytes;
 }
 
@@ -38,6 +39,8 @@ Convolution::Passes Convolution::make(std::int64_t rows) const {
   Passes passes;
   for (const ConvPassKind kind : kKinds)
     if (wants(kind)) passes.of_kind[index(kind)] = choose_conv_pass(kind, shape, options_, dnnl_);
+  const auto& [forward, data, weights] = passes.of_kind;
+  if (data.pass && weights.pass) passes.backward = weights.pass->together_with(*data.pass);
   return passes;
 }
 
@@ -50,6 +53,7 @@ std::string Convolution::describe(std::int64_t rows) const {
   std::vector<std::string> parts;
   for (const ConvPassKind kind : kKinds)
     if (wants(kind)) parts.push_back(fmt::format("{} {}", name_of(kind), name(kind, rows)));
+  if (passes_.at(rows).backward) parts.emplace_back("both gradients in one pass");
   return join(parts, "; ");
 }
 
@@ -64,6 +68,14 @@ void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& t
   if ((tensors.before != nullptr || tensors.after != nullptr) && !passes.of_kind[index(kind)].pass->takes_pieces())
     throw Error(ErrorKind::kInternal, "a convolution that takes no pieces was given passes of others");
   passes.of_kind[index(kind)].pass->run(tensors, passes_.scratch(passes, scratch));
+}
+
+void Convolution::run_backward(std::int64_t rows, const ConvTensors& tensors, void* scratch) {
+  Passes& passes = passes_.at(rows);
+  if (passes.backward && tensors.dweights != nullptr && tensors.dx != nullptr)
+    return passes.backward->run(tensors, passes_.scratch(passes, scratch));
+  if (wanted_.weights && tensors.dweights != nullptr) run(ConvPassKind::kBackwardWeights, rows, tensors, scratch);
+  if (wanted_.data && tensors.dx != nullptr) run(ConvPassKind::kBackwardData, rows, tensors, scratch);
 }
 
 }  // namespace dptrain::device::cpu

@@ -39,10 +39,13 @@ class Convolution {
 
   /// A pass that is wanted. `scratch`: planned_scratch() bytes.
   void run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch);
+  /// The gradients that `tensors` has room for, of those that are wanted.
+  void run_backward(std::int64_t rows, const ConvTensors& tensors, void* scratch);
 
  private:
   struct Passes {
-    std::array<ChosenConv, 3> of_kind;  // without a pass where not wanted
+    std::array<ChosenConv, 3> of_kind;   // without a pass where not wanted
+    std::unique_ptr<ConvPass> backward;  // both gradients, where they are faster so
     std::size_t scratch() const;
   };
   Passes make(std::int64_t rows) const;
