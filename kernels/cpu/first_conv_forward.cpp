@@ -6,6 +6,7 @@
 #include "kernels/cpu/first_conv.h"
 #include "kernels/cpu/first_conv_lines.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/processor.h"
 #include "kernels/cpu/targets.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_FIRST_CONV_FORWARD_ONCE  // this file is read once per instruction set
@@ -255,12 +256,11 @@ int64_t panel_floats(const ConvWindow& w) {
   return (w.taps() + 1) * pieces_of(w.out_channels, kMostLanes) * kMostLanes;
 }
 
-/// An output of more floats is no longer in the caches when the next layer reads it. Written past them it costs half: a
-/// store into a cache reads the line first (512 images of 28x28 to 32 channels, 44 MB: 6.5 against 2.7 ms).
-constexpr int64_t kCachedFloats = 5 << 19;  // 10 MiB
-
+/// Written past the caches a large output costs half: a store into a cache reads the line first (512 images of 28x28 to
+/// 32 channels, 44 MB: 6.5 against 2.7 ms).
 bool writes_past_caches(int64_t floats, int64_t channels, const float* y) {
-  return floats > kCachedFloats && channels % kMostLanes == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
+  return floats * static_cast<int64_t>(sizeof(float)) > bytes_found_in_caches() && channels % kMostLanes == 0 &&
+         reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
 /// Lines (with pooling pairs of them) of a block: an eighth of a piece, so that their input is in the nearest cache.

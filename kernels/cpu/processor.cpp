@@ -2,6 +2,10 @@
 
 #include "kernels/cpu/isa.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -28,6 +32,12 @@ Processor this_processor() {
   static const Processor asked = asked_processor();  // once: virtual machines trap each cpuid
   constexpr int kAvx512Floats = 16;
   return isa_vector_floats() == kAvx512Floats ? asked : Processor{};
+}
+
+int64_t bytes_found_in_caches() {
+  constexpr int64_t kLeast = 10 << 20, kMost = 20 << 20, kShare = 24;
+  static const int64_t last_cache = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1 where the library does not know
+  return std::clamp(last_cache / kShare, kLeast, kMost);
 }
 
 }  // namespace dptrain::kernels::cpu
