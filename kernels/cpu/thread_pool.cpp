@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -38,10 +40,18 @@ class StepAside {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// A calling thread and its helpers. Each has a range of the pieces, which it takes in order, and then takes what is
-/// left of the others': what a thread wrote in one kernel it tends to read in the next, out of its own core's caches.
-/// `state_` says whether there is work to join and how many helpers have joined: the description of the work is written
-/// while there are none, so a helper that has joined may read it.
+/// Bytes that what different threads write lies apart: processors fetch lines of 64 bytes, and some of them in pairs.
+constexpr std::size_t kApart = 128;
+
+/// A calling thread and its helpers. Each of the first threads, as many as there are pieces, has a range of them, which
+/// it takes in order, and then takes what is left of the others': what a thread wrote in one kernel it tends to read in
+/// the next, out of its own core's caches. The other helpers are left alone.
+///
+/// `call_` says which of them may join, and is closed as soon as one thread finds no piece left. Between many cores a
+/// line moves in some hundred nanoseconds and one after the other, so nobody counts who is there: a helper says so in a
+/// place of its own, where the caller alone looks. It says so before it looks whether the call is open, and the caller
+/// looks when it is closed, all sequentially consistent: either the helper finds it closed, and touches nothing, or the
+/// caller waits for it. So the description of the work is written while nobody reads it.
 class Team {
  public:
   Team() = default;
@@ -49,12 +59,12 @@ class Team {
   Team& operator=(const Team&) = delete;
   ~Team() { end_helpers(); }
 
-  int threads() const noexcept { return static_cast<int>(ranges_.size()); }
+  int threads() const noexcept { return static_cast<int>(seats_.size()); }
 
   void resize(int threads) {
     if (threads == this->threads()) return;
     end_helpers();
-    ranges_ = std::vector<Range>(static_cast<size_t>(threads));
+    seats_ = std::vector<Seat>(static_cast<size_t>(threads));
     helpers_.reserve(static_cast<size_t>(threads - 1));
     for (int slot = 1; slot < threads; ++slot) helpers_.emplace_back([this, slot] { help(slot); });
   }
@@ -63,94 +73,145 @@ class Team {
     function_ = function;
     work_ = work;
     core_ = sched_getcpu();
-    const auto count = static_cast<int64_t>(ranges_.size());
+    const int64_t count = std::min({pieces, static_cast<int64_t>(seats_.size()), kMostSlots});
     int64_t begin = 0;
     for (int64_t slot = 0; slot < count; ++slot) {
-      Range& range = ranges_[static_cast<size_t>(slot)];
-      range.next.store(begin, std::memory_order_relaxed);
-      range.end = begin = ((slot + 1) * pieces + count - 1) / count;  // the caller has the first piece
+      Seat& seat = seats_[static_cast<size_t>(slot)];
+      seat.next.store(begin, std::memory_order_relaxed);
+      seat.end = begin = ((slot + 1) * pieces + count - 1) / count;  // the caller has the first piece
     }
-    state_.store(kOpen);
-    if (pieces > static_cast<int64_t>(helpers_.size()))
-      state_.notify_all();
-    else
-      for (int64_t i = 1; i < pieces; ++i) state_.notify_one();
-    take_pieces(0);
-    if (!spin_until([&] { return state_.load(std::memory_order_acquire) == 0; })) sleep_until_done();
+    const uint64_t number = (call_.load(std::memory_order_relaxed) >> kSlotBits) + 1;
+    const uint64_t call = number << kSlotBits | static_cast<uint64_t>(count);
+    call_.store(call);
+    // Who counts as asleep only after this has not slept through the call: it looks once more before it sleeps.
+    const bool wakes = sleepers_.load() != 0;
+    if (wakes) {
+      next_to_wake_.store(1, std::memory_order_relaxed);
+      wake_some(call);
+    }
+    take_pieces(0, call);
+    for (int64_t slot = 1; slot < count; ++slot) wait_for(seats_[static_cast<size_t>(slot)]);
+    if (wakes) next_to_wake_.store(kNobody, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr uint32_t kOpen = 1U << 31, kEnd = 1U << 30;  // the other bits: helpers that have joined
+  /// A call: its number, and in the lowest bits how many slots may join it, 0 when it is closed.
+  static constexpr int kSlotBits = 16;
+  static constexpr uint64_t kSlots = (uint64_t{1} << kSlotBits) - 1, kEnd = ~uint64_t{0};
+  static constexpr int64_t kMostSlots = kSlots - 1;  // no call is kEnd
+  static int64_t slots_of(uint64_t call) noexcept { return static_cast<int64_t>(call & kSlots); }
+
+  /// What a helper says of itself. kAwaited is what the caller, which goes to sleep, makes of kAtWork.
+  static constexpr uint32_t kAway = 0, kAtWork = 1, kAwaited = 2;
+  /// Helpers that a thread wakes before it takes pieces: waking one takes a microsecond or two, so that who woke a
+  /// hundred would do nothing else while the work waits.
+  static constexpr int kWakes = 4;
+  static constexpr int kNobody = std::numeric_limits<int>::max();
+
+  /// A thread's, the caller's first.
+  struct Seat {
+    alignas(kApart) std::atomic<int64_t> next{0};  // of its pieces, those that nobody has taken; all threads take
+    int64_t end = 0;
+    alignas(kApart) std::atomic<uint32_t> work{kAway};  // of a helper, which writes it twice in a call
+    std::atomic<uint32_t> asleep{0};                    // 1: it sleeps, or is about to
+  };
+  static_assert(sizeof(Seat) == 2 * kApart, "what all threads take from and what the helper says lie apart");
 
   void end_helpers() noexcept {
-    state_.store(kEnd);
-    state_.notify_all();
+    call_.store(kEnd);
+    for (Seat& seat : seats_) wake(seat);
     for (std::thread& helper : helpers_) helper.join();
     helpers_.clear();
-    state_.store(0);
+    call_.store(0);
   }
 
   /// Until no piece is left to take; nobody joins after that.
-  void take_pieces(int slot) noexcept {
+  void take_pieces(int slot, uint64_t call) noexcept {
     at_work = true;
-    const size_t count = ranges_.size();
-    for (size_t i = 0; i < count; ++i) {
-      Range& range = ranges_[(static_cast<size_t>(slot) + i) % count];
+    const auto count = static_cast<size_t>(slots_of(call));
+    // One thread has looked at all ranges when the call is closed: there is nothing to find, and the others need not
+    // fetch them all.
+    for (size_t i = 0; i < count && call_.load(std::memory_order_relaxed) == call; ++i) {
+      Seat& seat = seats_[(static_cast<size_t>(slot) + i) % count];
       // Looked at first: who finds nothing left, at the end of every kernel, should not write to the others' lines.
-      while (range.next.load(std::memory_order_relaxed) < range.end) {
-        const int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
-        if (piece < range.end) function_(work_, piece, slot);
+      while (seat.next.load(std::memory_order_relaxed) < seat.end) {
+        const int64_t piece = seat.next.fetch_add(1, std::memory_order_relaxed);
+        if (piece < seat.end) function_(work_, piece, slot);
       }
     }
     at_work = false;
-    state_.fetch_and(~kOpen, std::memory_order_acq_rel);
+    uint64_t open = call;
+    if (call_.load() == open) call_.compare_exchange_strong(open, call & ~kSlots);
   }
 
   void help(int slot) noexcept {
+    Seat& seat = seats_[static_cast<size_t>(slot)];
     StepAside step_aside;
-    const auto called = [this] { return (state_.load(std::memory_order_acquire) & (kOpen | kEnd)) != 0; };
+    const auto called = [&] { return slot < slots_of(call_.load(std::memory_order_acquire)); };
     for (;;) {
-      uint32_t state = state_.load(std::memory_order_acquire);
-      if (state & kEnd) return;
-      if (state & kOpen) {
-        if (!state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
-        step_aside.from(core_);
-        take_pieces(slot);
-        if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-          ++done_;
-          done_.notify_one();
-        }
-      } else if (!spin_until(called)) {
-        state = state_.load(std::memory_order_acquire);
-        if (!(state & (kOpen | kEnd))) state_.wait(state);
+      if (!called() && !spin_until(called)) {
+        sleep(seat, slot);
+        continue;
       }
+      seat.work.store(kAtWork);
+      const uint64_t call = call_.load();
+      if (call == kEnd) return;
+      if (slot < slots_of(call)) {
+        wake_some(call);
+        step_aside.from(core_);
+        take_pieces(slot, call);
+      }
+      if (seat.work.exchange(kAway) == kAwaited) seat.work.notify_one();
     }
   }
 
-  /// The last helper to leave counts `done_` up after that, so a count read before is overtaken.
-  void sleep_until_done() noexcept {
+  /// The caller's, of a call that is closed: until the helper has left it.
+  static void wait_for(Seat& seat) noexcept {
+    const auto away = [&] { return seat.work.load() == kAway; };
+    if (away() || spin_until(away)) return;
     for (;;) {
-      const uint32_t seen = done_.load();
-      if (state_.load(std::memory_order_acquire) == 0) return;
-      done_.wait(seen);
+      uint32_t seen = kAtWork;
+      if (!seat.work.compare_exchange_strong(seen, kAwaited) && seen == kAway) return;
+      seat.work.wait(kAwaited);
     }
   }
 
-  static constexpr size_t kLine = 64;  // bytes of a cache line: what is written often lies alone
+  /// Either who opens a call sees the sleeper or the sleeper sees the call.
+  void sleep(Seat& seat, int slot) noexcept {
+    sleepers_.fetch_add(1);
+    seat.asleep.store(1);
+    if (slot >= slots_of(call_.load())) seat.asleep.wait(1);
+    seat.asleep.store(0);
+    sleepers_.fetch_sub(1);
+  }
 
-  /// Pieces of one thread that nobody has taken.
-  struct alignas(kLine) Range {
-    std::atomic<int64_t> next{0};
-    int64_t end = 0;
-  };
+  static bool wake(Seat& seat) noexcept {
+    if (seat.asleep.load() == 0 || seat.asleep.exchange(0) == 0) return false;
+    seat.asleep.notify_one();
+    return true;
+  }
 
-  alignas(kLine) std::atomic<uint32_t> state_{0};
-  alignas(kLine) std::atomic<uint32_t> done_{0};
+  /// The next sleepers that the call is for. Whoever joins it takes part in this before it takes pieces, so the
+  /// sleepers wake in a tree, and a branch whose thread comes late is no longer than that thread. The caller begins:
+  /// helpers that join before it has are none that slept.
+  void wake_some(uint64_t call) noexcept {
+    const int64_t count = slots_of(call);
+    for (int woken = 0; woken < kWakes && next_to_wake_.load(std::memory_order_relaxed) < count;) {
+      const int slot = next_to_wake_.fetch_add(1, std::memory_order_relaxed);
+      if (slot < count && wake(seats_[static_cast<size_t>(slot)])) ++woken;
+    }
+  }
+
+  std::vector<Seat> seats_ = std::vector<Seat>(1);
+  std::vector<std::thread> helpers_;
+  // Written by the caller before it opens a call, and read by those who have just read the call.
+  alignas(kApart) std::atomic<uint64_t> call_{0};
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
-  int core_ = -1;                                      // the caller's, when the work began
-  std::vector<Range> ranges_ = std::vector<Range>(1);  // one per thread, the caller's first
-  std::vector<std::thread> helpers_;
+  int core_ = -1;  // the caller's, when the work began
+  // Written only where somebody sleeps.
+  alignas(kApart) std::atomic<int> sleepers_{0};
+  std::atomic<int> next_to_wake_{kNobody};  // the slot; tells who joins that there is somebody to wake
 };
 
 thread_local Team team;

@@ -4,8 +4,9 @@
 // calls set_thread_count() has helpers of its own, which live until it sets another number or ends; nothing is shared
 // between callers. Work is taken piece by piece and the caller takes part, so a thread that the system holds up costs
 // what it does not do, and helpers that come late are not waited for. Each thread begins with a part of the pieces that
-// is its own: it finds in its core's caches what it wrote in the kernel before. Who waits spins for some microseconds,
-// then sleeps: a core that sleeps is one to which the system can move a thread that shares its core with a stranger.
+// is its own: it finds in its core's caches what it wrote in the kernel before. Helpers for which there is no piece are
+// left alone. Who waits spins for some microseconds, then sleeps: a core that sleeps is one to which the system can
+// move a thread that shares its core with a stranger. docs/many-cores.md says what a call costs with a hundred threads.
 
 #include <cstdint>
 

@@ -51,16 +51,43 @@ TEST(ThreadPool, ManySmallJobsSeeWhatTheCallerWroteAndItSeesTheirs) {
   set_thread_count(1);
 }
 
+/// Ends only if `threads` threads take part.
+void meet_in_pieces(int threads) {
+  std::atomic<int> arrived = 0;
+  parallel_for(threads, [&](int64_t) {
+    ++arrived;
+    while (arrived < threads) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, threads);
+}
+
 TEST(ThreadPool, HelpersThatSleptWakeUp) {
-  set_thread_count(3);
-  for (int round = 0; round < 20; ++round) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // far longer than they spin
-    std::atomic<int> arrived = 0;
-    parallel_for(3, [&](int64_t) {  // ends only if three threads take part
-      ++arrived;
-      while (arrived < 3) std::this_thread::yield();
-    });
-    EXPECT_EQ(arrived, 3);
+  for (const int threads : {3, 40}) {  // 40: those whom the caller wakes wake others, and they others yet
+    set_thread_count(threads);
+    for (int round = 0; round < 20; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // far longer than they spin
+      meet_in_pieces(threads);
+    }
+  }
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, AsManyThreadsAsPiecesTakePartWhoeverSleeps) {
+  set_thread_count(9);
+  for (int round = 0; round < 300; ++round) {
+    meet_in_pieces(2 + round * 5 % 8);
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));  // around what they spin
+  }
+  set_thread_count(1);
+}
+
+TEST(ThreadPool, FewPiecesOccupyFewThreads) {
+  set_thread_count(6);
+  for (int round = 0; round < 500; ++round) {
+    const int pieces = round % 3 == 0 ? 6 : 2;  // the others are awake
+    std::array<int, 6> slot_of{};
+    parallel_slots(pieces, [&](int64_t piece, int slot) { slot_of[static_cast<size_t>(piece)] = slot; });
+    for (int piece = 0; piece < pieces; ++piece) ASSERT_LT(slot_of[static_cast<size_t>(piece)], pieces);
   }
   set_thread_count(1);
 }
