@@ -24,18 +24,19 @@ struct Shared {
 
   const int ranks;
   Meeting meeting;
-  std::vector<float*> arenas;             ///< per rank; each written by its rank before its first arrival
-  std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that had it ready, over all steps
-  Meeting::Counter summed = 0;            ///< parts summed, over all buckets and steps
-  std::mutex attaching;                   ///< guards the size of `arrived`
+  std::vector<float*> arenas;                  ///< per rank; each written by its rank before its first arrival
+  std::vector<Meeting::ApartCounter> arrived;  ///< per bucket: ranks that had it ready, over all steps
+  Meeting::ApartCounter summed;                ///< parts summed, over all buckets and steps
+  std::mutex attaching;                        ///< guards the size of `arrived`
 
   /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks
   /// arrive in round g + 1, hence done with the set of round g.
   std::vector<std::vector<std::byte>> gathered;
-  Meeting::Counter gave = 0;
+  Meeting::ApartCounter gave;
 };
 
-class LocalSink final : public replica::GradientSink {
+/// Sinks of several ranks lie side by side, and each is written for every bucket.
+class alignas(128) LocalSink final : public replica::GradientSink {
  public:
   LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
 
@@ -53,9 +54,9 @@ class LocalSink final : public replica::GradientSink {
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
     shared_.meeting.throw_if_aborted();
-    shared_.meeting.advance(shared_.arrived[at(bucket)]);
+    shared_.meeting.advance(shared_.arrived[at(bucket)].count);
     // What all others have ready by now is summed at once, what they have not waits for the next call.
-    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)], due(1))) sum_next();
+    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)].count, due(1))) sum_next();
   }
 
   void finish(device::Stream&) override {
@@ -64,12 +65,12 @@ class LocalSink final : public replica::GradientSink {
     while (summed_ < ready_) {
       {
         const trace::Span span("wait", "others' gradients of bucket", summed_);
-        shared_.meeting.wait(shared_.arrived[at(summed_)], due(1));
+        shared_.meeting.wait(shared_.arrived[at(summed_)].count, due(1));
       }
       sum_next();
     }
     const trace::Span span("wait", "others' sums");
-    shared_.meeting.wait(shared_.summed, due(buckets_.size()));
+    shared_.meeting.wait(shared_.summed.count, due(buckets_.size()));
   }
 
  private:
@@ -81,7 +82,7 @@ class LocalSink final : public replica::GradientSink {
     const trace::Span span("all-reduce", "summing bucket", summed_);
     if (shared_.ranks > 1) kernels::cpu::sum_ranks(shared_.arenas.data(), shared_.ranks, part.begin, part.end);
     ++summed_;
-    shared_.meeting.advance(shared_.summed);
+    shared_.meeting.advance(shared_.summed.count);
   }
 
   Shared& shared_;
@@ -104,8 +105,8 @@ class LocalCollective final : public device::Collective {
     set[rank_].assign(static_cast<const std::byte*>(mine), static_cast<const std::byte*>(mine) + bytes);
     ++rounds_;
     shared_.meeting.throw_if_aborted();
-    shared_.meeting.advance(shared_.gave);
-    shared_.meeting.wait(shared_.gave, rounds_ * at(shared_.ranks));
+    shared_.meeting.advance(shared_.gave.count);
+    shared_.meeting.wait(shared_.gave.count, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       if (static_cast<std::int64_t>(set[r].size()) != bytes)
         throw Error(ErrorKind::kInternal,
@@ -134,7 +135,7 @@ class LocalConnector final : public replica::Connector {
 
   void attach(int rank, device::Device&, device::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
-    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
+    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::ApartCounter>(plan.buckets.size());
     shared_.arenas[at(rank)] = gradients;
     sinks_[at(rank)].attach(plan);
   }

@@ -1,5 +1,6 @@
 #include "reduce/meeting.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "core/error.h"
@@ -15,10 +16,15 @@ constexpr int kLooks = 50;
 
 void Meeting::advance(Counter& counter) {
   // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
-  counter.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint64_t now = counter.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-  { const std::lock_guard lock(mutex_); }  // a sleeper that has looked is asleep by now
-  changed_.notify_all();
+  bool awaited = false;
+  {
+    const std::lock_guard lock(mutex_);  // a sleeper that has looked is asleep by now
+    awaited = std::ranges::any_of(
+        asleep_, [&](const Sleeper* sleeper) { return sleeper->counter == &counter && sleeper->target <= now; });
+  }
+  if (awaited) changed_.notify_all();
 }
 
 void Meeting::wait(const Counter& counter, std::uint64_t target) {
@@ -27,10 +33,13 @@ void Meeting::wait(const Counter& counter, std::uint64_t target) {
     if (reached(counter, target)) return;
     std::this_thread::yield();
   }
+  const Sleeper self{&counter, target};
   std::unique_lock lock(mutex_);
+  asleep_.push_back(&self);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   changed_.wait(lock, [&] { return counter.load(std::memory_order_seq_cst) >= target || aborted_.load(); });
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  std::erase(asleep_, &self);
   lock.unlock();
   throw_if_aborted();
 }

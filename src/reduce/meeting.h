@@ -1,19 +1,26 @@
 #pragma once
 
 // Meeting: counters that only grow and threads that wait for them. One object for all replicas of a process; any
-// thread. A waiter looks a few times, yielding, then sleeps, so that a late replica keeps its core.
+// thread. A waiter looks a few times, yielding, then sleeps, so that a late replica keeps its core. Only who moves a
+// counter on to where somebody waits for it wakes anybody: of a hundred replicas that come one by one, the last.
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace dptrain::reduce {
 
 class Meeting {
  public:
   using Counter = std::atomic<std::uint64_t>;
+  /// A counter that many threads move on and look at, away from what else they write: some processors fetch lines of
+  /// the cache in pairs.
+  struct alignas(128) ApartCounter {
+    Counter count = 0;
+  };
 
   /// What the caller wrote before is seen by whoever has seen the counter.
   void advance(Counter& counter);
@@ -28,11 +35,18 @@ class Meeting {
   void throw_if_aborted();
 
  private:
-  std::atomic<bool> aborted_ = false;
+  struct Sleeper {
+    const Counter* counter;
+    std::uint64_t target;
+  };
+
+  // Read at every look and by everybody who moves a counter on.
+  alignas(128) std::atomic<bool> aborted_ = false;
   std::atomic<int> sleepers_ = 0;
-  std::mutex mutex_;
+  alignas(128) std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::string why_;  ///< guarded by mutex_
+  std::vector<const Sleeper*> asleep_;
+  std::string why_;
 };
 
 }  // namespace dptrain::reduce

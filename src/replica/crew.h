@@ -55,11 +55,13 @@ class Crew {
   mutable std::mutex mutex_;  // guards what follows; who waits awake reads the atomic ones without it
   std::condition_variable wake_, done_;
   const Command* command_ = nullptr;
-  std::atomic<std::uint64_t> generation_{0};
-  std::atomic<int> running_{0};
   std::vector<bool> busy_;
+  // The threads that wait awake look at the first two, the caller at the third, which each thread writes at its end:
+  // apart, so that those who look do not hold up those who end (some processors fetch lines of the cache in pairs).
+  alignas(128) std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> stopping_{false};
-  std::exception_ptr failure_;
+  alignas(128) std::atomic<int> running_{0};
+  alignas(128) std::exception_ptr failure_;
   int failed_lane_ = -1;
 
   std::vector<std::thread> threads_;
