@@ -10,6 +10,8 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"
+#include "data/images/jpeg/jpeg_plain.h"
+#include "kernels/cpu/jpeg_idct.h"
 
 namespace dptrain::data {
 namespace {
@@ -18,8 +20,6 @@ constexpr int kExifMarker = JPEG_APP0 + 1;
 constexpr unsigned kMostMarkerBytes = 0xFFFF;
 /// A progressive file usually has ten; each goes over the whole image, so that a small file can cost hours.
 constexpr int kMostScans = 100;
-/// A block of 8 x 8 pixels takes at least a bit, unless its coding is arithmetic.
-constexpr std::int64_t kPixelsPerByte = 64 * 8;
 /// What a pixel's color is interpolated from lies one sample of the coarser grid away.
 constexpr std::int64_t kMargin = 4;
 constexpr std::array<unsigned, 4> kScales{8, 4, 2, 1};
@@ -122,7 +122,7 @@ class JpegFile {
     });
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
     check_pixels(height, width, position());
-    if (jpeg_.arith_code == FALSE && height * width / kPixelsPerByte > static_cast<std::int64_t>(file_.size()))
+    if (jpeg_.arith_code == FALSE && height * width / kJpegPixelsPerByte > static_cast<std::int64_t>(file_.size()))
       throw ImageError(static_cast<std::int64_t>(file_.size()),
                        fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
   }
@@ -238,7 +238,7 @@ class JpegFile {
 
 }  // namespace
 
-void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
+void decode_any_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
   JpegFile jpeg(file);
   jpeg.read_header(options.rotate);
   const int orientation = options.rotate ? jpeg.orientation() : 1;
@@ -248,6 +248,11 @@ void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
   if (orientation == 1) jpeg.choose_part(options.part, options.color);
   jpeg.decode(options.color, out);
   apply_orientation(orientation, out);
+}
+
+void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
+  static const bool has_vectors = kernels::cpu::jpeg_has_vectors();
+  if (!has_vectors || !decode_plain_jpeg(file, options, out)) decode_any_jpeg(file, options, out);
 }
 
 }  // namespace dptrain::data
