@@ -30,8 +30,10 @@ Processor asked_processor() {
 
 Processor this_processor() {
   static const Processor asked = asked_processor();  // once: virtual machines trap each cpuid
-  constexpr int kAvx512Floats = 16;
-  return isa_vector_floats() == kAvx512Floats ? asked : Processor{};
+  constexpr int kAvx512Floats = 16, kAvx2Floats = 8;
+  const int floats = isa_vector_floats();
+  if (floats == kAvx512Floats) return asked;
+  return {.avx2 = floats == kAvx2Floats};
 }
 
 int64_t bytes_found_in_caches() {

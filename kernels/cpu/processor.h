@@ -13,6 +13,8 @@ struct Processor {
   Vendor vendor = Vendor::kOther;
   /// AVX-512 with half floats, and kernels may use AVX-512: of Intel, Sapphire Rapids and what followed.
   bool avx512_fp16 = false;
+  /// Kernels use vectors of eight floats: AVX2, whatever else the processor has.
+  bool avx2 = false;
 };
 
 /// Of this machine. Kernels that limit_isa() keeps to less than AVX-512 have the same answer on every processor with

@@ -72,7 +72,8 @@ TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
     return gemm_pays(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
                        s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
                        if (kernel == Size2{1, 1}) s.stride_h = s.stride_w = 1;
-                     }));
+                     }),
+                     rules_for({}));
   };
   EXPECT_TRUE(pays({3, 3}, 128, 128));
   EXPECT_FALSE(pays({3, 3}, 64, 64));
@@ -80,7 +81,24 @@ TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   EXPECT_FALSE(pays({1, 1}, 1024, 256));
   EXPECT_TRUE(pays({1, 1}, 64, 256));
   EXPECT_FALSE(pays({1, 1}, 64, 64));
-  EXPECT_FALSE(gemm_pays(ConvPassKind::kForward, strided()));
+  EXPECT_FALSE(gemm_pays(ConvPassKind::kForward, strided(), rules_for({})));
+}
+
+TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
+  const ProcessorRules& rules = rules_for({.avx2 = true});
+  const auto forward = [&](auto change) { return gemm_pays(ConvPassKind::kForward, changed(change), rules); };
+  EXPECT_TRUE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 128; }));
+  EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 64; }));
+  EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = 128, s.out_channels = 120; })) << "no kernel for it";
+  EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 256, s.kernel_h = s.kernel_w = 1; }))
+      << "1x1";
+  EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 256, s.stride_h = s.stride_w = 1; }))
+      << "not strided";
+  EXPECT_TRUE(gemm_pays(ConvPassKind::kBackwardWeights, changed([](ConvShape& s) {
+                          s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
+                          s.in_channels = 1024, s.out_channels = 256;
+                        }),
+                        rules));
 }
 
 TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {

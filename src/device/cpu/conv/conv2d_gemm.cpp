@@ -29,7 +29,7 @@ namespace {
 //   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
 //   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
 //   1x1, 64->256 and 256->64, 56x56      1.35  1.30      1x1/2, 256->512 and 512->1024        1.18  1.07
-constexpr std::int64_t kLargeWeights = 512 << 10, kLargeStrided = 128 << 10;
+constexpr std::int64_t kLargeStrided = 128 << 10;
 constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
 constexpr std::int64_t kManyPixels = 32;  // so that a batch has hundreds
 
@@ -107,12 +107,15 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
 }
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rules) {
+  if (kind == ConvPassKind::kForward)
+    return s.strided() && !s.one_pixel() && !s.pool && s.in_channels >= rules.strided_channels &&
+           kernels::cpu::gemm_forward_fits(s);
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
   const std::int64_t weights = s.weights();
   if (!s.one_pixel()) return weights >= kLargeStrided;
   if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s))
     return weights <= rules.in_place_weights;
-  return weights >= kLargeWeights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
+  return weights >= rules.packed_weights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
