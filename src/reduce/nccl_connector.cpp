@@ -382,9 +382,9 @@ class NcclConnector final : public replica::Connector {
 };
 
 void make_deterministic() {
-  setenv("NCCL_ALGO", "Ring", 0);
-  setenv("NCCL_PROTO", "Simple", 0);
+  setenv("NCCL_ALGO", "Ring,Tree", 0);
   setenv("NCCL_NVLS_ENABLE", "0", 0);
+  setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
 std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,

@@ -14,8 +14,11 @@
 namespace dptrain::reduce {
 
 struct NcclOptions {
-  /// Ring and Simple, no NVLink sums in the switch: the order of additions is then a function of the number of ranks.
-  /// NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE are left alone where the user has set them.
+  /// Rings and trees in any protocol: the order of additions is then a function of the ranks, the links between them
+  /// and the size of the sum, as is NCCL's choice among them. No sums inside the NVLink switch (NVLS), which may differ
+  /// from call to call, and no buffers registered for graphs, so that recorded sums take the way of others. NCCL_ALGO,
+  /// NCCL_NVLS_ENABLE, NCCL_GRAPH_REGISTER are left alone where the user has set them. NCCL_PROTO always is: to name
+  /// LL128 would allow it where NCCL has not tried it.
   bool deterministic = true;
   /// Instead every rank gathers all ranks' gradients, bucket by bucket, and adds them in the order of
   /// kernels/sum_tree.h: as many times the traffic as half the ranks, and room for the largest bucket of every rank.

@@ -398,16 +398,28 @@ TEST(Nccl, IsDeterministicUnlessTheUserSaysOtherwise) {
     const char* found = std::getenv(name);
     return found == nullptr ? "unset" : found;
   };
-  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"}) unsetenv(name);
-  setenv("NCCL_PROTO", "LL", 1);
+  const auto clear = [] {
+    for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_GRAPH_REGISTER"}) unsetenv(name);
+  };
   FakeNccl nccl;
+  clear();
   make_nccl({0, 1}, {.deterministic = false}, nccl.api());
   EXPECT_EQ(value("NCCL_ALGO"), "unset");
+  EXPECT_EQ(value("NCCL_NVLS_ENABLE"), "unset");
+  EXPECT_EQ(value("NCCL_GRAPH_REGISTER"), "unset");
   make_nccl({0, 1}, {}, nccl.api());
-  EXPECT_EQ(value("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(value("NCCL_ALGO"), "Ring,Tree");
+  EXPECT_EQ(value("NCCL_NVLS_ENABLE"), "0");
+  EXPECT_EQ(value("NCCL_GRAPH_REGISTER"), "0");
+  EXPECT_EQ(value("NCCL_PROTO"), "unset") << "a list would allow LL128 where NCCL has not tried it";
+  clear();
+  setenv("NCCL_ALGO", "Tree", 1);
+  setenv("NCCL_PROTO", "LL", 1);
+  make_nccl({0, 1}, {}, nccl.api());
+  EXPECT_EQ(value("NCCL_ALGO"), "Tree");
   EXPECT_EQ(value("NCCL_PROTO"), "LL");
   EXPECT_EQ(value("NCCL_NVLS_ENABLE"), "0");
-  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"}) unsetenv(name);
+  clear();
 }
 
 TEST(Nccl, RefusesAGpuTwiceAndALibraryThatIsNotThere) {
