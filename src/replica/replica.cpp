@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
-#include "core/log.h"
 #include "core/trace.h"
 #include "optim/optimizers/sgd.h"
 #include "replica/arenas.h"
@@ -18,6 +17,7 @@
 #include "replica/executor.h"
 #include "replica/gradient_tree.h"
 #include "replica/other_slots.h"
+#include "replica/step_recorder.h"
 #include "replica/timed_collective.h"
 
 namespace dptrain::replica {
@@ -129,44 +129,21 @@ struct Replica::Impl {
     arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
   }
 
-  /// The step before it is worth recording: everything is loaded, chosen and warm by then.
-  static constexpr int kEagerSteps = 3;
-
-  /// A recording has the rows, the sample count, the staged set and the post built in, and nobody to exchange gradients
-  /// with.
+  /// A recording has nobody to exchange gradients with.
   bool may_replay(const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     const BatchRows& slice = micro_batches.front();
     return options.graphs != Graphs::kOff && !others && options.replicas == 1 && micro_batches.size() == 1 &&
            !arenas.accumulates() && slice.rows == options.rows && in.valid == slice.rows && slice.first_row == 0 &&
-           !cannot_record && !executor.profiling();
+           !executor.profiling();
   }
 
   /// The state that lies in the post, the same work as run_step() of one micro-batch queues, and the sums to the post,
-  /// as one launch. False: the device has no such thing.
+  /// as one launch. False: it cannot be had.
   bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
     const int set = last_set = static_cast<int>(post % kSets);
     executor.stage(slice, set);
     executor.begin(slice, set);
-    std::unique_ptr<device::Recording>& recording = recordings[post];
-    if (!recording) {
-      recording = record(slice, in, post);
-      if (!recording) {
-        cannot_record = true;
-        executor.release(set);
-        return false;
-      }
-    }
-    beat("replaying a recorded step");
-    const trace::Span span("launch", "whole recorded step", in.number + 1);
-    arenas.replay(*recording);
-    executor.release(set);
-    return true;
-  }
-
-  /// Null where the device has no recordings or this step cannot be recorded, and the user leaves it to us.
-  std::unique_ptr<device::Recording> record(const BatchRows& slice, const StepInputs& in, std::size_t post) try {
-    beat("recording a step");
-    auto recording = device.record(*stream, [&] {
+    device::Recording* const recording = recorder.recording(post, [&] {
       executor.send_state(post);
       clear_sums();
       executor.forward(slice, in);
@@ -175,15 +152,13 @@ struct Replica::Impl {
       run_update(in);
       executor.fetch_sums(post);
     });
-    if (!recording && options.graphs == Graphs::kOn)
-      throw Error(ErrorKind::kDevice,
-                  fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device.name()));
-    return recording;
-  } catch (const Error& error) {
-    if (options.graphs == Graphs::kOn) throw;
-    log::warn(fmt::format("{}: a step cannot be recorded ({}); steps are launched piece by piece", device.name(),
-                          error.what()));
-    return nullptr;
+    if (recording != nullptr) {
+      beat("replaying a recorded step");
+      const trace::Span span("launch", "whole recorded step", in.number + 1);
+      arenas.replay(*recording);
+    }
+    executor.release(set);
+    return recording != nullptr;
   }
 
   /// Whether the step behind which the account stood so was left out.
@@ -298,12 +273,11 @@ struct Replica::Impl {
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< of several shards
   std::unique_ptr<device::Update> update;
-  int full_steps = 0;  ///< that could have been replayed
-  bool cannot_record = false, replayed = false;
-  std::array<std::unique_ptr<device::Recording>, kPosts> recordings;  ///< of a whole step, by post
-  std::int64_t skipped = 0;                                           ///< LossScale::skipped of the last collected step
-  int last_set = kSets - 1;                                           ///< used last
-  std::size_t oldest = 0, count = 0;                                  ///< of the queued steps
+  StepRecorder recorder{device, *stream, options};
+  bool replayed = false;
+  std::int64_t skipped = 0;           ///< LossScale::skipped of the last collected step
+  int last_set = kSets - 1;           ///< used last
+  std::size_t oldest = 0, count = 0;  ///< of the queued steps
   struct Queued {
     std::int64_t samples = 0;
     bool step = false;  ///< or an evaluation
@@ -329,7 +303,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   r.executor.write_state(state, slot);
   r.times.optimizer = watch.restart();
 
-  const bool replay = r.may_replay(micro_batches, in) && ++r.full_steps > Impl::kEagerSteps;
+  const bool replay = r.may_replay(micro_batches, in) && r.recorder.wants();
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
     r.executor.send_state(slot);
