@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
@@ -248,6 +249,44 @@ TEST(EmuRuntime, ARecordingMustBeJoined) {
       gpu.b, [] {}, "stray");
   EXPECT_THAT(error_of([&] { gpu.runtime->end_recording(gpu.a); }).what(), HasSubstr("nothing waits for: 'stray'"));
   gpu.runtime->synchronize(gpu.b);  // is an ordinary stream again
+}
+
+TEST(EmuRuntime, AKernelMayWaitForOthers) {
+  Gpu gpu;
+  std::atomic<bool> open = false;
+  std::atomic<int> worked = 0;
+  bool behind = false;
+  push_and_wait(
+      gpu.a, "meeting", [&] { ++worked; }, [&] { return open.load(); });
+  push(gpu.a, [&] { behind = true; });
+  for (int look = 0; look < 20; ++look) EXPECT_FALSE(gpu.runtime->idle(gpu.a));
+  EXPECT_EQ(worked, 1);
+  EXPECT_FALSE(behind);
+  std::thread other([&] { open = true; });
+  gpu.runtime->synchronize(gpu.a);
+  other.join();
+  EXPECT_TRUE(behind);
+
+  // In a recording, and in every replay.
+  gpu.runtime->begin_recording(gpu.a);
+  EXPECT_TRUE(is_recorded(gpu.a));
+  EXPECT_FALSE(is_recorded(gpu.b));
+  push_and_wait(
+      gpu.a, "meeting", [&] { ++worked; }, [&] { return open.load(); });
+  push(gpu.a, [&] { behind = true; });
+  const auto graph = gpu.runtime->end_recording(gpu.a);
+  EXPECT_FALSE(is_recorded(gpu.a));
+  for (int replay = 2; replay < 4; ++replay) {
+    open = behind = false;
+    gpu.runtime->replay(graph, gpu.a);
+    for (int look = 0; look < 20; ++look) EXPECT_FALSE(gpu.runtime->idle(gpu.a));
+    EXPECT_FALSE(behind);
+    open = true;
+    gpu.runtime->synchronize(gpu.a);
+    EXPECT_TRUE(behind);
+    EXPECT_EQ(worked, replay);
+  }
+  gpu.runtime->destroy_graph(graph);
 }
 
 TEST(EmuRuntime, WhatARecordingForbids) {

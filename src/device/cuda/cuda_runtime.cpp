@@ -192,6 +192,9 @@ class CudaRuntime final : public gpu::Runtime {
     const cudaError_t status = cudaGraphInstantiate(&executable, recorded, 0);
     cudaGraphDestroy(recorded);
     check(status, "cudaGraphInstantiate");
+    const cudaError_t uploaded = cudaGraphUpload(executable, stream_of(stream));
+    if (uploaded != cudaSuccess) cudaGraphExecDestroy(executable);
+    check(uploaded, "cudaGraphUpload");
     return executable;
   }
 

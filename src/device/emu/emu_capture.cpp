@@ -32,7 +32,7 @@ void Capture::close() {
   for (std::size_t b = 0; b < branches_.size(); ++b) {
     const std::vector<Operation>& operations = branches_[b].operations;
     for (std::size_t i = over[b]; i < operations.size(); ++i) {
-      if (!operations[i].work) continue;
+      if (!operations[i].work && !operations[i].ready) continue;
       throw Error(ErrorKind::kDevice,
                   fmt::format("recording ended with work in another stream that nothing waits for: '{}' on {}; let the "
                               "recorded stream wait for an event behind it",

@@ -1,8 +1,10 @@
 #include "device/emu/emu_runtime.h"
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -184,6 +186,15 @@ std::shared_ptr<gpu::Runtime> make_emu_runtime(int id) {
   if (runtime == nullptr) runtimes[id] = runtime = std::make_shared<EmuRuntime>(id);
   return runtime;
 }
+
+void push_and_wait(gpu::StreamHandle handle, const char* name, std::function<void()> work,
+                   std::function<bool()> ready) {
+  EmuStream& stream = stream_of(handle);
+  stream.push(name, std::move(work));
+  scheduler().push(stream, {name, nullptr, nullptr, nullptr, std::move(ready)});
+}
+
+bool is_recorded(gpu::StreamHandle stream) { return scheduler().is_recorded(stream_of(stream)); }
 
 HostWaits host_waits() { return scheduler().host_waits(); }
 

@@ -13,6 +13,7 @@
 // DPTRAIN_EMU_SEED draws the orders, DPTRAIN_EMU_MEMORY is the bytes of memory that every device pretends to have.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "device/gpu/runtime.h"
@@ -24,6 +25,13 @@ std::shared_ptr<gpu::Runtime> make_emu_runtime(int id);
 
 /// Draws all orders from `seed` from now on, instead of DPTRAIN_EMU_SEED. For tests.
 void reseed(std::uint64_t seed);
+
+/// Queues `work` on the stream as a kernel; what comes behind it runs when `ready` says so, as behind a kernel that
+/// waits for other GPUs. A recording takes both in. `ready` is asked again and again, under a lock: it calls nothing of
+/// the emulator. For stand-ins of libraries.
+void push_and_wait(gpu::StreamHandle stream, const char* name, std::function<void()> work, std::function<bool()> ready);
+/// Whether what is queued on the stream is recorded.
+bool is_recorded(gpu::StreamHandle stream);
 
 /// How often threads have waited for the emulated GPUs of this process: for all of a stream, or for an event of it. For
 /// tests.

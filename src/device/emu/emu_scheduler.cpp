@@ -1,6 +1,7 @@
 #include "device/emu/emu_scheduler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -107,6 +108,11 @@ void Scheduler::wait(EmuStream& stream, const std::shared_ptr<Mark>& mark) {
   insert(stream, {"wait", mark, nullptr, nullptr});
 }
 
+bool Scheduler::is_recorded(const EmuStream& stream) {
+  const Lock lock(mutex_);
+  return stream.capture_ != nullptr;
+}
+
 void Scheduler::begin_capture(EmuStream& stream) {
   const Lock lock(mutex_);
   if (stream.capture_ != nullptr)
@@ -167,7 +173,7 @@ void Scheduler::replay(const Capture& capture, EmuStream& stream) {
     streams_.push_back(&own);
     insert(own, {"branch of graph", start, nullptr, nullptr});
     for (const Operation& each : branch.operations) {
-      insert(own, {each.name, fresh_mark(each.awaits), each.work, fresh_mark(each.passes)});
+      insert(own, {each.name, fresh_mark(each.awaits), each.work, fresh_mark(each.passes), each.ready});
     }
     const auto end = std::make_shared<Mark>();
     insert(own, {"end of branch", nullptr, nullptr, end});
@@ -181,8 +187,8 @@ EmuStream* Scheduler::pick() {
   std::vector<EmuStream*> ready;
   for (EmuStream* stream : streams_) {
     if (stream->busy_ || stream->queue_.empty()) continue;
-    const Mark* awaited = stream->queue_.front().awaits.get();
-    if (awaited == nullptr || awaited->passed) ready.push_back(stream);
+    const Operation& next = stream->queue_.front();
+    if ((next.awaits == nullptr || next.awaits->passed) && (!next.ready || next.ready())) ready.push_back(stream);
   }
   if (ready.empty()) return nullptr;
   const std::uint64_t draw = random_();
@@ -190,6 +196,12 @@ EmuStream* Scheduler::pick() {
   if (draw % 8 == 0) favourite_ = chosen;
   const bool favoured = draw % 4 != 1 && std::find(ready.begin(), ready.end(), favourite_) != ready.end();
   return favoured ? favourite_ : chosen;
+}
+
+/// Whether a stream stands at an operation that somebody outside lets go on.
+bool Scheduler::outsiders_hold() const {
+  return std::ranges::any_of(
+      streams_, [](const EmuStream* stream) { return !stream->queue_.empty() && stream->queue_.front().ready; });
 }
 
 /// Runs one operation, with the lock given back meanwhile; false if none may run now.
@@ -228,6 +240,10 @@ bool Scheduler::run_one(Lock& lock) {
 void Scheduler::run_until(Lock& lock, const std::function<bool()>& reached) {
   while (!reached()) {
     if (run_one(lock)) continue;
+    if (running_ == 0 && outsiders_hold()) {
+      changed_.wait_for(lock, std::chrono::milliseconds(1));
+      continue;
+    }
     if (running_ == 0) throw Error(ErrorKind::kInternal, "the emulated GPUs' streams wait for each other");
     changed_.wait(lock);
   }

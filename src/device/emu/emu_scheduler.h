@@ -43,12 +43,14 @@ struct Mark {
   std::size_t branch = 0, index = 0;
 };
 
-/// Waits for a mark, then works, then passes a mark; each of them may be missing.
+/// Waits for a mark and for what is none of the emulator's, then works, then passes a mark; each of them may be
+/// missing.
 struct Operation {
   std::string name;
   std::shared_ptr<Mark> awaits;
   std::function<void()> work;
   std::shared_ptr<Mark> passes;
+  std::function<bool()> ready{};  ///< asked under the scheduler's mutex
 };
 
 /// A stream. Its address as simt::Queue is its handle.
@@ -89,6 +91,7 @@ class Scheduler {
   std::shared_ptr<Mark> record(EmuStream& stream);
   void wait(EmuStream& stream, const std::shared_ptr<Mark>& mark);
 
+  bool is_recorded(const EmuStream& stream);
   void begin_capture(EmuStream& stream);
   std::shared_ptr<Capture> end_capture(EmuStream& stream);
   void replay(const Capture& capture, EmuStream& stream);
@@ -113,6 +116,7 @@ class Scheduler {
   using Lock = std::unique_lock<std::mutex>;
 
   EmuStream* pick();
+  bool outsiders_hold() const;
   bool run_one(Lock& lock);
   void run_until(Lock& lock, const std::function<bool()>& reached);
   void insert(EmuStream& stream, Operation operation);

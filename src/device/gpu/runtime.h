@@ -63,7 +63,7 @@ class Runtime {
   virtual bool passed(EventHandle event) = 0;
 
   /// Everything queued on the stream between begin and end is recorded instead of run. No allocation, synchronisation
-  /// or copy from pageable memory in between.
+  /// or copy from pageable memory in between. What the device must load for replays is queued on the stream at the end.
   virtual void begin_recording(StreamHandle stream) = 0;
   virtual GraphHandle end_recording(StreamHandle stream) = 0;
   virtual void replay(GraphHandle graph, StreamHandle stream) = 0;
