@@ -1,10 +1,8 @@
 #include "replica/replica_set.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <deque>
-#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -16,6 +14,7 @@
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
 #include "replica/lookout.h"
+#include "replica/shares.h"
 #include "replica/sum_steps.h"
 
 namespace dptrain::replica {
@@ -58,7 +57,11 @@ struct ReplicaSet::Impl {
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
                                                     options.weights.size(), world.ranks, devices.size()));
-    if (options.virtual_shards > 0) check_shards();
+    if (options.virtual_shards > 0 && options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kUsage,
+                  "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
+                  "recorded; use auto");
+    shares.emplace(options, world);
     try {
       run("", [this](int lane) { make_replica(lane); });
     } catch (...) {
@@ -68,20 +71,6 @@ struct ReplicaSet::Impl {
   }
 
   ~Impl() { drop_replicas(); }
-
-  void check_shards() const {
-    const bool even = std::ranges::count(options.weights, options.weights.front()) == world.ranks;
-    if (shards_of_replica() * world.ranks != options.virtual_shards || !std::has_single_bit(at(world.ranks)) ||
-        !std::has_single_bit(at(options.virtual_shards)) || options.accumulate_steps != 1 || !even)
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("{} virtual shards over {} replicas, {} micro-batches{}", options.virtual_shards,
-                              world.ranks, options.accumulate_steps, even ? "" : ", uneven"));
-    if (options.graphs == Graphs::kOn)
-      throw Error(ErrorKind::kUsage,
-                  "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
-                  "recorded; use auto");
-  }
-  int shards_of_replica() const { return std::max(1, options.virtual_shards / world.ranks); }
 
   /// Leaves the first slots' devices.
   static Devices take_others(Devices& devices, std::size_t slots) {
@@ -123,7 +112,7 @@ struct ReplicaSet::Impl {
               .rank = world.rank(lane),
               .replicas = world.ranks,
               .accumulate = options.accumulate_steps > 1,
-              .shards = shards_of_replica(),
+              .shards = shares->shards(),
               .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
               .goes_on = options.goes_on,
               .gradient_memory =
@@ -131,77 +120,22 @@ struct ReplicaSet::Impl {
               .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     const std::size_t each = others.size() / devices.size();
     for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());
-    for (const std::int64_t batch : options.batch_sizes)
-      for (const RowRange piece : prepared(batch, world.rank(lane))) o.row_counts.push_back(piece.count);
-    std::ranges::sort(o.row_counts);
-    o.row_counts.erase(std::unique(o.row_counts.begin(), o.row_counts.end()), o.row_counts.end());
-    o.rows = 1;
-    for (const std::int64_t batch : options.batch_sizes)  // a run that goes on in an epoch may end it with another one
-      o.rows = std::max(o.rows, most_positions(batch, world.rank(lane)));
-    capacity[at(lane)] = o.rows;
+    o.row_counts = shares->row_counts(world.rank(lane));
+    capacity[at(lane)] = o.rows = shares->most_rows(world.rank(lane));
     auto& replica = replicas[at(lane)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
     if (replica->gradient_arena() != nullptr)
       connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
-  /// What a rank computes of a batch of so many positions: its share, or its shards.
-  std::vector<RowRange> shares(const Whole& batch, int rank) const {
-    const std::vector<RowRange> all =
-        batch.number < 0 || options.balance == nullptr
-            ? parts_of(batch.positions, options.weights, options.virtual_shards)
-            : parts_of(batch.positions, options.balance->weights_at(batch.number), options.virtual_shards);
-    const auto first = all.begin() + rank * shards_of_replica();
-    return {first, first + shards_of_replica()};
+  /// A lane's part of a batch in training.
+  std::vector<BatchRows> slices(const BatchRows& batch, int lane) const {
+    return shares->slices(batch, world.rank(lane), options.accumulate_steps);
   }
-  /// Each in so many pieces, in the order of the rows.
-  std::vector<RowRange> pieces_of(const Whole& batch, int rank, std::int64_t pieces) const {
-    std::vector<RowRange> all;
-    for (const RowRange share : shares(batch, rank))
-      for (const RowRange piece : cut(share, pieces)) all.push_back(piece);
-    return all;
-  }
-
-  /// The pieces that a rank is made ready for; of shards all, so that every replica is made alike.
-  std::vector<RowRange> prepared(std::int64_t batch, int rank) const {
-    return options.virtual_shards > 0 ? cut({0, batch}, options.virtual_shards)
-                                      : pieces_of({batch}, rank, options.accumulate_steps);
-  }
-  std::int64_t most_positions(std::int64_t batch, int rank) const {
-    return options.virtual_shards > 0 ? cut({0, batch}, options.virtual_shards).front().count
-                                      : cut({0, most_of_share(batch, rank)}, options.accumulate_steps).front().count;
-  }
-
-  std::int64_t most_of_share(std::int64_t batch, int rank) const {
-    const std::int64_t most = most_rows(batch, options.weights, at(rank));
-    return options.balance == nullptr ? most : std::min(batch, std::max(most, options.balance->most_rows()));
-  }
-
-  /// A lane's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
-  std::vector<BatchRows> slices(const BatchRows& batch, int lane, std::int64_t pieces) const {
-    const BatchPositions positions = batch.positions();
-    std::vector<BatchRows> all;
-    for (const RowRange piece : pieces_of({positions.count, batch.number}, world.rank(lane), pieces))
-      all.push_back(take(batch, positions.rows_at(piece)));
-    return all;
-  }
-
-  /// Without gradients rows do not depend on one another, so a share that is too large goes through in more pieces; all
-  /// shards in as many as the first, which is the largest.
-  std::int64_t inference_pieces(const BatchRows& batch, int lane) const {
-    const int rank = options.virtual_shards > 0 ? 0 : world.rank(lane);
-    const std::int64_t count = shares({batch.positions().count, batch.number}, rank).front().count;
-    return std::max(options.accumulate_steps, (count + capacity[at(lane)] - 1) / capacity[at(lane)]);
-  }
-
-  /// Whether a replica of any process meets a slice of so many rows for the first time. The same in all processes.
-  bool loads(const BatchRows& batch) {
-    const BatchPositions positions = batch.positions();
-    bool any = false;
-    for (int rank = 0; rank < world.ranks; ++rank)
-      for (const RowRange piece : pieces_of({positions.count, batch.number}, rank, options.accumulate_steps))
-        any = trained_rows.emplace(rank, positions.rows_at(piece).count).second || any;
-    return any;
+  /// The same without gradients.
+  std::vector<BatchRows> inference_slices(const BatchRows& batch, int lane) const {
+    const int rank = world.rank(lane);
+    return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(lane)]));
   }
 
   /// Runs the command on every replica's thread, which is the caller's for the first one; `where` is ", step 412" or
@@ -286,11 +220,11 @@ struct ReplicaSet::Impl {
   std::optional<NewShares> new_shares;  ///< not yet taken
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
-  std::set<std::pair<int, std::int64_t>> trained_rows;  ///< of slices, by rank: steps of others load something yet
-  std::optional<Watchdog> watchdog;                     ///< of devices with a driver
-  ExitGuard guard;                 ///< armed by the first failure, and over when all replicas are gone
-  Crew crew;                       ///< its threads use everything above
-  std::optional<Lookout> lookout;  ///< as watchdog; last: it looks at everything above
+  std::optional<Shares> shares;      ///< always there once the options are checked
+  std::optional<Watchdog> watchdog;  ///< of devices with a driver
+  ExitGuard guard;                   ///< armed by the first failure, and over when all replicas are gone
+  Crew crew;                         ///< its threads use everything above
+  std::optional<Lookout> lookout;    ///< as watchdog; last: it looks at everything above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
@@ -299,7 +233,9 @@ ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<devic
 
 ReplicaSet::~ReplicaSet() = default;
 
-BatchRows ReplicaSet::share(const BatchRows& batch, int lane) const { return impl_->slices(batch, lane, 1).front(); }
+BatchRows ReplicaSet::share(const BatchRows& batch, int lane) const {
+  return impl_->shares->slices(batch, impl_->world.rank(lane), 1).front();
+}
 
 StepTimes ReplicaSet::times() const {
   StepTimes slowest;
@@ -318,11 +254,9 @@ device::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)];
 void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
-  inputs.loads = set.loads(batch);
+  inputs.loads = set.shares->loads(batch);
   const std::string where = fmt::format(", step {}", in.number);
-  set.run(where, [&](int lane) {
-    set.replicas[at(lane)]->queue_step(set.slices(batch, lane, set.options.accumulate_steps), inputs);
-  });
+  set.run(where, [&](int lane) { set.replicas[at(lane)]->queue_step(set.slices(batch, lane), inputs); });
   set.queued.push_back({where, {batch.positions().count, batch.number}});
   const std::int64_t every = set.options.check_every;
   if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
@@ -362,9 +296,7 @@ StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
 
 void ReplicaSet::queue_evaluation(const BatchRows& batch) {
   Impl& set = *impl_;
-  set.run("", [&](int lane) {
-    set.replicas[at(lane)]->queue_evaluation(set.slices(batch, lane, set.inference_pieces(batch, lane)));
-  });
+  set.run("", [&](int lane) { set.replicas[at(lane)]->queue_evaluation(set.inference_slices(batch, lane)); });
   set.queued.push_back({});
 }
 
@@ -378,8 +310,7 @@ StepSums ReplicaSet::evaluate(const BatchRows& batch) {
 StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number) {
   Impl& set = *impl_;
   set.run("", [&](int lane) {
-    set.sums[at(lane)] =
-        set.replicas[at(lane)]->gradients(set.slices(batch, lane, set.options.accumulate_steps), valid, number);
+    set.sums[at(lane)] = set.replicas[at(lane)]->gradients(set.slices(batch, lane), valid, number);
   });
   return set.total({});
 }
@@ -390,7 +321,7 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
   std::vector<std::vector<float>> gradients(set.replicas.size());
   set.run(fmt::format(", step {}", in.number), [&](int lane) {
     Replica& replica = *set.replicas[at(lane)];
-    found[at(lane)] = replica.find_not_finite(set.slices(batch, lane, set.options.accumulate_steps), in);
+    found[at(lane)] = replica.find_not_finite(set.slices(batch, lane), in);
     gradients[at(lane)] = replica.pull_gradients();
   });
   for (const auto& one : found)
@@ -412,7 +343,7 @@ void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outpu
   Impl& set = *impl_;
   const std::vector<int> tensors = plan::predicted_tensors(set.plan);
   set.run("", [&](int lane) {
-    for (const BatchRows& slice : set.slices(batch, lane, set.inference_pieces(batch, lane))) {
+    for (const BatchRows& slice : set.inference_slices(batch, lane)) {
       std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(static_cast<std::byte*>(outputs[i]) +
