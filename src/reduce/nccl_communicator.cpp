@@ -1,5 +1,6 @@
 #include "reduce/nccl_communicator.h"
 
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -39,7 +40,10 @@ class Waiting {
 Communicator::Communicator(const Api& api, Meeting& meeting, int rank, int ranks)
     : api_(api), meeting_(meeting), rank_(rank), ranks_(ranks) {}
 
-Communicator::~Communicator() { abort(); }
+Communicator::~Communicator() {
+  abort();
+  if (ending_.joinable()) ending_.join();
+}
 
 template <class Call>
 void Communicator::run(const std::string& what, const Call& call) {
@@ -70,9 +74,15 @@ void Communicator::open(const UniqueId& id, int blocks) {
 }
 
 void Communicator::close() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (handle_ == nullptr) return;
-  const Handle handle = std::exchange(handle_, nullptr);
+  Handle handle = nullptr;
+  std::thread ending;
+  {
+    const std::lock_guard lock(mutex_);
+    handle = std::exchange(handle_, nullptr);
+    ending = std::move(ending_);
+  }
+  if (ending.joinable()) ending.join();
+  if (handle == nullptr) return;
   Result state = api_.finalize(handle);
   const Clock::time_point limit = Clock::now() + kCloseLimit;
   for (int polls = 0; state == kInProgress && Clock::now() < limit; ++polls) {
@@ -84,7 +94,29 @@ void Communicator::close() noexcept {
 
 void Communicator::abort() noexcept {
   const std::lock_guard lock(mutex_);
-  if (handle_ != nullptr) api_.abort(std::exchange(handle_, nullptr));
+  if (handle_ == nullptr) return;
+  const Handle handle = std::exchange(handle_, nullptr);
+  if (!recorded_.load()) {
+    api_.abort(handle);
+    return;
+  }
+  try {
+    ending_ = std::thread([this, handle] { api_.abort(handle); });
+  } catch (const std::system_error&) {  // what runs on the device ends all the same
+    api_.abort(handle);
+  }
+}
+
+void Communicator::begin_recording() {
+  recorded_.store(true);
+  calls_recorded_ = -calls();
+}
+
+void Communicator::end_recording() { calls_recorded_ += calls(); }
+
+void Communicator::replay(const std::string& what) {
+  doing_ = what;
+  calls_.fetch_add(calls_recorded_, std::memory_order_relaxed);
 }
 
 void Communicator::sum(void* values, std::int64_t count, int type, void* stream, const std::string& what) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "reduce/meeting.h"
 #include "reduce/nccl_api.h"
@@ -28,10 +29,11 @@ class Communicator {
   /// On the rank's thread, its device current; returns when all ranks have come. `blocks`: the most that a collective
   /// may occupy of the device at once; 0: as NCCL sees fit.
   void open(const UniqueId& id, int blocks = 0);
-  /// When nothing is queued any more: all ranks, each on its thread. After an abort, or when the others do not come, it
-  /// gives up what is left.
+  /// When nothing is queued any more and recordings are gone: all ranks, each on its thread. After an abort, whose end
+  /// it waits for, or when the others do not come, it gives up what is left.
   void close() noexcept;
-  /// Ends whatever is queued or running; later calls throw the meeting's reason.
+  /// Ends whatever is queued or running; later calls throw the meeting's reason. Does not wait: NCCL gives up a
+  /// communicator whose calls were recorded only when the recordings are gone, which the ranks' threads hold.
   void abort() noexcept;
 
   /// Returns when `reached` says so, looking meanwhile.
@@ -40,6 +42,12 @@ class Communicator {
   /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages; `type`: kFloat32 or kBfloat16.
   void sum(void* values, std::int64_t count, int type, void* stream, const std::string& what);
   void gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what);
+
+  /// Calls in between are recorded, and NCCL takes them in without the other ranks.
+  void begin_recording();
+  void end_recording();
+  /// They are made again, all of them, by a recording that is launched next. `what`: for messages.
+  void replay(const std::string& what);
 
   /// From now on look() and calls that wait throw Error{kDeadline} when so many seconds have passed; until relax().
   void expect_progress(double seconds);
@@ -74,6 +82,9 @@ class Communicator {
   const int rank_, ranks_;
   std::mutex mutex_;  ///< of the handle: abort() frees it while others may be about to use it
   Handle handle_ = nullptr;
+  std::thread ending_;                  ///< gives up an aborted communicator; guarded by mutex_
+  std::atomic<bool> recorded_ = false;  ///< some of its calls were
+  std::int64_t calls_recorded_ = 0;     ///< of a recording
   std::atomic<std::int64_t> calls_ = 0;
   std::atomic<bool> waits_ = false;
   std::function<std::string()> report_;

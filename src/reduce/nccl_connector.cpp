@@ -12,16 +12,23 @@
 // for ever. NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams
 // before the first one, and in a step in which something may be loaded before every one, which is then waited for on
 // the host.
+//
+// Recorded steps hold the collectives of both communicators, with the communication stream forked from the compute
+// stream and joined to it. NCCL wants all ranks to record a collective or none, and to launch such recordings together.
+// It maps memory meanwhile, and so does the device for the recording: ranks meet before and after.
 
 #include "reduce/nccl_connector.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -55,11 +62,25 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
   }
   bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
 
+  bool is_whole() const { return processes_ == nullptr; }  ///< all ranks meet here
+  /// Said before the rank comes to a meeting; all know behind it. For good.
+  void cannot_record(int rank) {
+    int first = without_recording_.load();
+    while (rank < first && !without_recording_.compare_exchange_weak(first, rank)) {
+    }
+  }
+  std::optional<int> first_without_recording() const {
+    const int first = without_recording_.load();
+    return first == kNobody ? std::nullopt : std::optional(first);
+  }
+
  private:
+  static constexpr int kNobody = std::numeric_limits<int>::max();
   const int lanes_;
   mpi::Processes* const processes_;
   Meeting meeting_;
   Meeting::Counter arrivals_ = 0, met_ = 0;
+  std::atomic<int> without_recording_ = kNobody;
 };
 
 /// Of a GPU's streaming multiprocessors, that is, for a gather.
@@ -157,6 +178,10 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
       stream_->synchronize();
     }
     progress();
+    if (recording_) {  // the streams are joined, whether there were sums or not
+      computed_->record(compute);
+      computed_->hold(*stream_);
+    }
     communicated_->record(*stream_);
     communicated_->hold(compute);
   }
@@ -166,6 +191,30 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     if (!idle) return progress();
     relax();
     in_step_ = false;
+  }
+
+  bool records() const override { return place_.is_whole() && !options_.tree_order; }
+
+  void begin_recording(device::Stream& compute) override {
+    begin(0, false);
+    meet(compute);
+    recording_ = true;
+    for (nccl::Communicator* each : both()) each->begin_recording();
+  }
+
+  std::optional<int> end_recording(bool recorded, device::Stream& compute) override {
+    recording_ = false;
+    for (nccl::Communicator* each : both()) each->end_recording();
+    if (!recorded) place_.cannot_record(rank_);
+    progress();
+    meet(compute);
+    return place_.first_without_recording();
+  }
+
+  void replay() override {
+    ready_ = static_cast<int>(buckets_.size());
+    last_ = &sums_;
+    for (nccl::Communicator* each : both()) each->replay("replay of a recorded step");
   }
 
   int rank() const override { return rank_; }
@@ -296,6 +345,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   int ready_ = 0;                   ///< buckets of this step handed over
   std::uint64_t meetings_ = 0;
   bool loads_ = true;  ///< see above
+  bool recording_ = false;
   bool in_step_ = false;
   bool first_done_ = false;
 };

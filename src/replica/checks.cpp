@@ -8,17 +8,18 @@
 
 namespace dptrain::replica {
 
-void check_graphs(const Options& options, int slots) {
+void check_graphs(const Options& options, int slots, bool sums_too) {
   if (options.graphs != Graphs::kOn) return;
   if (slots > 1)
     throw Error(ErrorKind::kUsage,
                 fmt::format("runtime.cuda_graphs: on wants replicas of one slot, found {}; use auto", slots));
-  if (options.replicas > 1 || options.accumulate)
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("runtime.cuda_graphs: on wants one replica and accumulate_steps 1, found {} replica{}{}; "
-                    "use auto",
-                    options.replicas, options.replicas == 1 ? "" : "s", options.accumulate ? " and accumulation" : ""));
+  if ((options.replicas > 1 && !sums_too) || options.accumulate)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("runtime.cuda_graphs: on wants one replica, or one process whose replicas have a GPU each, "
+                            "and accumulate_steps 1, found {} replica{}{}{}; use auto",
+                            options.replicas, options.replicas == 1 ? "" : "s",
+                            options.replicas > 1 && !sums_too ? " that sum otherwise" : "",
+                            options.accumulate ? " and accumulation" : ""));
 }
 
 void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates) {

@@ -7,8 +7,9 @@
 
 namespace dptrain::replica {
 
-/// Throws Error{kUsage} where steps must be recorded (Graphs::kOn) and this replica, of so many slots, cannot do so.
-void check_graphs(const Options& options, int slots);
+/// Throws Error{kUsage} where steps must be recorded (Graphs::kOn) and this replica, of so many slots, cannot do so;
+/// `sums_too`: a recording may hold the sums over the replicas.
+void check_graphs(const Options& options, int slots, bool sums_too);
 
 /// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard
 /// comes in the same number of slices.

@@ -3,8 +3,13 @@
 // Where backward hands its gradients over. Implemented by reduce/; with one replica it is an object that does nothing,
 // not an `if`. Called from the replica's thread, or from another while that one has nothing to do; once per optimizer
 // step in this order: begin, bucket_ready(0), (1), ..., finish, end. Before a step's end the next ones may have begun.
+//
+// Where the sink records(), what it queues may become a part of a recording: begin_recording, then while the device
+// records bucket_ready(0), ..., finish, then end_recording. A step that is a replay of it is begin, replay, end. All
+// ranks record and replay in the same steps, the same calls, gathers of the sink's Collective included, or none does.
 
 #include <cstdint>
+#include <optional>
 
 #include "device/stream.h"
 
@@ -22,6 +27,18 @@ class GradientSink {
   /// The device has done a step. `idle`: it has no other one queued, and nobody waits for others until the next
   /// begin().
   virtual void end(bool idle) { static_cast<void>(idle); }
+
+  virtual bool records() const { return false; }
+  /// Waits until all ranks have come here and nothing is left on their streams. Throws as begin() does.
+  virtual void begin_recording(device::Stream& compute) { static_cast<void>(compute); }
+  /// `recorded`: this rank has its recording; what is queued makes it ready to be launched. Waits for all ranks
+  /// likewise. The first rank that has none: then nobody replays, now or later; nothing: all have.
+  virtual std::optional<int> end_recording(bool recorded, device::Stream& compute) {
+    static_cast<void>(compute);
+    return recorded ? std::nullopt : std::optional<int>(0);
+  }
+  /// In the place of bucket_ready() and finish(): the recording is launched next. Counts as the calls that it holds.
+  virtual void replay() {}
 };
 
 /// One replica: nothing to reduce.

@@ -37,7 +37,7 @@ struct Replica::Impl {
         crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
         executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
     if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
-    check_graphs(options, plan.slot_count());
+    check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
     // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
@@ -97,15 +97,19 @@ struct Replica::Impl {
   void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
     executor.select_sums(number % options.shards);
     executor.begin(slice, set);
+    passes(slice, in, number, announce);
+    executor.release(set);
+    if (!announce) accumulate(number, 0, plan.statistics_end);
+  }
+
+  void passes(const BatchRows& slice, const StepInputs& in, int number, bool announce) {
     executor.forward(slice, in);
     executor.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
         for (const int bucket : item.buckets_ready) hand_over(bucket, number);
     });
-    executor.release(set);
     if (announce && plan.backward.empty())
       for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket, number);
-    if (!announce) accumulate(number, 0, plan.statistics_end);
   }
 
   void hand_over(int bucket, int number) {
@@ -129,36 +133,49 @@ struct Replica::Impl {
     arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
   }
 
-  /// A recording has nobody to exchange gradients with.
-  bool may_replay(const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
-    const BatchRows& slice = micro_batches.front();
-    return options.graphs != Graphs::kOff && !others && options.replicas == 1 && micro_batches.size() == 1 &&
-           !arenas.accumulates() && slice.rows == options.rows && in.valid == slice.rows && slice.first_row == 0 &&
-           !executor.profiling();
+  /// Of what all replicas know alike: they replay together. Tables are shared in ways that no recording holds.
+  bool may_replay(const StepInputs& in) const {
+    return options.graphs != Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
+           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !executor.profiling();
   }
 
   /// The state that lies in the post, the same work as run_step() of one micro-batch queues, and the sums to the post,
   /// as one launch. False: it cannot be had.
   bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
+    check_same(slice, in);
     const int set = last_set = static_cast<int>(post % kSets);
     executor.stage(slice, set);
     executor.begin(slice, set);
+    const bool sums = sink.records();
     device::Recording* const recording = recorder.recording(post, [&] {
       executor.send_state(post);
       clear_sums();
-      executor.forward(slice, in);
-      executor.backward(slice, in, [](const plan::BackwardItem&) {});
-      executor.taint_gradients();
+      passes(slice, in, 0, sums);
+      sums ? finish_sums() : executor.taint_gradients();
       run_update(in);
       executor.fetch_sums(post);
     });
     if (recording != nullptr) {
+      if (sums) {
+        sink.begin(in.number, in.loads);
+        sink.replay();
+      }
       beat("replaying a recorded step");
       const trace::Span span("launch", "whole recorded step", in.number + 1);
       arenas.replay(*recording);
     }
     executor.release(set);
     return recording != nullptr;
+  }
+
+  /// Recordings have these numbers built in.
+  void check_same(const BatchRows& slice, const StepInputs& in) {
+    const std::array now{slice.rows, slice.first_row, in.valid};
+    if (built_in.value_or(now) != now)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("a whole step of rows {} of {} from {}, recorded were {} of {} from {}", now[0], now[2],
+                              now[1], (*built_in)[0], (*built_in)[2], (*built_in)[1]));
+    built_in = now;
   }
 
   /// Whether the step behind which the account stood so was left out.
@@ -273,7 +290,8 @@ struct Replica::Impl {
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< of several shards
   std::unique_ptr<device::Update> update;
-  StepRecorder recorder{device, *stream, options};
+  StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
+  std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row, samples of whole steps
   bool replayed = false;
   std::int64_t skipped = 0;           ///< LossScale::skipped of the last collected step
   int last_set = kSets - 1;           ///< used last
@@ -303,7 +321,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   r.executor.write_state(state, slot);
   r.times.optimizer = watch.restart();
 
-  const bool replay = r.may_replay(micro_batches, in) && r.recorder.wants();
+  const bool replay = r.may_replay(in) && r.recorder.wants() && !in.loads;
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
     r.executor.send_state(slot);
@@ -450,9 +468,11 @@ device::Stream& Replica::stream() { return *impl_->stream; }
 void Replica::drain() noexcept {
   if (impl_->others) impl_->others->drain();
   try {
+    impl_->stream->set_watcher({});
     impl_->stream->synchronize();
   } catch (...) {  // what failed has been thrown before
   }
+  impl_->recorder.drop();
 }
 
 const StepTimes& Replica::times() const { return impl_->times; }

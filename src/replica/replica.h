@@ -46,6 +46,9 @@ struct StepInputs {
   /// On some replica something may run for the first time, which loads it: nobody waits for others on a device
   /// meanwhile.
   bool loads = false;
+  /// Every replica has what it has of every full batch, the same rows and no others: a recording of one such step
+  /// serves for all. The same for all replicas.
+  bool whole = false;
 };
 
 /// Sums over samples, never means; parts are added in a fixed order (sum_steps.h). A masked loss of one Replica is that
@@ -64,7 +67,7 @@ struct StepSums {
 };
 
 /// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the
-/// device can and there is one replica; kOn: an error where it cannot be done.
+/// device can and there is one replica, or a sink that records; kOn: an error where it cannot be done.
 enum class Graphs { kAuto, kOn, kOff };
 
 struct Options {
@@ -157,7 +160,8 @@ class Replica {
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   const float* parameter_arena();
   device::Stream& stream();  ///< compute
-  /// Waits for what is queued, whether it succeeds or not; before replicas that share memory are destroyed.
+  /// Waits for what is queued, whether it succeeds or not, without the stream's watcher, and gives recordings back:
+  /// before replicas that share memory are destroyed, and before the sink's drain, which may wait for what they hold.
   void drain() noexcept;
   const StepTimes& times() const;
   bool replayed() const;                             ///< the last step was one launch of a recording

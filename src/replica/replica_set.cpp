@@ -61,6 +61,9 @@ struct ReplicaSet::Impl {
       throw Error(ErrorKind::kUsage,
                   "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
                   "recorded; use auto");
+    if (options.balance != nullptr && options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kUsage,
+                  "runtime.cuda_graphs: on does not go with shares that move (parallel.split: auto); use auto");
     shares.emplace(options, world);
     try {
       run("", [this](int lane) { make_replica(lane); });
@@ -94,8 +97,8 @@ struct ReplicaSet::Impl {
     } catch (const Error&) {  // what failed has been thrown before
     }
     crew.run([this](int lane) {
-      connector.drain(lane);
       if (replicas[at(lane)]) replicas[at(lane)]->drain();
+      connector.drain(lane);
     });
     crew.run([this](int lane) {
       connector.detach(lane);
@@ -255,6 +258,7 @@ void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
   inputs.loads = set.shares->loads(batch);
+  inputs.whole = set.shares->whole(batch, in.valid);
   const std::string where = fmt::format(", step {}", in.number);
   set.run(where, [&](int lane) { set.replicas[at(lane)]->queue_step(set.slices(batch, lane), inputs); });
   set.queued.push_back({where, {batch.positions().count, batch.number}});

@@ -83,6 +83,17 @@ std::int64_t Shares::inference_pieces(const BatchRows& batch, int rank, std::int
   return std::max(options_.accumulate_steps, (count + capacity - 1) / capacity);
 }
 
+bool Shares::whole(const BatchRows& batch, std::int64_t valid) const {
+  const BatchPositions positions = batch.positions();
+  if (options_.balance != nullptr || options_.accumulate_steps > 1 || options_.batch_sizes.empty() ||
+      positions.count != std::ranges::max(options_.batch_sizes) || positions.rows() != positions.count ||
+      valid != positions.count)
+    return false;
+  for (int rank = 0; rank < world_.ranks; ++rank)
+    if (shares({positions.count}, rank).front().count == 0) return false;
+  return true;
+}
+
 bool Shares::loads(const BatchRows& batch) {
   const BatchPositions positions = batch.positions();
   bool any = false;

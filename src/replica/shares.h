@@ -32,6 +32,9 @@ class Shares {
   /// Without gradients rows do not depend on one another, so a share that is larger than `capacity` goes through in
   /// more pieces; all shards in as many as the first, which is the largest.
   std::int64_t inference_pieces(const BatchRows& batch, int rank, std::int64_t capacity) const;
+  /// As StepInputs::whole: a batch of the largest size of which no row is missing, shares that do not move, and one for
+  /// every rank. `valid`: as StepInputs::valid.
+  bool whole(const BatchRows& batch, std::int64_t valid) const;
   /// Whether a rank meets a slice of so many rows for the first time.
   bool loads(const BatchRows& batch);
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "reduce/nccl_api.h"
-#include "replica/toy_device.h"
+#include "reduce/nccl_sums.h"
 
 namespace dptrain::test {
 
@@ -151,17 +151,6 @@ class FakeNccl {
   /// Whether the call that the rank has just made belongs to a step.
   bool is_open(const Rank& rank) const { return made_.at(rank.rank) > kOpening; }
 
-  /// Each sum of two is rounded.
-  template <class T, class FromFloat, class ToFloat>
-  static void add(const Round& round, std::size_t n, FromFloat from_float, ToFloat to_float) {
-    for (std::size_t i = 0; i < n; ++i) {
-      T sum = static_cast<const T*>(round.in[0])[i];
-      for (std::size_t r = 1; r < round.in.size(); ++r)
-        sum = from_float(to_float(sum) + to_float(static_cast<const T*>(round.in[r])[i]));
-      for (void* each : round.out) static_cast<T*>(each)[i] = sum;
-    }
-  }
-
   Result all_reduce(const void* in, void* out, std::size_t n, int type, int operation, reduce::nccl::Handle handle,
                     void* stream) {
     const std::lock_guard lock(mutex_);
@@ -175,9 +164,7 @@ class FakeNccl {
       sums_at[rank->rank].insert({rank->communicator->id, stream});
     }
     Round& round = arrive(*rank, in, out);
-    if (!complete(round)) return result;
-    rounded ? add<std::uint16_t>(round, n, bf16_of, float_of_bf16)
-            : add<float>(round, n, std::identity{}, std::identity{});
+    if (complete(round)) all_reduce_of(round.in, round.out, n, type);
     return result;
   }
 
@@ -192,9 +179,7 @@ class FakeNccl {
       max_blocks = rank->communicator->max_blocks;
     }
     Round& round = arrive(*rank, in, out);
-    if (!complete(round)) return result;
-    for (void* each : round.out)
-      for (std::size_t r = 0; r < round.in.size(); ++r) std::memcpy(static_cast<char*>(each) + r * n, round.in[r], n);
+    if (complete(round)) all_gather_of(round.in, round.out, n);
     return result;
   }
 

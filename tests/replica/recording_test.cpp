@@ -43,7 +43,8 @@ struct Runner {
     for (int number = 0; number < steps; ++number) {
       const std::int64_t rows = number == 5 ? 4 : kRows;
       const SampleBatch batch(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-      const StepInputs in{.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows};
+      const StepInputs in{
+          .number = number, .learning_rate = 0.02 / (1 + number), .valid = rows, .whole = rows == kRows};
       const StepSums sums = replica->step({batch.host().sub(0, rows)}, in);
       o.losses.push_back(sums.loss + sums.penalty);
       o.replayed.push_back(replica->replayed());

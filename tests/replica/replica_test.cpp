@@ -79,7 +79,7 @@ TEST(Replica, ARecordedStepBringsItsStateAndFetchesItsSums) {
   std::size_t copies = 0;
   for (std::int64_t number = 0; number < 12; ++number) {
     f.device.take_host_ends();
-    f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9, .whole = true});
     const std::vector<const void*> ends = f.device.take_recorded_ends();
     recorded.insert(ends.begin(), ends.end());
     copies += ends.size();
