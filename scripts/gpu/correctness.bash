@@ -10,6 +10,7 @@ correctness_stages=(
   "curves        80 required"
   "repeatable   120 required"
   "replicas     100 required"
+  "two_gpus     120 required"
   "checkpoint    60 required"
   "precision     80 required"
   "refusals      60 required"
@@ -196,6 +197,31 @@ stage_replicas() {
     done
   done
   result "2, 3 and 4 replicas on one GPU: losses within $largest of one replica's"
+}
+
+# Where there is a second GPU: two over NCCL repeat their bits, a CUDA graph of the step gives those of step-by-step launches,
+# sums in bfloat16 included, and the losses are those of one GPU.
+stage_two_gpus() {
+  local second pair work policy sums
+  on_emulator && leave_out "the emulator's replicas sum without NCCL"
+  second=$(grep -o '"id": "gpu:[0-9]*"' "$out/devices.json" | tr -cd '0-9\n' | grep -vx "$gpu" | head -n 1)
+  [ -n "$second" ] || leave_out "gpu:$gpu is the only GPU here"
+  pair=$gpu,$second
+  for work in $(works); do
+    for policy in float32 mixed_bfloat16; do
+      case $policy in float32) sums=float32 ;; *) sums=bfloat16 ;; esac
+      local flags=(--gpus "$pair" --set train.dtype_policy=$policy --set parallel.allreduce_dtype=$sums)
+      train "$work-two-$policy-1" $work "${flags[@]}" --set runtime.cuda_graphs=on
+      train "$work-two-$policy-2" $work "${flags[@]}" --set runtime.cuda_graphs=on
+      train "$work-two-$policy-eager" $work "${flags[@]}" --set runtime.cuda_graphs=off
+      must_be_equal "$work-two-$policy-1" "$work-two-$policy-2"
+      must_be_equal "$work-two-$policy-1" "$work-two-$policy-eager"
+    done
+    [ -e "runs/$work-gpu/steps.csv" ] || train "$work-gpu" $work --gpus "$gpu" "${strict[@]}"   # by the stage curves
+    train "$work-two" $work --gpus "$pair" "${strict[@]}"
+    must_agree 1e-4 "$work-two" "$work-gpu"
+  done
+  result "gpu:$gpu and gpu:$second: two runs, and graph against eager, equal to the bit; losses within $largest of one GPU's"
 }
 
 # What the GPU saved means the same on the CPU, and training goes on from it to the same bits.

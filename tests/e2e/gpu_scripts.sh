@@ -25,13 +25,40 @@ ln -s "$scripts"/{correctness.bash,performance.bash,table.py,kernels.py} bundle/
 cp "$scripts/check.sh" bundle/
 ln -s "$scripts/small_resnet.yaml" bundle/configs/check/
 ln -s "$DPTRAIN_SOURCE/configs/bench/fashion_cnn.yaml" bundle/configs/bench/
-expect 0 bundle/check.sh correctness --gpu emu:0 --quick --out results --only environment,devices,curves,replicas
-says "correctness: 4 stages, 0 failed"
+expect 0 bundle/check.sh correctness --gpu emu:0 --quick --out results --only environment,devices,curves,replicas,two_gpus
+says "correctness: 5 stages, 0 failed"
+grep -q '^left-out  *two_gpus .* without NCCL' results/summary.txt || fail "summary.txt does not say why two_gpus is left out"
 grep -q '^ok  *curves .* losses within [0-9]' results/summary.txt || fail "summary.txt lacks the difference of the losses"
 expect 1 bundle/check.sh correctness --gpu emu:0 --quick --out results --only conformance
 says "FAILED    conformance"
 expect 1 bundle/check.sh performance --out results --only table
 says "no measurement under"
+
+say "two GPUs, with an executable that trains on the emulator in their place"
+cat >on_emulator <<SH
+#!/usr/bin/env bash
+for word; do
+  case \$word in
+    0,1) word=emu:0,emu:1; echo pair >>"$PWD/pairs" ;;
+    0) [ "\$last" != --gpus ] || word=emu:0 ;;
+    runtime.cuda_graphs=on) word=runtime.cuda_graphs=auto; echo on >>"$PWD/pairs" ;;
+    parallel.allreduce_dtype=*) word=parallel.allreduce_dtype=float32 ;;
+  esac
+  words+=("\$word") last=\$word
+done
+exec "$DPTRAIN" "\${words[@]}"
+SH
+chmod +x on_emulator
+ln -sf "$PWD/on_emulator" bundle/dptrain
+two_gpus() { expect 0 bash bundle/check.sh correctness --gpu 0 --quick --out two --only two_gpus; }
+mkdir two
+echo '  "id": "gpu:0",' >two/devices.json
+two_gpus
+grep -q '^left-out  *two_gpus .*only GPU here' two/summary.txt || fail "one GPU is not left out"
+echo '  "id": "gpu:1",' >>two/devices.json
+two_gpus
+grep -q '^ok  *two_gpus .*gpu:0 and gpu:1: .* losses within [0-9]' two/summary.txt || fail "two GPUs: $(cat out)"
+[ "$(grep -c pair pairs)" -eq 14 ] && [ "$(grep -c on pairs)" -eq 8 ] || fail "two GPUs trained $(sort pairs | uniq -c | tr '\n' ' ')"
 
 say "the table"
 mkdir -p measured/bench/resnet50.bf16.graph measured/bench/resnet50.bf16.eager measured/torch
