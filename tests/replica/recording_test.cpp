@@ -102,6 +102,19 @@ TEST(Recording, IsLeftOutWhileProfilingAndWithMicroBatches) {
   EXPECT_THAT(Runner("cpu", Graphs::kAuto, "SGD").train(5).replayed, ::testing::Each(false));
 }
 
+TEST(Recording, HasItsRowsBuiltIn) {
+  Runner r("emu:0", Graphs::kAuto, "SGD");
+  r.train(5);
+  const SampleBatch batch(4, kSmallNetInput, 3);
+  try {
+    r.replica->step({batch.host().sub(0, 4)}, {.number = 9, .learning_rate = 0.1, .valid = 4, .whole = true});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInternal);
+    EXPECT_THAT(error.what(), HasSubstr("a whole step of rows 4 of 4 from 0, recorded were 6 of 6 from 0"));
+  }
+}
+
 TEST(Recording, SaysWhereItCannotBeHad) {
   Runner cpu("cpu", Graphs::kOn, "SGD");
   try {

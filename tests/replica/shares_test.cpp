@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+
 #include "replica/apart.h"
+#include "replica/shares.h"
 #include "replica/small_net.h"
 
 namespace dptrain::replica {
@@ -159,6 +162,28 @@ TEST(Shares, RowsOfOtherProcessesAreNoticed) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
     EXPECT_THAT(error.what(), HasSubstr("of a batch of which 6 to 11 are here"));
   }
+}
+
+TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
+  const SampleBatch twelve(12, kSmallNetInput, 3), eight(8, kSmallNetInput, 3);
+  const auto whole = [](const BatchRows& batch, std::int64_t valid, SetOptions options, int ranks = 2) {
+    if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(ranks), 1.0);
+    options.batch_sizes = {8, 12, 4};
+    const World world = World::of_one_process(ranks);
+    return Shares(options, world).whole(batch, valid);
+  };
+  EXPECT_TRUE(whole(twelve.host(), 12, {}));
+  EXPECT_TRUE(whole(twelve.host(), 12, {}, 1));
+  EXPECT_TRUE(whole(twelve.host(), 12, {.weights = {3, 1}}));
+  EXPECT_FALSE(whole(eight.host(), 8, {})) << "the last batch";
+  EXPECT_FALSE(whole(twelve.host(), 11, {})) << "samples that do not count";
+  EXPECT_FALSE(whole(twelve.host(), 12, {.weights = {1, 0}})) << "nothing for a replica";
+  EXPECT_FALSE(whole(twelve.host(), 12, {.accumulate_steps = 2}));
+  const auto balance = std::make_shared<Balance>(BalanceOptions{.ranks = 2, .batch = 12});
+  EXPECT_FALSE(whole(twelve.host(), 12, {.balance = balance})) << "shares that move";
+  BatchRows gap = SampleBatch(11, kSmallNetInput, 3).host();
+  gap.batch = BatchPositions{.count = 12, .missing = {5}};
+  EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";
 }
 
 }  // namespace
