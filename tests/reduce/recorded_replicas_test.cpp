@@ -127,6 +127,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
   for (const int replicas : {2, 3})
     for (const bool rounded : {false, true})
       for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
+        if (test::kThreadSanitizer && rounded != (replicas == 2)) continue;  // two of these have all its threads
         SCOPED_TRACE(fmt::format("{} replicas, sums {}, seed {}", replicas, rounded ? "in bfloat16" : "", seed));
         device::emu::reseed(seed);
         RecordedRun run{.replicas = replicas, .compute = rounded ? DType::kBf16 : DType::kF32};

@@ -27,7 +27,8 @@ class StreamNccl {
   using Result = reduce::nccl::Result;
   static constexpr Result kRefused = 5;
 
-  std::optional<int> refuses_recording{};  ///< a rank whose second call in a recording is an error
+  /// A rank whose second call in a recording is an error, when the others have done theirs.
+  std::optional<int> refuses_recording{};
   /// A rank whose collectives in replays never meet the others' from its `arrival`-th on, from 0.
   struct Loss {
     int rank = 0;
@@ -121,6 +122,7 @@ class StreamNccl {
     Rank& rank = *static_cast<Rank*>(handle);
     const bool recorded_call = device::emu::is_recorded(stream);
     std::shared_ptr<Collective> all;
+    if (recorded_call && refuses_recording == rank.rank) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     {
       const std::lock_guard lock(mutex_);
       if (!rank.open) return ++used_after_end, 3;
@@ -142,7 +144,7 @@ class StreamNccl {
     const auto held = recorded_call ? rank.held : nullptr;
     device::emu::push_and_wait(
         stream, sums ? "all-reduce" : "all-gather",
-        [this, all, me, part, sums, &rank, held] { arrive(*all, me, part, sums, held != nullptr ? &rank : nullptr); },
+        [this, all, me, part, sums, &rank, held] { arrive(*all, me, part, sums, rank, held != nullptr); },
         [all, me, &rank, held] {
           const std::lock_guard lock(all->mutex);
           return rank.stopped.load() || (!all->lost[me] && all->done >= all->arrived[me]);
@@ -150,19 +152,19 @@ class StreamNccl {
     return reduce::nccl::kInProgress;
   }
 
-  /// On the device. `replays`: the rank, where this is a part of a replay.
-  void arrive(Collective& all, std::size_t me, const Part& part, bool sums, Rank* replays) {
-    if (replays != nullptr) {
-      ++replayed;
-      const std::int64_t arrival = replays->arrivals++;
-      if (loss && loss->rank == replays->rank && arrival >= loss->arrival) {
-        const std::lock_guard lock(all.mutex);
-        all.lost[me] = true;
-        return;
-      }
-    }
+  /// On the device.
+  void arrive(Collective& all, std::size_t me, const Part& part, bool sums, Rank& rank, bool in_replay) {
+    const std::int64_t arrival = in_replay ? rank.arrivals++ : -1;
+    if (in_replay) ++replayed;
     const std::lock_guard lock(all.mutex);
-    if (all.registered < all.in.size() && replays != nullptr) ++replayed_early;
+    if (loss && loss->rank == rank.rank && arrival >= loss->arrival) {
+      all.lost[me] = true;
+      return;
+    }
+    // Nobody waits for whoever was stopped: what it has is its own again.
+    for (const Rank& each : rank.communicator->ranks)
+      if (each.stopped) return;
+    if (in_replay && all.registered < all.in.size()) ++replayed_early;
     const std::int64_t round = all.done + 1;
     bool first = true, complete = true;
     all.arrived[me] = round;
