@@ -8,6 +8,8 @@
 
 namespace dptrain::replica {
 
+Graphs graphs_for(Graphs wish, int replicas) { return wish == Graphs::kAuto && replicas > 1 ? Graphs::kOff : wish; }
+
 void check_graphs(const Options& options, int slots, bool sums_too) {
   if (options.graphs != Graphs::kOn) return;
   if (slots > 1)

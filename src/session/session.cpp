@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "experiment/goal.h"
+#include "replica/checks.h"
 #include "session/build_info.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
@@ -208,7 +209,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   if (options.training) set.optimizer = config.train.optimizer;
   set.goes_on = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
   set.seed = config.seed;
-  set.graphs = config.runtime.cuda_graphs;
+  set.graphs = replica::graphs_for(config.runtime.cuda_graphs, world_.ranks);
   set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);

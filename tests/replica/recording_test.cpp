@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "device/emu/emu_runtime.h"
+#include "replica/checks.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
 
@@ -164,6 +165,14 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
   const std::size_t in = 9 * 2, out = 5;
   for (std::size_t i = 0; i < in; ++i)
     for (std::size_t k = 0; k < out; ++k) EXPECT_EQ(device[k * in + i], keras[i * out + k]);
+}
+
+/// NCCL in graphs has not run on several GPUs.
+TEST(Recording, SeveralReplicasRecordOnRequestAlone) {
+  EXPECT_EQ(graphs_for(Graphs::kAuto, 1), Graphs::kAuto);
+  EXPECT_EQ(graphs_for(Graphs::kAuto, 2), Graphs::kOff);
+  EXPECT_EQ(graphs_for(Graphs::kOn, 2), Graphs::kOn);
+  EXPECT_EQ(graphs_for(Graphs::kOff, 1), Graphs::kOff);
 }
 
 }  // namespace
