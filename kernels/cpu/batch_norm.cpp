@@ -6,7 +6,6 @@
 #include <hwy/cache_control.h>
 
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/processor.h"
 #include "kernels/cpu/targets.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE  // this file is read once per instruction set
@@ -22,6 +21,11 @@ inline constexpr int64_t kBlockElements = 1024;
 inline constexpr int64_t kAheadPositions = 4;
 /// With more channels than these they leave prefetching to the processor.
 inline constexpr int64_t kAheadChannels = 512;
+/// From so many elements (8 MiB) on, the forward pass in training stores its output past the caches, so that no line is
+/// read only to be overwritten. Inference does not (its few buffers are used again and again: MobileNetV2 was 1.04
+/// times as fast without), nor does backward (two passes of a convolution read dx at once: steps were now faster, now
+/// slower).
+inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif
 
@@ -346,12 +350,9 @@ namespace {
 /// Doubles of one of the two sums that each step of positions has in the workspace.
 int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
 
-/// Whether the forward pass in training stores its output past the caches. Inference does not (its few buffers are used
-/// again and again: MobileNetV2 was 1.04 times as fast without), nor does backward (two passes of a convolution read dx
-/// at once: steps were now faster, now slower). Whole cache lines only, so that no two threads write into one.
+/// Whole cache lines only, so that no two threads write into one.
 bool streams(const float* y, int64_t positions, int64_t channels) {
-  return positions * channels * static_cast<int64_t>(sizeof(float)) > bytes_found_in_caches() && channels % 16 == 0 &&
-         reinterpret_cast<uintptr_t>(y) % 64 == 0;
+  return positions * channels >= kStreamElements && channels % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
 /// The sums of the step that a position belongs to, cleared where it begins one.

@@ -21,10 +21,10 @@ struct Processor {
 /// what they are kept to.
 Processor this_processor();
 
-/// The largest output that the next layer still finds in a cache, in bytes; a larger one is written past the caches,
-/// which saves reading each line before it is overwritten. 10 MiB; 20 where the last cache is so large that other cores
-/// leave room in it: with 480 MB of it a first layer's 11 and 19 MB are read again 1.03 of a whole step faster so,
-/// normalised 8 to 13 MB 1.02, 25 MB no faster.
+/// The largest output of a first layer that the next one still finds in a cache, in bytes; a larger one is written past
+/// the caches, which saves reading each line before it is overwritten. 10 MiB; 20 where the last cache is so large that
+/// other cores leave room in it: with 480 MB of it a step of configs/bench/cifar_towers.yaml (19 MB) is 1.05 times as
+/// fast so, 11 MB 1.01 times, 25 MB no faster.
 int64_t bytes_found_in_caches();
 
 }  // namespace dptrain::kernels::cpu
