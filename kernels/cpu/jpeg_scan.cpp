@@ -97,7 +97,7 @@ HWY_INLINE bool decode_jpeg_block(JpegBits& in, const JpegDcTable& dc, const Jpe
     if (HWY_UNLIKELY(length == 0)) {
       const uint32_t found = find_long_code(dc.longer, kJpegDcBits, in.bits);
       if (found == 0) return false;
-      length = found >> 8, size = found & 0xFF;
+      length = found >> 8, size = found & 15;
     }
     prediction += jpeg_value(in.bits << length, 63 - size);
     if (HWY_UNLIKELY(prediction != static_cast<int16_t>(prediction))) return false;

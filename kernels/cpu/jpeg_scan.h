@@ -33,7 +33,7 @@ struct JpegLongCodes {
 /// A code of a DC table. bits 0: a longer one, or none.
 struct JpegDcCode {
   uint8_t bits;
-  uint8_t size;  ///< bits of the value that follow
+  uint8_t size;  ///< bits of the value that follow, 15 at most
 };
 
 struct JpegDcTable {
