@@ -252,26 +252,15 @@ class Gradient {
 
   /// Points of tile t of x and of dy, as row `row` of a block.
   HWY_INLINE void transform(int64_t t, int64_t row, float* points) const {
-    const auto [image, y, x] = grid_.place(t);
+    const TileGrid::Place place = grid_.place(t);
     const Picture in{s_.in_h, s_.in_w, s_.in_channels};
-    const int64_t top = y - s_.pad_top, left = x - s_.pad_left;
-    transform_input<W>(Window<W::kPoints>(g_.x, in, image, top, left, zeros_),
-                       RowsAhead<W::kTile>(g_.x, in, image, top, x, W::kPoints), in.channels,
+    const int64_t top = place.y - s_.pad_top, left = place.x - s_.pad_left;
+    transform_input<W>(Window<W::kPoints>(g_.x, in, place.image, top, left, zeros_),
+                       RowsAhead<W::kTile>(g_.x, in, place.image, top, place.x, W::kPoints), in.channels,
                        PointStore<true>{points + row * kChannelBlock, x_point_, x_block_});
-    const PointStore<true> to{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_};
-    if constexpr (W::kTile % 2 == 0) {
-      if (s_.pool) {
-        const Picture pooled{s_.out_h / 2, s_.out_w / 2, s_.out_channels};
-        const auto* none = reinterpret_cast<const uint8_t*>(zeros_);
-        return transform_pooled_gradient<W>(
-            Window<W::kTile / 2>(g_.dy, pooled, image, y / 2, x / 2, zeros_),
-            Window<W::kTile / 2, const uint8_t>(g_.taken, pooled, image, y / 2, x / 2, none),
-            RowsAhead<W::kTile / 2>(g_.dy, pooled, image, y / 2, x / 2, W::kTile / 2), pooled.channels, to);
-      }
-    }
-    const Picture out{s_.out_h, s_.out_w, s_.out_channels};
-    transform_gradient<W>(Window<W::kTile>(g_.dy, out, image, y, x, zeros_),
-                          RowsAhead<W::kTile>(g_.dy, out, image, y, x, W::kTile), out.channels, to);
+    transform_gradient_tile<W>(
+        s_, g_.dy, g_.taken, place, zeros_,
+        PointStore<true>{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_});
   }
 
   WinogradGradient g_;

@@ -183,28 +183,16 @@ class Images {
 
   template <bool kFar>
   HWY_INLINE void transform_to(int64_t t, int64_t row, float* points) const {
-    const auto [image, y, x] = grid_.place(t);
+    const TileGrid::Place place = grid_.place(t);
     const PointStore<kFar> to{points + row / kTileRows * steps_.group + row % kTileRows * kChannelBlock, input_point_,
-                              kPanelBlock};
-    if constexpr (!kBackward) {
-      const Picture in{s_.in_h, s_.in_w, s_.in_channels};
-      const int64_t top = y - s_.pad_top, left = x - s_.pad_left;
-      transform_input<W>(Window<W::kPoints>(i_.in, in, image, top, left, zeros_),
-                         RowsAhead<W::kTile>(i_.in, in, image, top, x, W::kPoints), in.channels, to);
+                              steps_.block};
+    if constexpr (kBackward) {
+      transform_gradient_tile<W>(s_, i_.in, i_.taken_in, place, zeros_, to);
     } else {
-      if constexpr (W::kTile % 2 == 0) {
-        if (s_.pool) {
-          const Picture pooled{s_.out_h / 2, s_.out_w / 2, s_.out_channels};
-          const auto* none = reinterpret_cast<const uint8_t*>(zeros_);
-          return transform_pooled_gradient<W>(
-              Window<W::kTile / 2>(i_.in, pooled, image, y / 2, x / 2, zeros_),
-              Window<W::kTile / 2, const uint8_t>(i_.taken_in, pooled, image, y / 2, x / 2, none),
-              RowsAhead<W::kTile / 2>(i_.in, pooled, image, y / 2, x / 2, W::kTile / 2), pooled.channels, to);
-        }
-      }
-      const Picture out{s_.out_h, s_.out_w, s_.out_channels};
-      transform_gradient<W>(Window<W::kTile>(i_.in, out, image, y, x, zeros_),
-                            RowsAhead<W::kTile>(i_.in, out, image, y, x, W::kTile), out.channels, to);
+      const Picture in{s_.in_h, s_.in_w, s_.in_channels};
+      const int64_t top = place.y - s_.pad_top, left = place.x - s_.pad_left;
+      transform_input<W>(Window<W::kPoints>(i_.in, in, place.image, top, left, zeros_),
+                         RowsAhead<W::kTile>(i_.in, in, place.image, top, place.x, W::kPoints), in.channels, to);
     }
   }
 

@@ -182,6 +182,28 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
   });
 }
 
+/// A dY A' of the tile at `place`, of a gradient that is as WinogradShape::pool says. `zeros`: a pixel's, outside the
+/// image.
+template <class W, class To>
+HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy, const uint8_t* taken,
+                                        const TileGrid::Place& place, const float* zeros, const To& to) {
+  const auto [image, y, x] = place;
+  if constexpr (W::kTile % 2 == 0) {
+    if (s.pool) {
+      constexpr int kPooled = W::kTile / 2;
+      const Picture pooled{s.out_h / 2, s.out_w / 2, s.out_channels};
+      const auto* none = reinterpret_cast<const uint8_t*>(zeros);
+      return transform_pooled_gradient<W>(Window<kPooled>(dy, pooled, image, y / 2, x / 2, zeros),
+                                          Window<kPooled, const uint8_t>(taken, pooled, image, y / 2, x / 2, none),
+                                          RowsAhead<kPooled>(dy, pooled, image, y / 2, x / 2, kPooled), pooled.channels,
+                                          to);
+    }
+  }
+  const Picture out{s.out_h, s.out_w, s.out_channels};
+  transform_gradient<W>(Window<W::kTile>(dy, out, image, y, x, zeros),
+                        RowsAhead<W::kTile>(dy, out, image, y, x, W::kTile), out.channels, to);
+}
+
 /// A' m A, calling emit(row of the tile, its pixels) for each row from the top.
 template <class W, class F>
 HWY_INLINE void inverse_output(const float* products, int64_t point_step, const F& emit) {

@@ -16,6 +16,7 @@
 #include "reduce/fake_nccl.h"
 #include "reduce/nccl_connector.h"
 #include "replica/sample_batch.h"
+#include "support/error_thrown.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -68,14 +69,8 @@ struct Fixture {
     const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
     set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
   }
-  /// The error of a step; kind kInternal and no words where it succeeds.
   Error error_of_step(std::int64_t number) {
-    try {
-      step(number);
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorKind::kInternal, ""};
+    return error_thrown([&] { step(number); });
   }
   graph::Model pulled() {
     graph::Model now = model;

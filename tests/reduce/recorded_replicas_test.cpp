@@ -15,6 +15,7 @@
 #include "reduce/shared_gpus.h"
 #include "reduce/stream_nccl.h"
 #include "replica/small_net.h"
+#include "support/error_thrown.h"
 #include "support/sanitizer.h"
 
 namespace dptrain::reduce {
@@ -85,12 +86,7 @@ struct Recorded {
     while (set->queued() > 0) collect();
   }
   Error error_of(std::int64_t steps) {
-    try {
-      train(steps);
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorKind::kInternal, ""};
+    return error_thrown([&] { train(steps); });
   }
   graph::Model pulled() {
     graph::Model now = model;

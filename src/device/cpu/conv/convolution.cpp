@@ -74,8 +74,8 @@ void Convolution::run_backward(std::int64_t rows, const ConvTensors& tensors, vo
   Passes& passes = passes_.at(rows);
   if (passes.backward && tensors.dweights != nullptr && tensors.dx != nullptr)
     return passes.backward->run(tensors, passes_.scratch(passes, scratch));
-  if (wanted_.weights && tensors.dweights != nullptr) run(ConvPassKind::kBackwardWeights, rows, tensors, scratch);
-  if (wanted_.data && tensors.dx != nullptr) run(ConvPassKind::kBackwardData, rows, tensors, scratch);
+  if (tensors.dweights != nullptr) run(ConvPassKind::kBackwardWeights, rows, tensors, scratch);
+  if (tensors.dx != nullptr) run(ConvPassKind::kBackwardData, rows, tensors, scratch);
 }
 
 }  // namespace dptrain::device::cpu

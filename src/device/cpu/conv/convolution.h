@@ -39,7 +39,7 @@ class Convolution {
 
   /// A pass that is wanted. `scratch`: planned_scratch() bytes.
   void run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch);
-  /// The gradients that `tensors` has room for, of those that are wanted.
+  /// The gradients that `tensors` has room for, which are wanted.
   void run_backward(std::int64_t rows, const ConvTensors& tensors, void* scratch);
 
  private:
