@@ -24,7 +24,7 @@ Processor this_processor();
 /// The largest output of a first layer that the next one still finds in a cache, in bytes; a larger one is written past
 /// the caches, which saves reading each line before it is overwritten. 10 MiB; 20 where the last cache is so large that
 /// other cores leave room in it: with 480 MB of it a step of configs/bench/cifar_towers.yaml (19 MB) is 1.05 times as
-/// fast so, 11 MB 1.01 times, 25 MB no faster.
+/// fast so on one thread, and as fast as before on two replicas; 11 MB 1.01 times, 25 MB no faster.
 int64_t bytes_found_in_caches();
 
 }  // namespace dptrain::kernels::cpu
