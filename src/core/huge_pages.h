@@ -8,6 +8,9 @@
 
 namespace dptrain {
 
+/// Bytes of one, on all processors that matter here.
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 /// A wish about memory that nobody has written to yet; small pieces and systems without large pages stay as they are.
 /// Any thread.
 void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept;

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <sys/mman.h>
+#include "core/huge_pages.h"
 
 namespace dptrain::table {
 
@@ -63,13 +63,12 @@ class Pages {
   using Page = std::unique_ptr<T[], Free>;
 
   static constexpr std::size_t kPageBytes = std::size_t{8} << 20;
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
   Page make_page() const {
     const std::size_t bytes = ((std::size_t{1} << shift_) * width_ * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage;
     void* const page = std::aligned_alloc(kHugePage, bytes);
     if (page == nullptr) throw std::bad_alloc();
-    madvise(page, bytes, MADV_HUGEPAGE);  // a wish: fewer faults while it is filled
+    wish_for_huge_pages(page, bytes);  // fewer faults while it is filled
     return Page(static_cast<T*>(page));
   }
 

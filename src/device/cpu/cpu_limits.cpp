@@ -1,13 +1,13 @@
 #include "device/cpu_limits.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <system_error>
 
 #include "core/format.h"
 #include "core/machine.h"
+#include "core/mapped_memory.h"
 #include "kernels/cpu/bandwidth.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/thread_pool.h"
@@ -37,35 +37,20 @@ class Threads {
   const int before_;
 };
 
-/// Memory that nobody has touched.
-class Pages {
- public:
-  explicit Pages(std::uint64_t bytes)
-      : bytes_(bytes),
-        data_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
-  ~Pages() {
-    if (there()) ::munmap(data_, bytes_);
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  bool there() const { return data_ != MAP_FAILED; }
-  float* floats() const { return static_cast<float*>(data_); }
-
- private:
-  const std::uint64_t bytes_;
-  void* const data_;
-};
-
 /// A level with each thread's part of it; nothing where the system gives no memory.
 std::optional<MemoryLevel> measured(MemoryLevel level, std::uint64_t bytes_of_thread, int threads) {
   const std::uint64_t bytes = bytes_of_thread / kStep * kStep;
-  const Pages pages(bytes * static_cast<std::uint64_t>(threads));
-  if (bytes == 0 || !pages.there()) return std::nullopt;
-  const kernels::cpu::Bandwidth found =
-      kernels::cpu::measure_bandwidth(pages.floats(), static_cast<std::int64_t>(bytes / sizeof(float)));
-  level.read_gbps = found.read;
-  level.update_gbps = found.update;
-  return level;
+  if (bytes == 0) return std::nullopt;
+  try {
+    const MappedMemory memory(bytes * static_cast<std::uint64_t>(threads));
+    const kernels::cpu::Bandwidth found = kernels::cpu::measure_bandwidth(
+        static_cast<float*>(memory.data()), static_cast<std::int64_t>(bytes / sizeof(float)));
+    level.read_gbps = found.read;
+    level.update_gbps = found.update;
+    return level;
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
 }
 
 std::vector<MemoryLevel> measure_levels(int threads) {

@@ -1,0 +1,29 @@
+#include "core/mapped_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "core/huge_pages.h"
+
+namespace dptrain {
+
+MappedMemory::MappedMemory(std::size_t bytes)
+    : bytes_(bytes),
+      // What is mapped too much so that a boundary lies within is never touched.
+      mapped_(std::max<std::size_t>(bytes, 1) + (bytes >= kHugePage ? kHugePage : 0)),
+      base_(::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+      data_(base_) {
+  if (base_ == MAP_FAILED) throw std::system_error(errno, std::generic_category());
+  if (bytes < kHugePage) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(base_);
+  data_ = static_cast<char*>(base_) + (kHugePage - address % kHugePage) % kHugePage;
+  wish_for_huge_pages(data_, bytes_);
+}
+
+MappedMemory::~MappedMemory() { ::munmap(base_, mapped_); }
+
+}  // namespace dptrain
