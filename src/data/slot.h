@@ -11,12 +11,18 @@
 #include <new>
 #include <vector>
 
+#include "core/huge_pages.h"
+#include "core/mapped_memory.h"
 #include "data/loader.h"
 
 namespace dptrain::data {
 
-/// Memory on a cache line's boundary, which the CPU's vector loads like best.
+/// Memory on a cache line's boundary, which the CPU's vector loads like best; much of it in huge pages.
 inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
+  if (bytes >= kHugePage) {
+    auto mapped = std::make_shared<const MappedMemory>(bytes);
+    return {mapped, mapped->data()};
+  }
   constexpr std::align_val_t kAlignment{64};
   return {::operator new(bytes, kAlignment), [](void* p) { ::operator delete(p, kAlignment); }};
 }

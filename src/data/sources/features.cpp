@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/huge_pages.h"
 #include "core/text.h"
 
 namespace dptrain::data {
@@ -55,6 +56,7 @@ Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> i
   }
   try {
     memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes());
+    wish_for_huge_pages(memory_.get(), bytes());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kMemory, fmt::format("no memory for {} of features", human_bytes(bytes())));
   }

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/huge_pages.h"
 #include "core/text.h"
 
 namespace dptrain::data {
@@ -98,6 +99,7 @@ void read_elements(ByteReader& reader, const IdxHeader& header, std::vector<std:
   std::uint64_t room = std::min(header.data_bytes, std::max(likely, kSmallestAllocation));
   std::uint64_t filled = 0;
   while (true) {
+    reserve_huge(bytes, static_cast<std::size_t>(room));  // its rows are read in random order
     bytes.resize(static_cast<std::size_t>(room));
     const std::size_t got = reader.read(bytes.data() + filled, static_cast<std::size_t>(room - filled));
     filled += got;
@@ -129,6 +131,7 @@ std::uint64_t swapped(std::uint64_t bits) { return __builtin_bswap64(bits); }
 template <class T, class Bits, class To>
 void convert(const IdxFile& file, std::vector<To>& to) {
   static_assert(sizeof(T) == sizeof(Bits));
+  reserve_huge(to, file.bytes.size() / sizeof(T));
   to.resize(file.bytes.size() / sizeof(T));
   for (std::size_t i = 0; i < to.size(); ++i) {
     Bits bits;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/json_fragment.h"
+#include "core/huge_pages.h"
 #include "core/machine.h"
 #include "core/text.h"
 #include "core/zip_archive.h"
@@ -131,6 +132,7 @@ struct NumpyInput {
   void keep() {
     const auto all = static_cast<std::size_t>(array.rows * array.row.elements());
     const auto fill = [&](auto& numbers) {
+      reserve_huge(numbers, all);
       numbers.resize(all);
       read_npy(array, 0, array.rows, numbers.data());
     };
