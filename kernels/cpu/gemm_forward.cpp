@@ -15,7 +15,9 @@ namespace dptrain::kernels::cpu {
 /// Floats of x, of the panels and of y of a chunk: they fit a second cache of 1 MiB with what passes beside read.
 inline constexpr int64_t kChunkFloats = 128 << 10;
 /// Positions of a chunk, unless a pass behind it wants more.
-inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
+inline constexpr int64_t kLeastChunk = 56, kMostChunk = 476;
+/// Floats of the weights that stream past panel after panel: in a second cache of 2 MiB with a chunk.
+inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -28,6 +30,51 @@ inline constexpr int64_t kLeastChunk = 48, kMostChunk = 480;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
+/// Rows of the tile: what registers hold of sums beside kTileVectors of the weights and a broadcast of x.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+inline constexpr int kRowsAtOnce = 14;
+#else
+inline constexpr int kRowsAtOnce = kTileRows;
+#endif
+/// Floats of a block of 16 of K of a panel.
+inline constexpr int64_t kRowsBlock = kRowsAtOnce * kChannelBlock;
+/// Blocks of 16 of K of a panel: it stays in the nearest cache while the weights stream past.
+inline constexpr int64_t kPanelDepth = 32;
+/// Floats from what is read of the weights to what is fetched of them: K and columns follow one another without a gap.
+inline constexpr int64_t kWeightsAhead = 512;
+
+/// Calls f(std::integral_constant<int, rows>) with the fewest rows of those that there are tiles for.
+template <class F>
+HWY_INLINE void with_some_rows(int64_t rows, const F& f) {
+  if (rows <= 2) return f(std::integral_constant<int, 2>{});
+  if (rows <= 4) return f(std::integral_constant<int, 4>{});
+  if constexpr (kRowsAtOnce > 8) {
+    if (rows <= 8) return f(std::integral_constant<int, 8>{});
+  }
+  f(std::integral_constant<int, kRowsAtOnce>{});
+}
+
+/// Lines that are fetched into the second cache while a panel is multiplied, one behind the other.
+template <bool kToWrite>
+struct Lines {
+  const float* at = nullptr;
+  int64_t count = 0;  ///< with each block of 16 of K of each block of columns
+  HWY_INLINE void fetch() {
+    for (int64_t i = 0; i < count; ++i, at += kChannelBlock) __builtin_prefetch(at, kToWrite ? 1 : 0, 2);
+  }
+};
+/// Of what is read next, and of where y will be written.
+struct NextRows {
+  Lines<false> read[2];
+  Lines<true> written[2];
+  HWY_INLINE void fetch() {
+    read[0].fetch();
+    read[1].fetch();
+    written[0].fetch();
+    written[1].fetch();
+  }
+};
+
 class ForwardProducts {
  public:
   ForwardProducts(const GemmForward& forward, int threads, float* workspace) : f_(forward) {
@@ -38,14 +85,18 @@ class ForwardProducts {
     depth_ = px_.taps * channel_blocks(px_.in_channels);
     columns_ = pieces_of(px_.out_channels, kTileColumns);
     Room room(workspace);
-    weights_ = room.take(depth_ * kChannelBlock * px_.out_channels);
-    in_place_ = px_.h * px_.w == 1 && px_.in_h * px_.in_w == 1 && px_.taps == 1 && px_.in_channels % kChannelBlock == 0;
-    slot_ = odd_lines((in_place_ ? 1 : pieces_of(most_chunk(), kTileRows)) * depth_ * kPanelBlock);
+    weights_ = room.take(depth_ * kChannelBlock * px_.out_channels + kWeightsAhead);
+    contiguous_ =
+        px_.h * px_.w == 1 && px_.in_h * px_.in_w == 1 && px_.taps == 1 && px_.in_channels % kChannelBlock == 0;
+    panel_depth_ = even_block(kPanelDepth, depth_, 1);
+    slot_ = odd_lines(panel_depth_ * kRowsBlock);
     panels_ = room.take(slot_ * threads);
     workspace_ = room.taken();
+    at_once_ = even_block(std::max<int64_t>(1, kWeightsAtOnce / (depth_ * kChannelBlock * kTileColumns)), columns_, 1);
+    if (f_.before != nullptr || f_.after != nullptr) at_once_ = columns_;
     // Threads share the chunks evenly; what a pass behind them wants goes first.
     const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
-    const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTileRows);
+    const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kRowsAtOnce);
     chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
     block_ = even_block(most_chunk(), chunk_, 1);
   }
@@ -55,28 +106,19 @@ class ForwardProducts {
   void run() const {
     if (positions_ == 0) return;
     parallel_for(columns_ * depth_, [&](int64_t piece) HWY_ATTR { pack_weights(piece / depth_, piece % depth_); });
-    parallel_slots(pieces_of(positions_, chunk_), [&](int64_t piece, int slot) HWY_ATTR {
-      const int64_t begin = piece * chunk_, end = std::min(positions_, begin + chunk_);
+    const int64_t chunks = pieces_of(positions_, chunk_);
+    parallel_slots(chunks * pieces_of(columns_, at_once_), [&](int64_t piece, int slot) HWY_ATTR {
+      const int64_t begin = piece % chunks * chunk_, end = std::min(positions_, begin + chunk_);
+      const int64_t column = piece / chunks * at_once_;
       for (int64_t first = begin; first < end; first += block_)
-        run_block(first, std::min(block_, end - first), panels_ + slot * slot_);
+        run_block(first, std::min(block_, end - first), column, panels_ + slot * slot_);
     });
   }
 
  private:
-  /// A chunk of windows: the first `whole` stand one behind the other, the others are packed.
-  struct Windows {
-    const float* in_place;
-    int64_t whole;
-    const float* panels;
-  };
-
-  /// K that a pass over y takes at a time: so much of a block of columns of the weights stays in half of the nearest
-  /// cache.
-  static constexpr int64_t kDepthAtOnce = 16384 / (kTileColumns * 4) / kChannelBlock;
-
   int64_t most_chunk() const {
     const int64_t fits = kChunkFloats / (2 * depth_ * kChannelBlock + px_.out_channels);
-    return std::clamp(fits, kLeastChunk, kMostChunk) / kTileRows * kTileRows;
+    return std::clamp(fits, kLeastChunk, kMostChunk) / kRowsAtOnce * kRowsAtOnce;
   }
   int64_t width_of(int64_t column) const { return std::min(kTileColumns, px_.out_channels - column * kTileColumns); }
   float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }
@@ -88,53 +130,91 @@ class ForwardProducts {
     const int64_t count = std::min(kChannelBlock, px_.in_channels - channel), out = px_.out_channels;
     float* const to = weights_of(column) + block * kChannelBlock * width;
     std::fill_n(to + count * width, (kChannelBlock - count) * width, 0.0F);
+    if (f_.turned) {
+      const float* const from = f_.weights + column * kTileColumns * px_.in_channels + channel;
+      for (int64_t n = 0; n < width; ++n)
+        for (int64_t k = 0; k < count; ++k) to[k * width + n] = from[n * px_.in_channels + k];
+      return;
+    }
     const float* const from = f_.weights + (tap * px_.in_channels + channel) * out + column * kTileColumns;
     for (int64_t k = 0; k < count; ++k)
       for (int64_t n = 0; n < width; n += kLanes)
         hn::StoreU(hn::LoadU(kFloats, from + k * out + n), kFloats, to + k * width + n);
   }
 
-  void run_block(int64_t first, int64_t count, float* panels) const {
+  void run_block(int64_t first, int64_t count, int64_t column, float* panel) const {
     if (f_.before != nullptr) (*f_.before)(first, first + count);
-    const int64_t whole = in_place_ ? count / kTileRows * kTileRows : 0;
-    pack_windows(px_, f_.x, first + whole, count - whole, {0, depth_}, panels);
-    const Windows windows{in_place_ ? f_.x + first * px_.in_channels : nullptr, whole, panels};
-    float* const y = f_.y + first * px_.out_channels;
-    for (int64_t k = 0; k < depth_; k += kDepthAtOnce)
-      for (int64_t column = 0; column < columns_; ++column)
-        with_vectors(width_of(column) / kLanes, [&](auto vectors) HWY_ATTR {
-          const DepthRange range{k, std::min(kDepthAtOnce, depth_ - k)};
-          multiply<decltype(vectors)::value>(count, range, column, windows, y);
+    for (int64_t row = first; row < first + count; row += kRowsAtOnce) {
+      const int64_t there = std::min<int64_t>(kRowsAtOnce, first + count - row);
+      for (int64_t k = 0; k < depth_; k += panel_depth_)
+        with_some_rows(there, [&](auto rows) HWY_ATTR {
+          multiply<decltype(rows)::value>(row, there, {k, std::min(panel_depth_, depth_ - k)}, column, panel);
         });
+    }
     if (f_.after != nullptr) (*f_.after)(first, first + count);
   }
 
-  template <int kVectors>
-  HWY_NOINLINE void multiply(int64_t count, DepthRange k, int64_t column, const Windows& windows, float* y) const {
-    const int64_t out = px_.out_channels;
-    const bool last = k.first + k.count == depth_;
-    const float* const of_b = weights_of(column) + k.first * kChannelBlock * kVectors * kLanes;
-    float* to = y + column * kTileColumns;
-    const auto tile_of = [&](int64_t there, auto rows, const auto& add) HWY_ATTR {
-      constexpr int kRows = decltype(rows)::value;
-      Tile<kRows, kVectors> tile;
-      tile.clear();
-      if (k.first > 0) each_row<kRows>(there, [&](int i) HWY_ATTR { load_row<kVectors>(to + i * out, tile.sum[i]); });
-      add(tile);
-      if (last) finish(column, tile);
-      each_row<kRows>(there, [&](int i) HWY_ATTR { store_row<kVectors>(tile.sum[i], to + i * out); });
-      to += kRows * out;
-    };
-    const float* at = windows.whole == 0 ? nullptr : windows.in_place + k.first * kChannelBlock;
-    for (int64_t row = 0; row < windows.whole; row += kTileRows, at += kTileRows * px_.in_channels)
-      tile_of(kTileRows, std::integral_constant<int, kTileRows>{},
-              [&](auto& tile) HWY_ATTR { tile.add_in_place(k.count, at, px_.in_channels, of_b, FetchNothing{}); });
-    const float* panel = windows.panels + k.first * kPanelBlock;
-    for (int64_t row = windows.whole; row < count; row += kTileRows, panel += depth_ * kPanelBlock)
-      with_rows(std::min<int64_t>(kTileRows, count - row), [&](auto rows) HWY_ATTR {
-        tile_of(std::min<int64_t>(decltype(rows)::value, count - row), rows,
-                [&](auto& tile) HWY_ATTR { tile.add(k.count, panel, kPanelBlock, of_b, FetchNothing{}); });
+  /// Rows of x as far as `k` says by the blocks of columns from `column` on.
+  template <int kRows>
+  HWY_NOINLINE void multiply(int64_t row, int64_t there, DepthRange k, int64_t column, float* panel) const {
+    pack_rows<kRows>(px_, f_.x, row, there, k, panel);
+    const int64_t end = std::min(columns_, column + at_once_);
+    NextRows next = next_of(row, there, k, (end - column) * k.count);
+    for (; column < end; ++column)
+      with_vectors(width_of(column) / kLanes, [&](auto vectors) HWY_ATTR {
+        multiply_column<kRows, decltype(vectors)::value>(row, there, k, column, panel, next);
       });
+  }
+
+  /// What is needed next, spread over so many blocks of this panel: the rows behind it, or what a pass in front will
+  /// read for the rows that stand here in the next chunk.
+  NextRows next_of(int64_t row, int64_t there, DepthRange k, int64_t blocks) const {
+    NextRows next;
+    if (k.first > 0) return next;
+    const int64_t behind = f_.before == nullptr ? there : block_, from = row + behind;
+    const int64_t rows = std::min<int64_t>(kRowsAtOnce, positions_ - from);
+    if (contiguous_ && rows > 0) {
+      const int64_t lines = pieces_of(rows * depth_, blocks), at = from * px_.in_channels;
+      if (f_.before == nullptr) {
+        next.read[0] = {f_.x + at, lines};
+      } else {
+        for (int i = 0; i < 2; ++i)
+          if (f_.before->reads[i] != nullptr) next.read[i] = {f_.before->reads[i] + at, lines};
+        next.written[1] = {f_.x + at, lines};
+      }
+    }
+    const int64_t out = std::min(px_.out_channels, at_once_ * kTileColumns);
+    if (at_once_ == columns_ && row + 2 * there <= positions_)
+      next.written[0] = {f_.y + (row + there) * px_.out_channels, pieces_of(there * out, blocks * kChannelBlock)};
+    return next;
+  }
+
+  template <int kRows, int kVectors>
+  HWY_INLINE void multiply_column(int64_t row, int64_t there, DepthRange k, int64_t column, const float* panel,
+                                  NextRows& next) const {
+    const int64_t out = px_.out_channels;
+    float* const to = f_.y + row * out + column * kTileColumns;
+    Tile<kRows, kVectors> tile;
+    tile.clear();
+    if (k.first > 0) each_row<kRows>(there, [&](int i) HWY_ATTR { load_row<kVectors>(to + i * out, tile.sum[i]); });
+    const float* HWY_RESTRICT a = panel;
+    const float* HWY_RESTRICT b = weights_of(column) + k.first * kChannelBlock * kVectors * kLanes;
+    for (int64_t block = 0; block < k.count; ++block, a += kRows * kChannelBlock) {
+      next.fetch();
+      _Pragma("GCC unroll 4") for (int64_t i = 0; i < kChannelBlock; ++i, b += kVectors * kLanes) {
+        Vec of_b[kVectors];
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+          of_b[v] = hn::LoadU(kFloats, b + v * kLanes);
+          if (v * kLanes % kChannelBlock == 0) __builtin_prefetch(b + v * kLanes + kWeightsAhead, 0, 3);
+        }
+        DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+          const Vec of_a = splat(a[r * kChannelBlock + i]);
+          DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) tile.sum[r][v] = hn::MulAdd(of_a, of_b[v], tile.sum[r][v]);
+        }
+      }
+    }
+    if (k.first + k.count == depth_) finish(column, tile);
+    each_row<kRows>(there, [&](int i) HWY_ATTR { store_row<kVectors>(tile.sum[i], to + i * out); });
   }
 
   template <int kRows, class F>
@@ -172,9 +252,11 @@ class ForwardProducts {
   GemmForward f_;
   GemmPixels px_;
   int64_t positions_, depth_, columns_;  // pixels of y, blocks of 16 of K, blocks of kTileColumns of the outputs
-  int64_t chunk_, block_;                // positions of a piece of the work, and of those multiplied at once
-  bool in_place_;
-  int64_t slot_, workspace_;  // floats of a slot's panels, of all
+  int64_t at_once_;                      // blocks of columns of a piece of the work
+  int64_t panel_depth_;                  // blocks of 16 of K of a panel
+  int64_t chunk_, block_;                // positions of a piece of the work, and of those a pass goes along with
+  bool contiguous_;                      // windows stand one behind the other
+  int64_t slot_, workspace_;             // floats of a slot's panel, of all
   float *weights_, *panels_;
 };
 

@@ -1,10 +1,11 @@
 #pragma once
 
-// Convolutions of any window and stride forward as matrix products: windows are gathered chunk by chunk into panels
-// that stay in the second cache, multiplied in registers (gemm-inl.h) and written to where they belong; windows of one
-// pixel are read where they stand. NHWC images, weights [kernel_h, kernel_w, in, out]. May be called from any thread;
-// work is shared among the caller's threads. Everything written is overwritten; nothing is allocated: the workspace
-// holds as many floats as the function says, for at most `threads` threads.
+// Convolutions of any window and stride forward as matrix products: some windows are gathered into a panel that stays
+// in the nearest cache, and the weights, packed, stream past it from the second; sums are made in registers and written
+// to where they belong. What is read next, and where y will be written, is fetched meanwhile. NHWC images, weights
+// [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads. Everything
+// written is overwritten; nothing is allocated: the workspace holds as many floats as the function says, for at most
+// `threads` threads.
 //
 // Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` follows a chunk of y, both
 // while it is in the second cache. A sample's bits depend on none of that, nor on the rows nor on the threads.
@@ -18,6 +19,7 @@ struct GemmForward {
   ConvWindow window;
   const float* x = nullptr;
   const float* weights = nullptr;
+  bool turned = false;          ///< weights are [out, in] of a window of one pixel: the gradient of its x from its dy
   const float* bias = nullptr;  ///< [out]; null: none
   bool relu = false;            ///< max(y, 0) at last; NaN passes
   int64_t rows = 0;             ///< images

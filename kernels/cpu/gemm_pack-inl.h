@@ -47,6 +47,22 @@ HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, 
   }
 }
 
+/// Windows [first, first + there) as a panel of kRows rows: [block of range][kRows][16]. Rows that fill it up are
+/// zeros.
+template <int kRows>
+HWY_INLINE void pack_rows(const GemmPixels& px, const float* in, int64_t first, int64_t there, DepthRange range,
+                          float* panel) {
+  constexpr int64_t kStep = kRows * kChannelBlock;
+  for (int64_t r = 0; r < kRows; ++r) {
+    float* const to = panel + r * kChannelBlock;
+    const GemmPixels::Place place = px.place(first + r);
+    each_tap(px.in_channels, range, [&](int64_t tap, int64_t block, int64_t blocks, int64_t done) HWY_ATTR {
+      const int64_t at = r < there ? px.in_offset(place, tap) : -1;
+      copy_blocks(at < 0 ? nullptr : in + at, px.in_channels, block, blocks, to + done * kStep, kStep);
+    });
+  }
+}
+
 /// Windows [first, first + rows), groups of kTileRows panels of range.count blocks: rows that fill up the last are
 /// zeros.
 HWY_INLINE void pack_windows(const GemmPixels& px, const float* in, int64_t first, int64_t rows, DepthRange range,

@@ -13,6 +13,8 @@ struct PiecePass {
   int64_t step = 1;  ///< positions; a piece lies within one step or is of whole steps (the last one may be short)
   const void* pass = nullptr;                                           ///< the first argument of run
   void (*run)(const void* pass, int64_t begin, int64_t end) = nullptr;  ///< positions [begin, end); must not throw
+  /// In front: what the pass reads, each [positions, channels of x] or null. Who runs it may fetch what it reads next.
+  const float* reads[2] = {};
 
   void operator()(int64_t begin, int64_t end) const { run(pass, begin, end); }
 };

@@ -45,6 +45,21 @@ TEST(GemmConvPass, GradientOfLargeWeights) {
   EXPECT_EQ(expected, std::vector<double>(dweights.begin(), dweights.end()));
 }
 
+TEST(GemmConvPass, GradientOfTheInputOfOnePixel) {
+  const ConvShape shape{{.in_h = 3, .in_w = 5, .in_channels = 48, .out_h = 3, .out_w = 5, .out_channels = 37}, 2};
+  const kernels::ConvWindow& window = shape;
+  std::vector<float> dy(2 * 3 * 5 * 37), weights(48 * 37), dx(2 * 3 * 5 * 48, NAN);
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 17) - 8.0F;  // whole numbers, as above
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 13) - 6.0F;
+  const auto pass = make_gemm_conv(ConvPassKind::kBackwardData, shape);
+  ASSERT_NE(pass, nullptr);
+  EXPECT_FALSE(pass->takes_pieces());
+  std::vector<float> scratch(pass->scratch() / sizeof(float), NAN);
+  pass->run({.weights = weights.data(), .dy = dy.data(), .dx = dx.data()}, scratch.data());
+  EXPECT_EQ(kernels::cpu::test::naive_data_gradient(window, weights, dy, shape.rows),
+            std::vector<double>(dx.begin(), dx.end()));
+}
+
 template <class Change>
 ConvShape changed(Change change) {
   ConvShape shape = strided();
@@ -99,6 +114,23 @@ TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
                           s.in_channels = 1024, s.out_channels = 256;
                         }),
                         rules));
+}
+
+TEST(GemmConvPass, GradientsOfTheInputPayByProcessor) {
+  const auto pays = [](const kernels::cpu::Processor& processor, auto change) {
+    const ConvShape shape = changed([&](ConvShape& s) {
+      s = {{.in_h = 14, .in_w = 14, .in_channels = 256, .out_h = 14, .out_w = 14, .out_channels = 64}, 8};
+      change(s);
+    });
+    return gemm_pays(ConvPassKind::kBackwardData, shape, rules_for(processor));
+  };
+  const kernels::cpu::Processor intel{kernels::cpu::Processor::Vendor::kIntel, true};
+  EXPECT_TRUE(pays(intel, [](ConvShape&) {}));
+  EXPECT_TRUE(pays({.avx2 = true}, [](ConvShape&) {}));
+  EXPECT_FALSE(pays({}, [](ConvShape&) {})) << "not measured there";
+  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.in_channels = 250; })) << "no kernel for it";
+  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.kernel_h = s.kernel_w = 3; }));
+  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.stride_h = s.stride_w = 2, s.out_h = s.out_w = 7; }));
 }
 
 TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {

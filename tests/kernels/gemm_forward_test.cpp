@@ -78,6 +78,38 @@ TEST(GemmForwardTest, MoreOfKThanTheNearestCacheHolds) {
   check({.window = {.in_channels = 520, .out_channels = 144}, .rows = 31, .relu = true}, 2);
 }
 
+TEST(GemmForwardTest, MoreWeightsThanPassAtOnce) {
+  check({.window = {.in_channels = 1060, .out_channels = 304}, .rows = 33}, 5);
+}
+
+TEST(GemmForwardTest, TurnedWeights) {
+  for (const int64_t in : {1, 37, 64, 530})
+    for (const int64_t out : {16, 48, 336})
+      for (const int64_t rows : {1, 4, 7, 29}) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << in << " to " << out);
+        const Case c{.window = {.in_channels = in, .out_channels = out}, .rows = rows, .bias = false};
+        Tensors t(c, static_cast<uint32_t>(in * out));
+        const std::vector<float> straight = t.weights;
+        for (int64_t k = 0; k < in; ++k)
+          for (int64_t n = 0; n < out; ++n)
+            t.weights[static_cast<size_t>(n * in + k)] = straight[static_cast<size_t>(k * out + n)];
+        agrees(naive_conv(c.window, t.x, straight, t.bias, rows), 0, 2e-6 * std::sqrt(static_cast<double>(in + 1)),
+               [&] {
+                 return written<float>(rows * out, NAN, [&](float* y) {
+                   written<float>(gemm_forward_workspace(c.window, rows, thread_count()), NAN, [&](float* workspace) {
+                     gemm_forward({.window = c.window,
+                                   .x = t.x.data(),
+                                   .weights = t.weights.data(),
+                                   .turned = true,
+                                   .rows = rows,
+                                   .y = y},
+                                  workspace);
+                   });
+                 });
+               });
+      }
+}
+
 TEST(GemmForwardTest, SeveralChunks) {
   check({.window = conv_window(14, 14, 40, 64, 1, 1, 0, 0), .rows = 7}, 3);
   check({.window = conv_window(28, 28, 8, 16, 1, 1, 0, 0), .rows = 3, .bias = false, .relu = true}, 4);
@@ -119,7 +151,7 @@ struct Passes {
         made(static_cast<size_t>(positions)),
         followed(static_cast<size_t>(positions)),
         end_of_step(static_cast<size_t>(positions / step_ + 1)) {}
-  PiecePass before() const { return {.pass = this, .run = make}; }
+  PiecePass before() const { return {.pass = this, .run = make, .reads = {values.data(), nullptr}}; }
   PiecePass after() const { return {.step = step, .pass = this, .run = follow}; }
 
   static void make(const void* self, int64_t begin, int64_t end) {

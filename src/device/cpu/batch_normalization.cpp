@@ -146,7 +146,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
       const LastPass& last = op.last_;
       kernels::cpu::batch_norm_apply_piece(last.x, last.affine, begin, end, op.channels_, last.y);
     };
-    return {.pass = this, .run = run};
+    return {.pass = this, .run = run, .reads = {last_.x, last_.affine.addend}};
   }
 
  private:

@@ -17,6 +17,10 @@ struct ProcessorRules {
   std::int64_t packed_weights;
   /// Input channels from which on kernels/cpu compute windows with strides faster, forward.
   std::int64_t strided_channels;
+  /// Floats of the largest weights of a 1x1 convolution along which a normalisation's passes go, forward.
+  std::int64_t paired_weights;
+  /// Whether kernels/cpu give the gradient of the input of a 1x1 convolution faster.
+  bool data_products;
 };
 
 /// Of a processor without a row of its own, those that hold for all.

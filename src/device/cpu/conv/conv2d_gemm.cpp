@@ -60,46 +60,56 @@ class GemmGradient final : public ConvPass {
   int threads_ = kernels::cpu::thread_count();
 };
 
-// Forward of 1x1 on the Intel above takes 0.9 to 1.35 times as long as oneDNN's; beside a normalisation that is made up
-// for up to so many weights, and not at 14x14 with 256 to 1024 (1.3 times in all).
-constexpr std::int64_t kPairedWeights = 64 << 10;
+/// Products of the pixels of dy with the weights turned, where each meets one pixel of dx.
+bool reads_dy_in_place(const ConvShape& s) {
+  return s.one_pixel() && !s.strided() && !s.pool && s.groups == 1 && s.in_channels % 16 == 0 && s.out_h == s.in_h &&
+         s.out_w == s.in_w;
+}
 
 class GemmProducts final : public ConvPass {
  public:
-  explicit GemmProducts(const ConvShape& s) : shape_(s) {}
+  GemmProducts(ConvPassKind kind, const ConvShape& s) : is_forward_(kind == ConvPassKind::kForward), shape_(s) {
+    if (!is_forward_) std::swap(shape_.in_channels, shape_.out_channels);
+  }
 
   std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
   std::size_t scratch() const override {
     return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(shape_, shape_.rows, threads_)) *
            sizeof(float);
   }
-  bool takes_pieces() const override { return true; }
+  bool takes_pieces() const override { return is_forward_; }
 
   void run(const ConvTensors& t, void* scratch) override {
     if (kernels::cpu::thread_count() > threads_)
       throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
-    kernels::cpu::gemm_forward({.window = shape_,
-                                .x = t.x,
-                                .weights = t.weights,
-                                .bias = t.bias,
-                                .relu = shape_.relu,
-                                .rows = shape_.rows,
-                                .y = t.y,
-                                .before = t.before,
-                                .after = t.after},
-                               static_cast<float*>(scratch));
+    kernels::cpu::GemmForward products{.window = shape_, .weights = t.weights, .rows = shape_.rows};
+    if (is_forward_) {
+      products.x = t.x;
+      products.bias = t.bias;
+      products.relu = shape_.relu;
+      products.y = t.y;
+      products.before = t.before;
+      products.after = t.after;
+    } else {
+      products.x = t.dy;
+      products.turned = true;
+      products.y = t.dx;
+    }
+    kernels::cpu::gemm_forward(products, static_cast<float*>(scratch));
   }
 
  private:
-  ConvShape shape_;
+  bool is_forward_;  // else the gradient of x
+  ConvShape shape_;  // of the products
   int threads_ = kernels::cpu::thread_count();
 };
 
 }  // namespace
 
 bool gemm_pairs(ConvPassKind kind, const ConvShape& s) {
-  return kind == ConvPassKind::kForward && s.pairs && !s.pool && s.weights() <= kPairedWeights &&
-         s.in_channels % 16 == 0 && kernels::cpu::gemm_forward_pairs(s) && kernels::cpu::gemm_forward_fits(s);
+  return kind == ConvPassKind::kForward && s.pairs && !s.pool &&
+         s.weights() <= rules_for(kernels::cpu::this_processor()).paired_weights && s.in_channels % 16 == 0 &&
+         kernels::cpu::gemm_forward_pairs(s) && kernels::cpu::gemm_forward_fits(s);
 }
 
 bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
@@ -110,6 +120,7 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rule
   if (kind == ConvPassKind::kForward)
     return s.strided() && !s.one_pixel() && !s.pool && s.in_channels >= rules.strided_channels &&
            kernels::cpu::gemm_forward_fits(s);
+  if (kind == ConvPassKind::kBackwardData) return rules.data_products && reads_dy_in_place(s);
   if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
   const std::int64_t weights = s.weights();
   if (!s.one_pixel()) return weights >= kLargeStrided;
@@ -120,7 +131,9 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rule
 
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
   if (kind == ConvPassKind::kForward && !shape.pool && kernels::cpu::gemm_forward_fits(shape))
-    return std::make_unique<GemmProducts>(shape);
+    return std::make_unique<GemmProducts>(kind, shape);
+  if (kind == ConvPassKind::kBackwardData)
+    return reads_dy_in_place(shape) ? std::make_unique<GemmProducts>(kind, shape) : nullptr;
   return kind == ConvPassKind::kBackwardWeights && fits_gemm(shape) ? std::make_unique<GemmGradient>(shape) : nullptr;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Convolution passes as matrix products, of kernels/cpu: gradients of the weights of 1x1 and strided convolutions, and
-// forward passes along which those of normalisations go. The
-// workspace is the op's scratch, for the number of threads of the thread that makes the pass: the replica's.
+// Convolution passes as matrix products, of kernels/cpu: gradients of the weights of 1x1 and strided convolutions,
+// forward passes along which those of normalisations go, and gradients of the input of 1x1 convolutions. The workspace
+// is the op's scratch, for the number of threads of the thread that makes the pass: the replica's.
 
 #include <memory>
 
