@@ -161,6 +161,11 @@ int cpus(const Places& places) {
   return std::max(1, allowed);
 }
 
+bool gives_huge_pages(const Places& places) {  // "always [madvise] never": the one in brackets holds
+  const auto line = first_line(places.huge_pages);
+  return line && line->find("[never]") == std::string::npos;
+}
+
 Memory memory(const Places& places) {
   Memory memory;
   std::ifstream file(fs::path(places.proc) / "meminfo");

@@ -14,6 +14,7 @@ struct Places {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
   std::string cpu = "/sys/devices/system/cpu";
+  std::string huge_pages = "/sys/kernel/mm/transparent_hugepage/enabled";
 };
 
 struct Memory {
@@ -48,5 +49,7 @@ double cpu_quota(const Places& places = {});
 /// Control groups of version 1 and 2, those around the process's own too. What a group holds in its page cache counts
 /// as free.
 Memory memory(const Places& places = {});
+/// Whether the system gives huge pages to memory that wishes for them; where it does not tell, it has none.
+bool gives_huge_pages(const Places& places = {});
 
 }  // namespace dptrain::machine

@@ -75,6 +75,17 @@ TEST_F(MachineTest, VersionOne) {
   EXPECT_EQ(machine::memory(places()).available, 159715200U);
 }
 
+TEST_F(MachineTest, HugePagesForThoseWhoAsk) {
+  machine::Places there = places();
+  there.huge_pages = folder_ / "enabled";
+  EXPECT_FALSE(machine::gives_huge_pages(there)) << "a system that does not tell";
+  for (const auto& [text, gives] : std::vector<std::pair<std::string, bool>>{
+           {"always [madvise] never\n", true}, {"[always] madvise never\n", true}, {"always madvise [never]\n", false}}) {
+    write("enabled", text);
+    EXPECT_EQ(machine::gives_huge_pages(there), gives) << text;
+  }
+}
+
 TEST_F(MachineTest, AffinityDecides) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
