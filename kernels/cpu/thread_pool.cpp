@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/cpu/apart.h"
 #include "kernels/cpu/spin.h"
 
 namespace dptrain::kernels::cpu {
@@ -39,9 +40,6 @@ class StepAside {
   static constexpr std::chrono::milliseconds kAtMostEvery{2};  // for where there are more threads than cores
   std::chrono::steady_clock::time_point last_{};
 };
-
-/// Bytes that what different threads write lies apart: processors fetch lines of 64 bytes, and some of them in pairs.
-constexpr std::size_t kApart = 128;
 
 /// A calling thread and its helpers. Each of the first threads, as many as there are pieces, has a range of them, which
 /// it takes in order, and then takes what is left of the others': what a thread wrote in one kernel it tends to read in

@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
+#include "kernels/cpu/apart.h"
 #include "kernels/cpu/reduce.h"
 #include "reduce/connector.h"
 #include "reduce/meeting.h"
@@ -36,7 +37,7 @@ struct Shared {
 };
 
 /// Sinks of several ranks lie side by side, and each is written for every bucket.
-class alignas(128) LocalSink final : public replica::GradientSink {
+class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSink {
  public:
   LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/apart.h"
+
 namespace dptrain::reduce {
 
 class Meeting {
@@ -18,7 +20,7 @@ class Meeting {
   using Counter = std::atomic<std::uint64_t>;
   /// A counter that many threads move on and look at, away from what else they write: some processors fetch lines of
   /// the cache in pairs.
-  struct alignas(128) ApartCounter {
+  struct alignas(kernels::cpu::kApart) ApartCounter {
     Counter count = 0;
   };
 
@@ -41,9 +43,9 @@ class Meeting {
   };
 
   // Read at every look and by everybody who moves a counter on.
-  alignas(128) std::atomic<bool> aborted_ = false;
+  alignas(kernels::cpu::kApart) std::atomic<bool> aborted_ = false;
   std::atomic<int> sleepers_ = 0;
-  alignas(128) std::mutex mutex_;  // guards what follows
+  alignas(kernels::cpu::kApart) std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::vector<const Sleeper*> asleep_;
   std::string why_;

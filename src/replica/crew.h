@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/cpu/apart.h"
+
 namespace dptrain::replica {
 
 class Crew {
@@ -58,10 +60,10 @@ class Crew {
   std::vector<bool> busy_;
   // The threads that wait awake look at the first two, the caller at the third, which each thread writes at its end:
   // apart, so that those who look do not hold up those who end (some processors fetch lines of the cache in pairs).
-  alignas(128) std::atomic<std::uint64_t> generation_{0};
+  alignas(kernels::cpu::kApart) std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> stopping_{false};
-  alignas(128) std::atomic<int> running_{0};
-  alignas(128) std::exception_ptr failure_;
+  alignas(kernels::cpu::kApart) std::atomic<int> running_{0};
+  alignas(kernels::cpu::kApart) std::exception_ptr failure_;
   int failed_lane_ = -1;
 
   std::vector<std::thread> threads_;
