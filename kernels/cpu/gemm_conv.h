@@ -1,11 +1,11 @@
 #pragma once
 
 // Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows
-// in memory: windows are gathered block by block into panels that stay in the second cache and multiplied in registers
-// (gemm-inl.h). A window of one pixel is a product of two matrices, a Dense layer or a 1x1 convolution. NHWC images,
-// weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads.
-// Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function beside
-// says, for at most `threads` threads.
+// in memory: windows are gathered chunk by chunk into panels that stay in the nearer caches and multiplied in registers
+// (gemm_gradient_tile-inl.h). A window of one pixel is a product of two matrices, a Dense layer or a 1x1 convolution.
+// NHWC images, weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's
+// threads. Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function
+// beside says, for at most `threads` threads.
 //
 // Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large
 // ones are written past the caches.
@@ -20,8 +20,8 @@ inline constexpr int64_t kGemmConvTaps = 49;
 /// y [rows, out] = x [rows, in] weights [in, out], as a convolution of rows images of one pixel.
 constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {.in_channels = in, .out_channels = out}; }
 
-/// Whether the windows, each of one pixel, are read where they stand, once there are kGemmConvManyWindows of all
-/// images. Others are packed first.
+/// Whether the windows, each of one pixel, can be read where they stand. Where the gradient is small they are, once
+/// there are kGemmConvManyWindows of all images; others are packed first.
 bool gemm_conv_reads_in_place(const ConvWindow& window);
 inline constexpr int64_t kGemmConvManyWindows = 256;
 

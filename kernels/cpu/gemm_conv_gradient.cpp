@@ -15,6 +15,11 @@ namespace dptrain::kernels::cpu {
 
 /// Floats of a gradient that no cache holds until the optimizer reads it: written past the caches.
 inline constexpr int64_t kStreamedFloats = 2 << 20;
+/// Columns and rows of a block of the gradient, at most. The columns' gradients of a chunk take half a MiB, and all
+/// rows of the block read them once packed.
+inline constexpr int64_t kBlockColumns = 512, kBlockRows = 512;
+/// Pieces of work for each thread, where the gradient can be cut into so many: a thread that is held up costs less.
+inline constexpr int64_t kPiecesOfThread = 3;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -22,104 +27,39 @@ inline constexpr int64_t kStreamedFloats = 2 << 20;
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm_conv_gradient.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/gemm_pack-inl.h"
+#include "kernels/cpu/gemm_gradient_pack-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The part of windows and gradients that will be packed next: fetched into the second cache while the one before is
-/// multiplied.
-class Upcoming {
- public:
-  /// Windows [first, end), blocks `range` of K and `columns` from `column`; `lines` at each fetch_some().
-  Upcoming(const GemmGradient& g, DepthRange range, int64_t column, int64_t columns, int64_t first, int64_t end)
-      : g_(g), range_(range), column_(column), columns_(columns), row_(first), end_(end) {}
-
-  /// As many lines at a time as spread them over `products` products of `rows` rows.
-  void spread_over(int64_t products, int64_t rows) {
-    const int64_t lines = (end_ - row_) * (range_.count + channel_blocks(columns_));
-    const int64_t calls = products * kRowParts * pieces_of(rows, kFetchRows);
-    step_ = end_ > row_ ? pieces_of(lines, std::max<int64_t>(1, calls)) : 0;
-  }
-
-  HWY_INLINE void fetch_some() {
-    for (int64_t i = 0; i < step_; ++i) {
-      if (left_ == 0 && !next_part()) return;
-      __builtin_prefetch(at_, 0, 2);
-      at_ += kChannelBlock;
-      --left_;
-    }
-  }
-
- private:
-  HWY_NOINLINE bool next_part() {
-    if (part_ == parts_) {
-      if (row_ == end_) {
-        step_ = 0;
-        return false;
-      }
-      find_parts();
-    }
-    at_ = from_[part_];
-    left_ = lines_[part_++];
-    return true;
-  }
-
-  void find_parts() {
-    const GemmPixels& px = g_.pixels;
-    const GemmPixels::Place place = px.place(row_);
-    part_ = parts_ = 0;
-    add_part(g_.dy + row_ * px.out_channels + column_, channel_blocks(columns_));
-    each_tap(px.in_channels, range_, [&](int64_t tap, int64_t block, int64_t blocks, int64_t) HWY_ATTR {
-      const int64_t at = px.in_offset(place, tap);
-      if (at >= 0) add_part(g_.x + at + block * kChannelBlock, blocks);
-    });
-    ++row_;
-  }
-
-  void add_part(const float* from, int64_t lines) {
-    from_[parts_] = from;
-    lines_[parts_++] = lines;
-  }
-
-  const GemmGradient& g_;
-  DepthRange range_;
-  int64_t column_, columns_, row_, end_, step_ = 0;
-  const float* at_ = nullptr;
-  int64_t left_ = 0, part_ = 0, parts_ = 0;
-  const float* from_[kGradientBlocks + 1] = {};
-  int64_t lines_[kGradientBlocks + 1] = {};
-};
-
 /// Gradient of the weights: products of windows and gradients, summed over the windows. A piece of the work is a block
-/// of the gradient and a part of the batch; parts are added in order at the end.
+/// of the gradient and a part of the batch; parts are added in order at the end. How blocks are cut depends on the
+/// threads, and no sum does on the blocks.
 class WeightProducts {
  public:
   WeightProducts(const GemmGradient& gradient, int threads, float* workspace)
       : g_(gradient),
         px_(gradient.pixels),
-        in_blocks_(channel_blocks(px_.in_channels)),
-        depth_(px_.taps * in_blocks_),
+        groups_(px_),
+        rows_(px_.taps * px_.in_channels),
         columns_(px_.out_channels) {
-    const int64_t out_blocks = channel_blocks(columns_);
-    deep_ = even_block(kGradientBlocks, depth_, 1);
-    wide_ = even_block(kGradientBlocks, out_blocks, 2);
-    down_ = pieces_of(depth_, deep_);
-    across_ = pieces_of(out_blocks, wide_);
-    part_rows_ = std::max<int64_t>(1, pieces_of(g_.rows, gradient_parts(g_.rows, down_ * across_)));
-    parts_ = std::max<int64_t>(1, pieces_of(g_.rows, part_rows_));
-    rows_ = even_block(kGradientRows, part_rows_, 1);
+    parts_ = gradient_parts(g_.rows, rows_ * columns_);
+    part_windows_ = std::max<int64_t>(1, pieces_of(g_.rows, parts_));
+    parts_ = std::max<int64_t>(1, pieces_of(g_.rows, part_windows_));
+    chunk_ = even_block(kGradientChunk, part_windows_, kStepPositions);
+    wide_ = even_block(kBlockColumns, columns_, kSumColumns);
+    across_ = pieces_of(columns_, wide_);
+    const int64_t least = pieces_of(groups_.count(), kBlockRows / kSumRows);
+    const int64_t wanted = threads == 1 ? 1 : pieces_of(kPiecesOfThread * threads, parts_ * across_);
+    down_ = std::max(least, std::min(wanted, groups_.count() / 2));
+    down_ = pieces_of(groups_.count(), pieces_of(groups_.count(), down_));
 
     Room room(workspace);
-    sums_step_ = lines(px_.taps * px_.in_channels * columns_);
-    sums_ = room.take(sums_step_ * (parts_ - 1));
-    bias_step_ = out_blocks * kChannelBlock;
-    bias_ = room.take(bias_step_ * parts_);
-    block_ = rows_ * kChannelBlock;
-    a_floats_ = deep_ * block_;
-    b_floats_ = wide_ * block_;
-    c_floats_ = pieces_of(wide_ * kChannelBlock, kTileColumns) * deep_ * kTileFloats;
-    slot_ = a_floats_ + b_floats_ + lines(rows_ < part_rows_ ? c_floats_ : kTileFloats);
+    sums_ = room.take(rows_ * columns_ * (parts_ - 1));
+    bias_ = room.take(bias_step() * parts_);
+    b_floats_ = wide_ * chunk_;
+    slot_ = b_floats_ + Panels::floats(chunk_);
+    if (streams() && chunk_ < part_windows_) slot_ += (kBlockRows / kSumRows + 1) * kSumRows * wide_;
     slots_ = room.take(slot_ * threads);
     workspace_ = room.taken();
   }
@@ -127,7 +67,7 @@ class WeightProducts {
   int64_t workspace() const { return workspace_; }
 
   void run() const {
-    const int64_t weights = px_.taps * px_.in_channels * columns_;
+    const int64_t weights = rows_ * columns_;
     if (g_.rows == 0) {
       std::memset(g_.dweights, 0, static_cast<size_t>(weights) * sizeof(float));
       if (g_.dbias != nullptr) std::memset(g_.dbias, 0, static_cast<size_t>(columns_) * sizeof(float));
@@ -139,78 +79,127 @@ class WeightProducts {
     });
     if (parts_ > 1)
       parallel_ranges(weights, kPieceElements, [&](int64_t begin, int64_t end) HWY_ATTR {
-        add_parts(g_.dweights + begin, sums_ + begin, sums_step_, parts_ - 1, end - begin, g_.dweights + begin);
+        add_parts(g_.dweights + begin, sums_ + begin, weights, parts_ - 1, end - begin, g_.dweights + begin);
       });
-    if (g_.dbias != nullptr) add_parts(bias_, bias_ + bias_step_, bias_step_, parts_ - 1, columns_, g_.dbias);
+    if (g_.dbias != nullptr) add_parts(bias_, bias_ + bias_step(), bias_step(), parts_ - 1, columns_, g_.dbias);
   }
 
  private:
-  static constexpr int64_t kTileFloats = kChannelBlock * kTileColumns;
+  /// A block of the gradient: groups of rows [begin, end) and columns [column, column + columns).
+  struct Block {
+    int64_t begin, end, column, columns;
+  };
+  /// Windows [first, first + count) of a part.
+  struct Chunk {
+    int64_t first, count;
+    bool fresh, last;
+  };
+
+  int64_t bias_step() const { return pieces_of(columns_, kSumColumns) * kSumColumns; }
 
   bool streams() const {
-    return parts_ == 1 && px_.taps * px_.in_channels * columns_ >= kStreamedFloats && columns_ % kChannelBlock == 0 &&
+    return parts_ == 1 && rows_ * columns_ >= kStreamedFloats && columns_ % kLanes == 0 &&
            reinterpret_cast<uintptr_t>(g_.dweights) % 64 == 0;
   }
 
-  void run_piece(int64_t part, int64_t down, int64_t across, float* room) const {
-    float *const a = room, *const b = a + a_floats_, *const c = b + b_floats_;
-    const DepthRange range{down * deep_, std::min(deep_, depth_ - down * deep_)};
-    const int64_t column = across * wide_ * kChannelBlock, end = std::min(g_.rows, (part + 1) * part_rows_);
-    const int64_t columns = std::min(wide_ * kChannelBlock, columns_ - column);
-    float* const to = part == 0 ? g_.dweights : sums_ + (part - 1) * sums_step_;
-    for (int64_t first = part * part_rows_; first < end; first += rows_) {
-      const int64_t count = std::min(rows_, end - first);
-      const bool fresh = first == part * part_rows_, last = first + count == end;
-      pack(range, column, columns, first, count, a, b);
-      Upcoming next(g_, range, column, columns, first + count, std::min(end, first + count + rows_));
-      next.spread_over(range.count * pieces_of(columns, kTileColumns), count);
-      if (down == 0 && g_.dbias != nullptr) add_bias(columns, count, b, fresh, bias_ + part * bias_step_ + column);
-      for (int64_t k = 0; k < range.count; ++k)
-        for (int64_t tile = 0; tile < columns; tile += kTileColumns) {
-          float* const sums = c + (fresh && last ? 0 : (tile / kTileColumns * deep_ + k) * kTileFloats);
-          with_vectors(tile_vectors(columns, tile), [&](auto vectors) HWY_ATTR {
-            multiply_rows<decltype(vectors)::value>(count, a + k * block_,
-                                                    b + tile / kChannelBlock * block_ + tile % kChannelBlock, block_,
-                                                    sums, !fresh, next);
-          });
-          if (last) store(sums, range.first + k, column + tile, std::min(kTileColumns, columns - tile), to);
-        }
+  void run_piece(int64_t part, int64_t down, int64_t across, float* b) const {
+    const int64_t deep = pieces_of(groups_.count(), down_), column = across * wide_;
+    const Block block{down * deep, std::min(groups_.count(), (down + 1) * deep), column,
+                      std::min(wide_, columns_ - column)};
+    float* const to = part == 0 ? g_.dweights : sums_ + (part - 1) * rows_ * columns_;
+    const int64_t begin = part * part_windows_, end = std::min(g_.rows, begin + part_windows_);
+    for (int64_t first = begin; first < end; first += chunk_) {
+      const int64_t count = std::min(chunk_, end - first), then = first + count;
+      pack_gradients(g_.dy + first * columns_ + column, columns_, block.columns, count, b);
+      if (down == 0 && g_.dbias != nullptr)
+        add_bias(block.columns, count, b, first == begin, bias_ + part * bias_step() + column);
+      run_chunk(block, {first, count, first == begin, then == end}, std::min(chunk_, end - then), b, to);
     }
   }
 
-  void pack(DepthRange range, int64_t column, int64_t columns, int64_t first, int64_t count, float* a, float* b) const {
-    for (int64_t r = 0; r < count; ++r) {
-      const GemmPixels::Place place = px_.place(first + r);
-      each_tap(px_.in_channels, range, [&](int64_t tap, int64_t block, int64_t blocks, int64_t done) HWY_ATTR {
-        const int64_t at = px_.in_offset(place, tap);
-        copy_blocks(at < 0 ? nullptr : g_.x + at, px_.in_channels, block, blocks, a + done * block_ + r * kChannelBlock,
-                    block_);
-      });
-      copy_blocks(g_.dy + (first + r) * columns_, columns_, column / kChannelBlock, channel_blocks(columns),
-                  b + r * kChannelBlock, block_);
+  /// `after`: windows of the chunk that follows.
+  void run_chunk(const Block& block, const Chunk& chunk, int64_t after, float* b, float* to) const {
+    float* const panels = b + b_floats_;
+    const int64_t at_once = even_block(kGroupsAtOnce, block.end - block.begin, 1);
+    for (int64_t begin = block.begin; begin < block.end; begin += at_once) {
+      const int64_t end = std::min(block.end, begin + at_once);
+      Panels::pack(g_, groups_, begin, end, chunk.first, chunk.count, panels);
+      UpcomingRows upcoming(g_, chunk.count);
+      if (end < block.end) {
+        add_groups(end, std::min(block.end, end + at_once), chunk.first, chunk.count, upcoming);
+      } else if (after > 0) {
+        upcoming.add_gradients(block.column, block.columns, chunk.first + chunk.count, after);
+        add_groups(block.begin, std::min(block.end, block.begin + at_once), chunk.first + chunk.count, after, upcoming);
+      }
+      upcoming.share_among((end - begin) * pieces_of(block.columns, kSumColumns));
+      for (int64_t i = begin; i < end; ++i)
+        run_group(block, chunk, i, panels + (i - begin) * Panels::step(chunk.count), b, upcoming, to);
     }
+  }
+
+  void add_groups(int64_t begin, int64_t end, int64_t first, int64_t count, UpcomingRows& upcoming) const {
+    const RowGroup last = groups_[end - 1];
+    upcoming.add_pixels(groups_[begin].first, last.first + last.there, first, count);
+  }
+
+  void run_group(const Block& block, const Chunk& chunk, int64_t i, const float* panel, float* b,
+                 UpcomingRows& upcoming, float* to) const {
+    const RowGroup group = groups_[i];
+    float* const row = to + group.first * columns_ + block.column;
+    float* const beside = b + b_floats_ + Panels::floats(chunk_) + (i - block.begin) * kSumRows * wide_;
+    for (int64_t c = 0; c < block.columns; c += kSumColumns) {
+      const int64_t left = block.columns - c, width = std::min(left, kSumColumns);
+      SumTile tile;
+      tile.a = panel;
+      tile.b = b + c * chunk.count;
+      tile.positions = chunk.count;
+      tile.to = row + c;
+      tile.to_step = columns_;
+      tile.next_c = left > kSumColumns ? row + c + kSumColumns : row + group.there * columns_;
+      tile.next_c_step = columns_;
+      if (!chunk.fresh) tile.from = tile.to, tile.from_step = columns_;
+      if (streams()) keep_beside(chunk, beside + c * kSumRows, tile);
+      tile.ahead = upcoming.take();
+      if (group.there == group.rows && width % kLanes == 0)
+        add_products(group.rows, width / kLanes, tile);
+      else
+        run_part_of_tile(group, width, tile);
+    }
+  }
+
+  /// Sums of a gradient that is written past the caches stand at `beside` until the last chunk.
+  static void keep_beside(const Chunk& chunk, float* beside, SumTile& tile) {
+    tile.stream = chunk.last;
+    tile.next_c = chunk.fresh && chunk.last ? tile.a : beside + kSumRows * kSumColumns;
+    tile.next_c_step = chunk.fresh && chunk.last ? 0 : kSumColumns;
+    if (!chunk.fresh) tile.from = beside, tile.from_step = kSumColumns;
+    if (!chunk.last) tile.to = beside, tile.to_step = kSumColumns;
+  }
+
+  /// Where rows or columns only fill up the tile: beside C.
+  HWY_NOINLINE void run_part_of_tile(const RowGroup& group, int64_t width, SumTile tile) const {
+    HWY_ALIGN float sums[kSumRows * kSumColumns];
+    const auto move = [&](const float* from, int64_t from_step, float* to, int64_t to_step) HWY_ATTR {
+      for (int64_t r = 0; r < group.there; ++r)
+        std::memcpy(to + r * to_step, from + r * from_step, static_cast<size_t>(width) * sizeof(float));
+    };
+    float* const to = tile.to;
+    const int64_t to_step = tile.to_step;
+    if (tile.from != nullptr) move(tile.from, tile.from_step, sums, kSumColumns);
+    if (tile.from != nullptr) tile.from = sums, tile.from_step = kSumColumns;
+    tile.to = sums;
+    tile.to_step = kSumColumns;
+    tile.stream = false;
+    add_products(group.rows, pieces_of(width, kLanes), tile);
+    move(sums, kSumColumns, to, to_step);
   }
 
   void add_bias(int64_t columns, int64_t count, const float* b, bool fresh, float* bias) const {
-    for (int64_t c = 0; c < channel_blocks(columns) * kChannelBlock; c += kLanes) {
-      const float* const from = b + c / kChannelBlock * block_ + c % kChannelBlock;
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      const float* const from = b + c / kSumColumns * kSumColumns * count + c % kSumColumns;
       Vec sum = hn::Zero(kFloats);
-      for (int64_t r = 0; r < count; ++r) sum = hn::Add(sum, hn::LoadU(kFloats, from + r * kChannelBlock));
+      for (int64_t r = 0; r < count; ++r) sum = hn::Add(sum, hn::LoadU(kFloats, from + r * kSumColumns));
       hn::StoreU(fresh ? sum : hn::Add(hn::LoadU(kFloats, bias + c), sum), kFloats, bias + c);
-    }
-  }
-
-  /// The 16 rows of a finished tile that are there.
-  void store(const float* sums, int64_t block, int64_t column, int64_t count, float* to) const {
-    const int64_t channel = block % in_blocks_ * kChannelBlock;
-    const int64_t rows = std::min(kChannelBlock, px_.in_channels - channel);
-    to += (block / in_blocks_ * px_.in_channels + channel) * columns_ + column;
-    const bool stream = streams();
-    for (int64_t r = 0; r < rows; ++r, to += columns_, sums += kTileColumns) {
-      if (stream)
-        for (int64_t c = 0; c < count; c += kLanes) hn::Stream(hn::LoadU(kFloats, sums + c), kFloats, to + c);
-      else
-        sweep(count, [&](int64_t c, auto io) HWY_ATTR { io.store(io.load(sums + c), to + c); });
     }
   }
 
@@ -224,10 +213,11 @@ class WeightProducts {
 
   const GemmGradient& g_;
   const GemmPixels& px_;
-  int64_t in_blocks_, depth_, columns_;  // blocks of 16 of a tap's channels and of K
-  int64_t deep_, wide_, down_, across_;  // blocks of 16 in a piece's block of the gradient; such blocks
-  int64_t part_rows_, parts_, rows_;     // windows of a part; parts; windows that are packed at a time
-  int64_t sums_step_, bias_step_, block_, a_floats_, b_floats_, c_floats_, slot_, workspace_;
+  RowGroups groups_;
+  int64_t rows_, columns_;                // of the gradient
+  int64_t part_windows_, parts_, chunk_;  // windows of a part; parts; windows that are packed at a time
+  int64_t wide_, across_, down_;          // columns of a block; blocks
+  int64_t b_floats_, slot_, workspace_;
   float *sums_, *bias_, *slots_;
 };
 
@@ -256,7 +246,8 @@ GemmGradient gradient_of(ConvWindow window, int64_t rows) {
 }
 
 bool reads_in_place(const GemmGradient& gradient) {
-  return gradient.rows >= kGemmConvManyWindows && direct_gradient_fits(gradient.pixels);
+  return gradient.rows >= kGemmConvManyWindows && direct_gradient_fits(gradient.pixels) &&
+         gradient.pixels.in_channels * gradient.pixels.out_channels <= kDirectElements;
 }
 
 }  // namespace

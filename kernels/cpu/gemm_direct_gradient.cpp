@@ -14,9 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
+/// Blocks of 16 channels and columns that a piece of the work has.
+inline constexpr int64_t kGradientBlocks = 16;
+
 /// Rows of a block, in lines of equal distance: a line of an image's windows, or the whole block.
 struct RowLines {
-  static constexpr int64_t kMost = kGradientRows;
+  static constexpr int64_t kMost = kDirectChunk;
 
   int64_t count = 0, length = 0;    ///< lines, rows of one
   int64_t x_step = 0, dy_step = 0;  ///< floats from a row to the next
@@ -107,8 +110,8 @@ class DirectProducts {
     down_ = pieces_of(in_, deep_);
     across_ = pieces_of(out_, wide_);
     length_ = is_matrix(px_) ? 1 : px_.w;
-    rows_ = std::max<int64_t>(1, kGradientRows / length_) * length_;
-    part_rows_ = pieces_of(pieces_of(g_.rows, gradient_parts(g_.rows, down_ * across_)), rows_) * rows_;
+    rows_ = std::max<int64_t>(1, kDirectChunk / length_) * length_;
+    part_rows_ = pieces_of(pieces_of(g_.rows, gradient_parts(g_.rows, in_ * out_)), rows_) * rows_;
     parts_ = pieces_of(g_.rows, part_rows_);
     Room room(workspace);
     sums_ = room.take(in_ * out_ * (parts_ - 1));
@@ -240,7 +243,7 @@ HWY_EXPORT(rows_meet);
 bool direct_gradient_fits(const GemmPixels& px) {
   constexpr int64_t kRowStep = 4, kLeastColumns = 16;  // the smallest tile and the widest vector of any instruction set
   return px.taps == 1 && px.tap[0].y == 0 && px.tap[0].x == 0 && (px.h - 1) * px.step_h < px.in_h &&
-         (px.w - 1) * px.step_w < px.in_w && px.w <= kGradientRows && px.in_channels % kRowStep == 0 &&
+         (px.w - 1) * px.step_w < px.in_w && px.w <= kDirectChunk && px.in_channels % kRowStep == 0 &&
          px.out_channels >= kLeastColumns && !HWY_DYNAMIC_DISPATCH(rows_meet)(px);
 }
 

@@ -14,19 +14,24 @@ struct GemmGradient {
   int64_t rows = 0;   ///< windows: of all images
   const float *x = nullptr, *dy = nullptr;
   float *dweights = nullptr, *dbias = nullptr;
+
+  int64_t images() const { return rows / (pixels.h * pixels.w); }
 };
 
-/// Blocks of 16 of K and of columns that a piece of the work has, and windows that it takes at a time.
-inline constexpr int64_t kGradientBlocks = 16, kGradientRows = 128;
-/// Pieces in all where the gradient is too small to divide among threads: the batch is cut, into parts of so many
-/// windows.
-inline constexpr int64_t kGradientPieces = 16, kPartRows = 512;
+/// Windows that are multiplied at a time: packed, or read where they stand.
+inline constexpr int64_t kGradientChunk = 256, kDirectChunk = 128;
+/// Where a gradient has few blocks of so many elements, the batch is cut, into parts of so many windows, so that there
+/// are so many pieces of work for threads.
+inline constexpr int64_t kPartBlock = 32 << 10, kPartRows = 1024, kPartPieces = 16;
 
-/// Parts of the batch, where a gradient has so many blocks: sums of their own, added in order at the end.
-constexpr int64_t gradient_parts(int64_t rows, int64_t blocks) {
-  const int64_t most = std::max<int64_t>(1, kGradientPieces / blocks);
+/// Parts of the batch for a gradient of so many elements: sums of their own, added in order at the end.
+constexpr int64_t gradient_parts(int64_t rows, int64_t elements) {
+  const int64_t most = std::max<int64_t>(1, kPartPieces * kPartBlock / std::max<int64_t>(kPartBlock, elements));
   return std::clamp<int64_t>(rows / kPartRows, 1, most);
 }
+
+/// The largest gradient for which operands are read where they stand: they take few products for what packing costs.
+inline constexpr int64_t kDirectElements = 64 << 10;
 
 /// Whether both operands can be read where they stand: windows of one pixel, none of them outside of its image, as many
 /// channels as fill registers, and rows that do not meet in the same sets of the caches.

@@ -1,0 +1,112 @@
+// The product of a gradient of weights in registers: C[rows][columns] (+)= A' B over a chunk of positions. A is packed
+// in panels [position][rows of the tile] that stay in the nearest cache while B, packed in blocks [position]
+// [kSumColumns], streams from the second one. An element's sum is one chain of
+// multiply-adds in the order of the positions. Toggle as in simd-inl.h.
+
+#if defined(DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H
+#undef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H
+#else
+#define DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H
+#endif
+
+#include <algorithm>
+
+#include "kernels/cpu/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dptrain::kernels::cpu::HWY_NAMESPACE {
+
+/// The register tile: as many sums as registers hold beside kSumVectors of B and a broadcast of A.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+inline constexpr int kSumRows = 14, kSumVectors = 2;  // 32 registers of 16 lanes
+#elif HWY_ARCH_ARM_A64
+inline constexpr int kSumRows = 6, kSumVectors = 4;  // 32 registers of 4
+#else
+inline constexpr int kSumRows = 6, kSumVectors = 2;  // 16 registers
+#endif
+inline constexpr int64_t kSumColumns = kSumVectors * kLanes;
+
+/// What is fetched into the second cache while a tile is multiplied: floats [at] of `rows`, `step` of them for every
+/// kStepPositions. Pointers one behind the other: a cursor that had to be asked for the next would be a call, and a
+/// call saves all the registers of the sums.
+struct AheadRows {
+  const float* const* rows = nullptr;
+  int64_t at = 0, step = 0;
+};
+inline constexpr int64_t kStepPositions = 8;
+
+struct SumTile {
+  const float *a = nullptr, *b = nullptr;
+  int64_t positions = 0;
+  const float* from = nullptr;  ///< sums so far; null: none
+  int64_t from_step = 0;        ///< floats between rows
+  float* to = nullptr;          ///< where the sums go
+  int64_t to_step = 0;
+  bool stream = false;            ///< past the caches; `to` is aligned to vectors
+  const float* next_c = nullptr;  ///< where the sums of the tile that follows stand: fetched into the nearest cache
+  int64_t next_c_step = 0;
+  AheadRows ahead;
+};
+
+template <int kRows, int kVectors>
+HWY_NOINLINE void add_products(const SumTile& tile) {
+  constexpr int64_t kLine = 16, kAhead = 512;  // floats of B that the nearest cache is asked for in advance
+  Tile<kRows, kVectors> sums;
+  if (tile.from != nullptr)
+    sums.load(tile.from, tile.from_step);
+  else
+    sums.clear();
+  const float *HWY_RESTRICT a = tile.a, *HWY_RESTRICT b = tile.b, *next_c = tile.next_c;
+  const float* const* rows = tile.ahead.rows;
+  const int64_t step = tile.ahead.step, at = tile.ahead.at;
+  int next_row = 0;
+  for (int64_t left = tile.positions; left > 0; left -= kStepPositions) {
+    for (int64_t i = 0; i < step; ++i) __builtin_prefetch(*rows++ + at, 0, 2);
+    if (next_row < kRows) {
+      for (int64_t v = 0; v < kVectors * kLanes; v += kLine) __builtin_prefetch(next_c + v, 1, 3);
+      next_c += tile.next_c_step;
+      ++next_row;
+    }
+    const int64_t count = std::min(left, kStepPositions);
+    _Pragma("GCC unroll 2") for (int64_t k = 0; k < count; ++k, a += kRows, b += kSumColumns) {
+      Vec column[kVectors];
+      DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) column[v] = hn::LoadU(kFloats, b + v * kLanes);
+      DPTRAIN_UNROLL for (int64_t v = 0; v < kVectors * kLanes; v += kLine) __builtin_prefetch(b + v + kAhead, 0, 3);
+      DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+        const Vec row = splat(a[r]);
+        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+          sums.sum[r][v] = hn::MulAdd(row, column[v], sums.sum[r][v]);
+        }
+      }
+    }
+  }
+  if (!tile.stream) return sums.store(tile.to, tile.to_step);
+  DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
+    DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
+      hn::Stream(sums.sum[r][v], kFloats, tile.to + r * tile.to_step + v * kLanes);
+    }
+  }
+}
+
+/// Calls f(std::integral_constant<int, rows>) for an even count of rows, at most kSumRows.
+template <int kMost = kSumRows, class F>
+HWY_INLINE void with_even_rows(int64_t rows, const F& f) {
+  if constexpr (kMost > 2) {
+    if (rows < kMost) return with_even_rows<kMost - 2>(rows, f);
+  }
+  f(std::integral_constant<int, kMost>{});
+}
+
+/// The tile of `rows` rows, even, and `vectors` vectors of columns.
+HWY_INLINE void add_products(int64_t rows, int64_t vectors, const SumTile& tile) {
+  with_even_rows(rows, [&](auto r) HWY_ATTR {
+    with_vectors<kSumVectors>(vectors,
+                              [&](auto v) HWY_ATTR { add_products<decltype(r)::value, decltype(v)::value>(tile); });
+  });
+}
+
+}  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
