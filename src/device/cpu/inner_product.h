@@ -23,10 +23,11 @@ namespace dptrain::device::cpu {
 ///
 /// But for the gradient of large weights from few rows, which it writes through the caches and kernels/cpu past them (8
 /// rows, 25088 to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and from many
-/// rows, which kernels/cpu read where they stand, faster on some processors (processor_rules.h) and on others not (512
-/// rows, 4096 to 4096, Intel Xeon with AMX: 133 ms against 190). A few rows and the gradient of their inputs read the
-/// weights once, which kernels/cpu do as fast as memory gives them (8 rows, 25088 to 4096, forward: 35 ms against 79;
-/// 512 to 512: 0.05 against 0.08; 12 rows: 0.06 against 0.08; 32: 0.17 against 0.15).
+/// rows: kernels/cpu read those of small weights where they stand, faster on some processors (processor_rules.h), and
+/// pack those of larger ones (Intel Xeon with AMX, 512 rows, 784 to 512: 2.4 ms against 2.2; 4096 to 4096: 104 against
+/// 87; 4,096 rows, 2048 to 512: 20 against 14). A few rows and the gradient of their inputs read the weights once,
+/// which kernels/cpu do as fast as memory gives them (8 rows, 25088 to 4096, forward: 35 ms against 79; 512 to 512:
+/// 0.05 against 0.08; 12 rows: 0.06 against 0.08; 32: 0.17 against 0.15).
 ///
 /// Where factors are rounded to bfloat16, weights that an op packs (RoundedWeights, as Dense does) are rounded once an
 /// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in
@@ -148,9 +149,11 @@ class InnerProduct {
   bool own_gradient_pays(bool rounds) const {
     const std::int64_t weights = in_ * units_;
     const bool many_rows = positions_ >= kernels::cpu::kGemmConvManyWindows;
+    if (weights >= kLargeWeights) return units_ % kAligned == 0 && !(many_rows && rounds);
+    if (!many_rows || rounds) return false;
+    if (weights >= kPackedWeights) return true;
     const bool by_processor = weights <= rules_for(kernels::cpu::this_processor()).in_place_weights;
-    if (weights >= kLargeWeights) return units_ % kAligned == 0 && (!many_rows || (by_processor && !rounds));
-    return many_rows && !rounds && (by_processor || positions_ >= kManyPositions) &&
+    return (by_processor || positions_ >= kManyPositions) &&
            kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in_, units_));
   }
 
@@ -168,6 +171,8 @@ class InnerProduct {
 
   /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
+  /// Floats from which on packed operands of many rows are faster here.
+  static constexpr std::int64_t kPackedWeights = 256 << 10;
   /// Floats from which on few rows are faster here.
   static constexpr std::int64_t kLeastOfForward = 16 << 10, kLeastOfData = 128 << 10;
   /// Fewer rows are forward 0.84 to 0.91 as fast here where lines of the weights begin inside a line of the cache (2048

@@ -15,10 +15,10 @@ using kernels::cpu::Processor;
 //   256->128, 56x56  1.11     512->128, 28x28    0.73     2048->512 and 512->2048, 7x7     0.91  0.88
 //   /2, 256->512, 56x56   0.62     512->256, 28x28    0.76     /2, 512->1024 and 1024->2048     0.65  0.74
 //
-// A step of Dense layers 784->512->512->10 of 512 rows is 1.03 times as fast with oneDNN's.
-//
 // `bench --kernels` on a core of its own puts the same shapes on the same side: 0.99 to 1.22, and 0.68 to 0.96. So up
-// to 32,768 floats there; conv2d_gemm.cpp has the times of AMD's processors.
+// to 32,768 floats there; conv2d_gemm.cpp has the times of AMD's processors. Since then gradients of more than 65,536
+// weights are packed and take tiles of 14 rows, the times are those of conv2d_gemm.cpp, and the rule is: from 524,288
+// on, too.
 //
 // AVX2: the same Xeon held to it (118 GFLOP/s a core). `bench --tune` of configs/bench names 116 passes; with the rules
 // for all it keeps 103. Of the 13 others these have a rule, time of oneDNN's by time here:

@@ -13,7 +13,8 @@ struct ProcessorRules {
   /// Floats of the largest gradient of 1x1 weights, or of a Dense layer's of some hundred rows, for which kernels/cpu,
   /// reading images where they stand, are faster than oneDNN.
   std::int64_t in_place_weights;
-  /// Floats of the smallest gradient of 1x1 weights for which kernels/cpu, packing images, are faster.
+  /// Floats of the smallest gradient of 1x1 weights for which kernels/cpu, packing images, are faster. Between the two
+  /// oneDNN is.
   std::int64_t packed_weights;
   /// Input channels from which on kernels/cpu compute windows with strides faster, forward.
   std::int64_t strided_channels;

@@ -14,17 +14,17 @@ namespace {
 // Gradients of the weights, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here. Operands that are
 // packed, on a core of an Intel Xeon with AVX-512 (Sapphire Rapids class), 8 rows:
 //
-//   1x1, 2048->512 and 512->2048, 7x7    1.13  1.15      3x3/2, 128->128, 56x56    1.04-1.19
-//   1x1, 1024->256 and 256->1024, 14x14  0.91  0.90      3x3/2, 256->256, 28x28    1.18
-//   1x1, 1024->512, 14x14                0.99            3x3/2, 512->512, 14x14    1.56
-//   1x1, 128->512 and 512->128, 28x28    0.91  0.84      1x1/2, 256->512, 56x56    0.93
-//   1x1, 64->256 and 256->64, 56x56      1.18  1.01      1x1/2, 512->1024 and 1024->2048      1.00  1.25
+//   1x1, 2048->512 and 512->2048, 7x7    1.30  1.26      3x3/2, 128->128, 56x56    1.15
+//   1x1, 1024->256 and 256->1024, 14x14  0.97  0.98      3x3/2, 256->256, 28x28    1.18
+//   1x1, 1024->512, 14x14                1.16            3x3/2, 512->512, 14x14    1.42
+//   1x1, 512->256, 28x28                 0.96            1x1/2, 256->512, 56x56    1.02
+//                                                        1x1/2, 512->1024 and 1024->2048      1.15  1.37
 //
 // The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
-// larger than that cache, and images that are large against the products they take. Windows of one pixel that are read
-// where they stand (gemm_conv_reads_in_place) gain everywhere, but on the processors of which processor_rules.cpp says
-// otherwise; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a core), 32 rows, 0.72 to 0.87 of the multiply-add
-// peak:
+// larger than that cache, and images that are large against the products they take. Windows of one pixel that can be
+// read where they stand (gemm_conv_reads_in_place), as they are up to 65,536 weights, gain everywhere, but on the
+// processors of which processor_rules.cpp says otherwise; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
+// core), 32 rows, 0.72 to 0.87 of the multiply-add peak:
 //
 //   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
 //   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
@@ -125,7 +125,7 @@ bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rule
   const std::int64_t weights = s.weights();
   if (!s.one_pixel()) return weights >= kLargeStrided;
   if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s))
-    return weights <= rules.in_place_weights;
+    return weights <= rules.in_place_weights || weights >= rules.packed_weights;
   return weights >= rules.packed_weights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
 }
 
