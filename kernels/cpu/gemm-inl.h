@@ -35,6 +35,8 @@ inline constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4
 inline constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers
 #endif
 inline constexpr int64_t kTileColumns = kTileVectors * kLanes;
+/// Rows of a tile that takes all registers, where nothing needs them in thirds.
+inline constexpr int kTallRows = kTileRows == 12 ? 14 : kTileRows;
 inline constexpr int64_t kChannelBlock = 16;
 /// Floats from one group of rows to the next per 16 of K.
 inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
@@ -99,28 +101,6 @@ struct Tile {
         ahead.fetch_a(k);
         DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
           const Vec row = splat(a[r * kChannelBlock + k]);
-          DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
-        }
-      }
-    }
-  }
-
-  /// The same with A where it stands, its rows `a_row` floats apart: a third of them from one pointer, as many as x86
-  /// addresses without another register for each.
-  template <class Ahead>
-  HWY_INLINE void add_in_place(int64_t blocks, const float* a, int64_t a_row, const float* HWY_RESTRICT b,
-                               Ahead ahead) {
-    static_assert(kRows % 3 == 0);
-    constexpr int kThird = kRows / 3;
-    const float *first = a, *second = a + kThird * a_row, *third = second + kThird * a_row;
-    for (; blocks > 0; --blocks, first += kChannelBlock, second += kChannelBlock, third += kChannelBlock) {
-      ahead.fetch_b();
-      _Pragma("GCC unroll 4") for (int64_t k = 0; k < kChannelBlock; ++k, b += kVectors * kLanes) {
-        Vec column[kVectors];
-        DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) column[v] = hn::LoadU(kFloats, b + v * kLanes);
-        DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
-          const float* const from = r < kThird ? first : r < 2 * kThird ? second : third;
-          const Vec row = splat(from[r % kThird * a_row + k]);
           DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(row, column[v], sum[r][v]);
         }
       }

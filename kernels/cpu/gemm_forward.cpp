@@ -30,14 +30,8 @@ inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Rows of the tile: what registers hold of sums beside kTileVectors of the weights and a broadcast of x.
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-inline constexpr int kRowsAtOnce = 14;
-#else
-inline constexpr int kRowsAtOnce = kTileRows;
-#endif
 /// Floats of a block of 16 of K of a panel.
-inline constexpr int64_t kRowsBlock = kRowsAtOnce * kChannelBlock;
+inline constexpr int64_t kRowsBlock = kTallRows * kChannelBlock;
 /// Blocks of 16 of K of a panel: it stays in the nearest cache while the weights stream past.
 inline constexpr int64_t kPanelDepth = 32;
 /// Floats from what is read of the weights to what is fetched of them: K and columns follow one another without a gap.
@@ -48,10 +42,10 @@ template <class F>
 HWY_INLINE void with_some_rows(int64_t rows, const F& f) {
   if (rows <= 2) return f(std::integral_constant<int, 2>{});
   if (rows <= 4) return f(std::integral_constant<int, 4>{});
-  if constexpr (kRowsAtOnce > 8) {
+  if constexpr (kTallRows > 8) {
     if (rows <= 8) return f(std::integral_constant<int, 8>{});
   }
-  f(std::integral_constant<int, kRowsAtOnce>{});
+  f(std::integral_constant<int, kTallRows>{});
 }
 
 /// Lines that are fetched into the second cache while a panel is multiplied, one behind the other.
@@ -96,7 +90,7 @@ class ForwardProducts {
     if (f_.before != nullptr || f_.after != nullptr) at_once_ = columns_;
     // Threads share the chunks evenly; what a pass behind them wants goes first.
     const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
-    const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kRowsAtOnce);
+    const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTallRows);
     chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
     block_ = even_block(most_chunk(), chunk_, 1);
   }
@@ -118,7 +112,7 @@ class ForwardProducts {
  private:
   int64_t most_chunk() const {
     const int64_t fits = kChunkFloats / (2 * depth_ * kChannelBlock + px_.out_channels);
-    return std::clamp(fits, kLeastChunk, kMostChunk) / kRowsAtOnce * kRowsAtOnce;
+    return std::clamp(fits, kLeastChunk, kMostChunk) / kTallRows * kTallRows;
   }
   int64_t width_of(int64_t column) const { return std::min(kTileColumns, px_.out_channels - column * kTileColumns); }
   float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }
@@ -144,8 +138,8 @@ class ForwardProducts {
 
   void run_block(int64_t first, int64_t count, int64_t column, float* panel) const {
     if (f_.before != nullptr) (*f_.before)(first, first + count);
-    for (int64_t row = first; row < first + count; row += kRowsAtOnce) {
-      const int64_t there = std::min<int64_t>(kRowsAtOnce, first + count - row);
+    for (int64_t row = first; row < first + count; row += kTallRows) {
+      const int64_t there = std::min<int64_t>(kTallRows, first + count - row);
       for (int64_t k = 0; k < depth_; k += panel_depth_)
         with_some_rows(there, [&](auto rows) HWY_ATTR {
           multiply<decltype(rows)::value>(row, there, {k, std::min(panel_depth_, depth_ - k)}, column, panel);
@@ -172,7 +166,7 @@ class ForwardProducts {
     NextRows next;
     if (k.first > 0) return next;
     const int64_t behind = f_.before == nullptr ? there : block_, from = row + behind;
-    const int64_t rows = std::min<int64_t>(kRowsAtOnce, positions_ - from);
+    const int64_t rows = std::min<int64_t>(kTallRows, positions_ - from);
     if (contiguous_ && rows > 0) {
       const int64_t lines = pieces_of(rows * depth_, blocks), at = from * px_.in_channels;
       if (f_.before == nullptr) {

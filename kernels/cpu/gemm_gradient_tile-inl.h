@@ -17,14 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The register tile: as many sums as registers hold beside kSumVectors of B and a broadcast of A.
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-inline constexpr int kSumRows = 14, kSumVectors = 2;  // 32 registers of 16 lanes
-#elif HWY_ARCH_ARM_A64
-inline constexpr int kSumRows = 6, kSumVectors = 4;  // 32 registers of 4
-#else
-inline constexpr int kSumRows = 6, kSumVectors = 2;  // 16 registers
-#endif
+inline constexpr int kSumRows = kTallRows, kSumVectors = kTileVectors;
 inline constexpr int64_t kSumColumns = kSumVectors * kLanes;
 
 /// What is fetched into the second cache while a tile is multiplied: floats [at] of `rows`, `step` of them for every

@@ -63,21 +63,6 @@ HWY_INLINE void pack_rows(const GemmPixels& px, const float* in, int64_t first, 
   }
 }
 
-/// Windows [first, first + rows), groups of kTileRows panels of range.count blocks: rows that fill up the last are
-/// zeros.
-HWY_INLINE void pack_windows(const GemmPixels& px, const float* in, int64_t first, int64_t rows, DepthRange range,
-                             float* panels) {
-  const int64_t panel = range.count * kPanelBlock, all = (rows + kTileRows - 1) / kTileRows * kTileRows;
-  for (int64_t r = 0; r < all; ++r) {
-    float* const to = panels + r / kTileRows * panel + r % kTileRows * kChannelBlock;
-    const GemmPixels::Place place = px.place(first + r);
-    each_tap(px.in_channels, range, [&](int64_t tap, int64_t block, int64_t blocks, int64_t done) HWY_ATTR {
-      const int64_t at = r < rows ? px.in_offset(place, tap) : -1;
-      copy_blocks(at < 0 ? nullptr : in + at, px.in_channels, block, blocks, to + done * kPanelBlock, kPanelBlock);
-    });
-  }
-}
-
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
