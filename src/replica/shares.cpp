@@ -14,12 +14,16 @@ Shares::Shares(const SetOptions& options, const World& world) : options_(options
 }
 
 void Shares::check_shards() const {
-  const bool even = std::ranges::count(options_.weights, options_.weights.front()) == world_.ranks;
+  const bool even = has_equal_shares();
   if (shards() * world_.ranks != options_.virtual_shards || !std::has_single_bit(at(world_.ranks)) ||
       !std::has_single_bit(at(options_.virtual_shards)) || options_.accumulate_steps != 1 || !even)
     throw Error(ErrorKind::kInternal,
                 fmt::format("{} virtual shards over {} replicas, {} micro-batches{}", options_.virtual_shards,
                             world_.ranks, options_.accumulate_steps, even ? "" : ", uneven"));
+}
+
+bool Shares::has_equal_shares() const {
+  return std::ranges::count(options_.weights, options_.weights.front()) == world_.ranks;
 }
 
 int Shares::shards() const { return std::max(1, options_.virtual_shards / world_.ranks); }
@@ -51,7 +55,7 @@ std::int64_t Shares::most_positions(std::int64_t batch, int rank) const {
 }
 
 std::int64_t Shares::most_of_share(std::int64_t batch, int rank) const {
-  const std::int64_t most = replica::most_rows(batch, options_.weights, at(rank));
+  const std::int64_t most = replica::most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
   return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->most_rows()));
 }
 
@@ -78,7 +82,7 @@ std::vector<BatchRows> Shares::slices(const BatchRows& batch, int rank, std::int
 }
 
 std::int64_t Shares::inference_pieces(const BatchRows& batch, int rank, std::int64_t capacity) const {
-  const int largest = options_.virtual_shards > 0 ? 0 : rank;
+  const int largest = has_equal_shares() ? 0 : rank;
   const std::int64_t count = shares({batch.positions().count, batch.number}, largest).front().count;
   return std::max(options_.accumulate_steps, (count + capacity - 1) / capacity);
 }

@@ -25,12 +25,13 @@ class Shares {
   int shards() const;
   /// The numbers of rows that a rank is made ready for, ascending.
   std::vector<std::int64_t> row_counts(int rank) const;
-  /// The most rows of a slice of a rank in training.
+  /// The most rows of a slice of a rank in training; the same for all ranks of equal weights.
   std::int64_t most_rows(int rank) const;
   /// A rank's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
   std::vector<BatchRows> slices(const BatchRows& batch, int rank, std::int64_t pieces) const;
   /// Without gradients rows do not depend on one another, so a share that is larger than `capacity` goes through in
-  /// more pieces; all shards in as many as the first, which is the largest.
+  /// more pieces. Equal shares are cut into as many pieces as the first, which is the largest: virtual shards and as
+  /// many replicas compute the same slices.
   std::int64_t inference_pieces(const BatchRows& batch, int rank, std::int64_t capacity) const;
   /// As StepInputs::whole: a batch of the largest size of which no row is missing, shares that do not move, and one for
   /// every rank. `valid`: as StepInputs::valid.
@@ -46,6 +47,7 @@ class Shares {
   };
 
   void check_shards() const;
+  bool has_equal_shares() const;
   /// What a rank computes of a batch of so many positions: its share, or its shards.
   std::vector<RowRange> shares(const Whole& batch, int rank) const;
   /// Each in so many pieces, in the order of the rows.

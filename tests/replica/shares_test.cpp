@@ -186,5 +186,29 @@ TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
   EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";
 }
 
+/// The slices of an inference on all rows, as pairs of first row and count.
+std::vector<std::pair<std::int64_t, std::int64_t>> inference_rows(int ranks, int virtual_shards) {
+  const SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(ranks), 1.0),
+                           .virtual_shards = virtual_shards,
+                           .batch_sizes = {37}};
+  const World world{.ranks = ranks};
+  const Shares shares(options, world);
+  const SampleBatch batch(75, kSmallNetInput, 3);  // larger than any batch that was announced
+  std::vector<std::pair<std::int64_t, std::int64_t>> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.most_rows(rank));
+    for (const BatchRows& slice : shares.slices(batch.host(), rank, pieces)) {
+      EXPECT_LE(slice.rows, shares.most_rows(rank));
+      all.emplace_back(slice.first_row, slice.rows);
+    }
+  }
+  return all;
+}
+
+TEST(Shares, EqualReplicasInferTheSlicesOfAsManyShards) {
+  EXPECT_EQ(inference_rows(8, 0), inference_rows(1, 8));
+  EXPECT_EQ(inference_rows(4, 8), inference_rows(1, 8));
+}
+
 }  // namespace
 }  // namespace dptrain::replica
