@@ -115,6 +115,8 @@ void watch_launches(std::function<void(const Shape&)> seen);
 
 /// Runs `thread` once for every thread of the grid, and returns when all are done.
 void run(const Shape& shape, const std::function<void()>& thread);
+/// For tests: the fibers of this process, as many as its largest block had threads.
+std::size_t count_fibers();
 
 template <class... P, class... A>
 void launch(void* stream, const Shape& shape, void (*kernel)(P...), A&&... arguments) {

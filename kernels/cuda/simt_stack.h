@@ -1,7 +1,7 @@
 #pragma once
 
 // Switching between stacks, for simt_fibers.cpp alone: a few instructions on x86-64, ucontext elsewhere, and what the
-// sanitizers must be told. A stack belongs to the OS thread that made it.
+// sanitizers must be told. Any OS thread may switch to a stack, one at a time.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ dptrain_simt_switch:
 
 namespace dptrain::simt {
 
-/// A stack that is run, or waits. Default made: the stack of the calling OS thread.
+/// A stack that is run, or waits. Default made: the stack of an OS thread.
 class Stack {
  public:
   static constexpr std::size_t kBytes = 128
@@ -85,7 +85,7 @@ class Stack {
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
-  /// To be called on the OS thread's own stack before it leaves it.
+  /// Makes this the stack of the calling OS thread; call it there before a switch to another stack.
   void enter_from_thread() {
 #if defined(DPTRAIN_SIMT_TSAN)
     fiber_ = __tsan_get_current_fiber();
@@ -99,15 +99,6 @@ class Stack {
 #endif
     go_to(to);
     arrived();
-  }
-
-  /// The same, and nobody may switch back: AddressSanitizer gives up what it keeps of this stack's frames, for each
-  /// some megabytes.
-  void leave_for_good(Stack& to) {
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(nullptr, to.bottom_, to.size_);
-#endif
-    go_to(to);
   }
 
   /// The first thing to be called on a new stack.

@@ -247,6 +247,21 @@ TEST(Simt, LaunchesOfManyThreadsAreOneAtATime) {
   for (const auto& out : outs) EXPECT_EQ(out, std::vector<int>(3 * 256, 7));
 }
 
+TEST(Simt, ThreadsOfTheHostShareTheFibers) {
+  std::vector<int> in(256, 5), out(256);
+  const auto launch = [&] { DPTRAIN_LAUNCH(kNow, reverse, 1, 256, in.data(), out.data()); };
+  launch();
+  const std::size_t before = simt::count_fibers();
+  EXPECT_GE(before, 256U);
+  for (int i = 0; i < 3; ++i) {
+    std::ranges::fill(out, 0);
+    std::thread(launch).join();
+    EXPECT_EQ(out, std::vector<int>(256, 7));
+  }
+  launch();  // continues fibers that another thread has run
+  EXPECT_EQ(simt::count_fibers(), before);
+}
+
 __global__ void nothing(int) {}
 
 template <class F>
