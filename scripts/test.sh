@@ -6,7 +6,7 @@
 #   --quick            the release suite only, without sanitizers and the package
 #   --nightly          more of what is random or slow: new random cases, 60 kills at random and one before each call that
 #                      changes a run's folder, 10 minutes for each fuzz target; and every source compiled by itself
-#   --times            at the end, where the time went: phases, slowest tests, slowest sources
+#   --times            at the end, where the time went: slowest tests, cases and sources of each phase
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each libFuzzer target (0: none; their seeds and small changes of them are in every run)
 #   --jobs N           parallel compilations and tests (number of cores)
@@ -47,18 +47,28 @@ skipped_phases=()
 times=()
 presets=()
 
-# phase TITLE COMMAND...: runs it, notes how long it took and whether it failed.
+# phase TITLE WARM COLD COMMAND...: runs it, and notes its time next to its budget: WARM seconds with a full compiler cache,
+# COLD with an empty one, between them by the share of compilations that were not in the cache. Both were measured on two
+# cores of an Intel Xeon (Sapphire Rapids). Over the budget is a warning: the phase has grown, or the machine is slower.
 phase() {
-  local title=$1 start=$SECONDS result=ok
-  shift
+  local title=$1 warm=$2 cold=$3 start=$SECONDS result=ok missed=0 budget took
+  shift 3
   printf '\n== %s\n' "$title"
+  export CCACHE_STATSLOG=$PWD/build/ccache.log
+  mkdir -p build
+  rm -f "$CCACHE_STATSLOG"
   "$@" || result=$?
   case $result in
     ok) ;;
     77) result=SKIPPED; skipped=$((skipped + 1)); skipped_phases+=("$title") ;;
     *) result=FAILED; failed_phases+=("$title") ;;
   esac
-  times+=("$(printf '%-34s %5d s  %s' "$title" $((SECONDS - start)) "$result")")
+  took=$((SECONDS - start))
+  if [ "$warm" != "$cold" ]; then missed=$(python3 scripts/test_report.py missed "$CCACHE_STATSLOG"); fi
+  budget=$(python3 -c "print(round($warm + ($cold - $warm) * $missed))")
+  if [ $took -gt "$budget" ] && [ "$result" = ok ]; then result="ok, over its budget"; fi
+  times+=("$(printf '%-30s %5d s of %5d s  %s' "$title" $took "$budget" "$result")")
+  [ "$result" != FAILED ]
 }
 
 # build PRESET TARGET [CMAKE ARGUMENT...]
@@ -85,12 +95,14 @@ run_tests() {
   return "$result"
 }
 
-# For one kind of GPU: the tests want the kernels compiled, and none runs here.
-release() { build release all -DCMAKE_CUDA_ARCHITECTURES=90-real && run_tests release; }
-address() { build asan all && run_tests asan; }
-threads() { build tsan dptrain_tests_threads && run_tests tsan; }
-each() { build debug all; }
-fuzz() { build fuzz all -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds" && run_tests fuzz; }
+# test_build TITLE PRESET TARGET WARM COLD TESTS [CMAKE ARGUMENT...]: a phase that builds, and one that runs the tests.
+test_build() {
+  local title=$1 preset=$2 target=$3 warm=$4 cold=$5 tests=$6
+  shift 6
+  if phase "$title: build" "$warm" "$cold" build "$preset" "$target" "$@"; then
+    phase "$title: tests" "$tests" "$tests" run_tests "$preset" || true
+  fi
+}
 
 # The .deb as scripts/package.sh makes it, from objects that the release build has left in the compiler's cache; 77: skipped.
 package() {
@@ -107,21 +119,25 @@ package() {
   return $result
 }
 
-groups=(build check)
-if [ "$fuzz_seconds" -gt 0 ]; then groups+=(fuzz); fi
-start=$SECONDS
-scripts/install_deps.sh "${install_flag[@]}" "${groups[@]}"
-if [ $quick = no ]; then scripts/install_deps.sh "${install_flag[@]}" package || echo "test: the package will not be tried"; fi
-times+=("$(printf '%-34s %5d s  ok' "Dependencies" $((SECONDS - start)))")
+dependencies() {
+  local groups=(build check)
+  if [ "$fuzz_seconds" -gt 0 ]; then groups+=(fuzz); fi
+  scripts/install_deps.sh "${install_flag[@]}" "${groups[@]}" || exit
+  if [ $quick = no ]; then scripts/install_deps.sh "${install_flag[@]}" package || echo "test: the package will not be tried"; fi
+}
 
-phase "Release build, whole suite" release
+phase "Dependencies" 5 60 dependencies
+# For one kind of GPU: the tests need compiled kernels, and none runs here.
+test_build "Release" release all 60 600 240 -DCMAKE_CUDA_ARCHITECTURES=90-real
 if [ $quick = no ]; then
-  phase "AddressSanitizer, UBSan" address
-  phase "ThreadSanitizer, threaded tests" threads
-  phase "Package, in a bare root" package
+  test_build "AddressSanitizer, UBSan" asan all 60 500 330
+  test_build "ThreadSanitizer" tsan dptrain_tests_threads 60 400 300
+  phase "Package, in a bare root" 90 150 package || true
 fi
-if [ "$fuzz_seconds" -gt 0 ]; then phase "Fuzzing, $fuzz_seconds s a target" fuzz; fi
-if [ $nightly = yes ]; then phase "Every source by itself" each; fi
+if [ "$fuzz_seconds" -gt 0 ]; then
+  test_build "Fuzzing, $fuzz_seconds s a target" fuzz all 60 300 $((fuzz_seconds * 8)) -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds"
+fi
+if [ $nightly = yes ]; then phase "Every source by itself" 60 1500 build debug all || true; fi
 
 printf '\n== Summary\n'
 printf '%s\n' "${times[@]}"

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "kernels/cuda/simt.h"
@@ -212,6 +214,18 @@ void Runner::run(const Shape& shape, const std::function<void()>& thread) {
   self = nullptr;
 }
 
+/// Whether the threads of a launch run as fibers. Flat ones need it for ThreadSanitizer alone, and are slow: the same
+/// kernel with the same shape is checked once.
+bool needs_fibers(const Shape& shape) {
+  if (!shape.flat) return true;
+  if (!kSeesRaces) return false;
+  using Seen = std::tuple<const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned>;
+  static std::set<Seen>& seen = *new std::set<Seen>;
+  return seen
+      .emplace(shape.kernel, shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x, shape.block.y, shape.block.z)
+      .second;
+}
+
 /// Threads that never meet: a plain loop.
 void run_flat(const Shape& shape, const std::function<void()>& thread) {
   const dim3& grid = shape.grid;
@@ -250,10 +264,10 @@ void run(const Shape& shape, const std::function<void()>& thread) {
   // Exactly as long as asked for, so that AddressSanitizer sees what lies behind it.
   constexpr std::align_val_t kAlignment{16};
   dynamic = shape.shared == 0 ? nullptr : static_cast<unsigned char*>(::operator new(shape.shared, kAlignment));
-  if (shape.flat && !kSeesRaces) {
-    run_flat(shape, thread);
-  } else {
+  if (needs_fibers(shape)) {
     runner().run(shape, thread);
+  } else {
+    run_flat(shape, thread);
   }
   ::operator delete(dynamic, kAlignment);
   dynamic = nullptr;

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "export/keras/keras_layer.h"
 #include "layers/example.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -106,6 +107,7 @@ TEST(KerasRollCall, EveryLayerHasAFormThatIsReadBack) {
 }
 
 TEST(KerasRollCall, EveryArgumentOfALayerIsWritten) {
+  if (test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   for (const config::TypeDef* type : layers::layer_family().types()) {
     const config::Typed plain = layers::layer_of(example_of(*type, "", ""));
     std::vector<std::string> ours = exporting::keras::layer_form(plain).ours;

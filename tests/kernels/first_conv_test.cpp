@@ -9,6 +9,7 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/processor.h"
 #include "kernels/support.h"
+#include "support/sanitizer.h"
 #include "support/tier.h"
 
 namespace dptrain::kernels::cpu {
@@ -171,6 +172,7 @@ std::unique_ptr<float[], void (*)(void*)> aligned_floats(int64_t n) {
 
 /// Outputs too large for the caches are written past them, with the same bits.
 TEST(FirstConvKernel, LargeOutputs) {
+  if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "one thread; a minute";
   const FirstProblem problem(conv_window(96, 96, 1, 32, 3, 1, 1, 1), 72);
   const int64_t n = problem.rows * out_size(problem.w), pooled = problem.pooled_size();
   ASSERT_GT(pooled * static_cast<int64_t>(sizeof(float)), bytes_found_in_caches());

@@ -64,7 +64,8 @@ TEST(GemmConvTest, SeveralBlocksOfTheGradient) {
 
 TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
   check(matrix_window(20, 18), 3100, 2);
-  check(matrix_window(264, 256), 2100, 34);  // more than are read where they stand
+  if (!dptrain::test::kThreadSanitizer)
+    check(matrix_window(264, 256), 2100, 34);  // more than are read where they stand
   check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 130, 3);
 }
 

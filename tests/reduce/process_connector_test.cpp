@@ -15,6 +15,7 @@
 #include "reduce/connector.h"
 #include "replica/sample_batch.h"
 #include "replica/toy_device.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -113,6 +114,7 @@ TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
     std::uint64_t seed = 0;
     for (const std::vector<int>& lanes : layouts)
       for (const int per_host : {0, 2, 8}) {
+        if (test::kThreadSanitizer && per_host == 8) continue;  // one host, as 2 in most layouts
         const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed, per_host);
         if (first.empty()) first = seen.front();
         for (const std::vector<float>& one : seen) {

@@ -10,6 +10,7 @@
 
 #include "reduce/connector.h"
 #include "replica/small_net.h"
+#include "support/sanitizer.h"
 #include "support/test_data.h"
 
 namespace dptrain::reduce {
@@ -97,7 +98,11 @@ std::vector<SequenceRun> sequence_runs() {
   for (const char* file : {"lstm.json", "gru.json", "simple_rnn.json", "bidirectional.json", "time_distributed.json",
                            "conv_lstm2d.json", "multi_head_attention.json", "attention.json", "adam_sequences.json"})
     for (const char* device : {"cpu", "emu:0"})
-      for (const int replicas : {1, 3}) all.push_back({file, device, replicas});
+      for (const int replicas : {1, 3}) {
+        const bool emulated = std::string_view(device) != "cpu";
+        if (test::kThreadSanitizer && emulated && replicas == 1) continue;  // several have its threads, and others
+        all.push_back({file, device, test::kThreadSanitizer && emulated ? 2 : replicas});
+      }
   return all;
 }
 

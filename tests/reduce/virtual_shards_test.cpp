@@ -9,6 +9,7 @@
 #include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::reduce {
 namespace {
@@ -145,10 +146,12 @@ TEST_P(VirtualShards, GiveTheSameBitsOnAnyNumberOfReplicas) {
   ShardedRun run = this->run();
   const ShardedOutcome one = train_sharded(run);
   for (const int replicas : {2, 4, 8}) {
+    if (kThreadSanitizer && replicas != 4) continue;  // the same kinds of threads
     SCOPED_TRACE(replicas);
     run.replicas = replicas;
     expect_same_bits(train_sharded(run), one);
   }
+  if (kThreadSanitizer) return;
   run.shards = 0;  // of 8 replicas each is a shard; one replica computes something else
   expect_same_bits(train_sharded(run), one);
   run.replicas = 1;
@@ -160,6 +163,7 @@ TEST_P(VirtualShards, GoOnWithAnotherNumberOfReplicas) {
   const ShardedOutcome whole = train_sharded(run);
   run.replicas = 4;
   for (const int other : {1, 8}) {
+    if (kThreadSanitizer && other == 1) continue;
     run.other_replicas_after = other;
     expect_same_bits(train_sharded(run), whole);
   }

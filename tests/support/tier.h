@@ -3,8 +3,11 @@
 // How much a test does on every change, and how much in the nightly tier (scripts/test.sh --nightly, which sets
 // DPTRAIN_NIGHTLY to a number of its own each night). Any thread.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+
+#include "support/sanitizer.h"
 
 namespace dptrain::tier {
 
@@ -14,7 +17,11 @@ inline std::uint32_t night() {
   return number == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(number, nullptr, 10));
 }
 
-inline int how_many(int on_every_change, int nightly) { return night() != 0 ? nightly : on_every_change; }
+/// ThreadSanitizer sees the same threads in every random case, and takes thirty times as long: a tenth of them.
+inline int how_many(int on_every_change, int nightly) {
+  const int cases = night() != 0 ? nightly : on_every_change;
+  return test::kThreadSanitizer ? std::max(1, cases / 10) : cases;
+}
 
 /// Of random cases: the same on every change, others each night.
 inline std::uint32_t case_seed(std::uint32_t seed) { return seed + night(); }
