@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh [--quick | --nightly] [--times] [--no-install] [--fuzz-seconds N] [--jobs N]
 #
-#   --quick            the release suite only, without sanitizers and the package
+#   --quick            a release build and those of its tests that a change affects (scripts/affected_tests.py), without
+#                      the scripts of tests/e2e, the sanitizers and the package
 #   --nightly          more of what is random or slow: new random cases, 60 kills at random and one before each call that
 #                      changes a run's folder, 10 minutes for each fuzz target; and every source compiled by itself
 #   --times            at the end, where the time went: slowest tests, cases and sources of each phase
@@ -87,10 +88,13 @@ run_tests() {
   # The sanitizers' shadow memory wants addresses that newer kernels hand out at random.
   local runner=()
   if setarch -R true 2>/dev/null; then runner=(setarch -R); fi
-  "${runner[@]}" ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
+  local chosen=()
+  if [ $quick = yes ]; then chosen=(-E "$(python3 scripts/affected_tests.py exclude "build/$preset")"); fi
+  "${runner[@]}" ctest --preset "$preset" -j "$jobs" "${chosen[@]}" --no-tests=error --output-junit "$report" \
     2>&1 | grep -Ev '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ .* Passed )' || result=${PIPESTATUS[0]}
   local ran bad left_out
   read -r ran bad left_out < <(python3 scripts/test_report.py count "build/$preset")
+  if [ "$preset" = release ]; then python3 scripts/affected_tests.py record "build/$preset"; fi
   passed=$((passed + ran)) failed=$((failed + bad)) skipped=$((skipped + left_out))
   return "$result"
 }

@@ -1,7 +1,8 @@
 # Tests of the emulator (tests/simt) and of the kernels for GPUs on it (tests/kernels_cuda): headers of kernels/cuda, in
 # namespace dptrain::kernels::emu, and no room but core. Under ThreadSanitizer a missing barrier is a data race.
 
-dptrain_tests(simt         LEVEL 0 LABELS threads LIBS dptrain_kernels_emu)
+dptrain_tests(simt         LEVEL 0 LABELS threads LIBS dptrain_kernels_emu
+              INPUTS $<TARGET_FILE:dptrain_barrier_right> $<TARGET_FILE:dptrain_barrier_wrong>)
 dptrain_tests(kernels_cuda LEVEL 0 OPTIMIZE LABELS threads LIBS dptrain_kernels_emu)
 foreach(test dptrain_test_simt dptrain_test_kernels_cuda)
   if(TARGET ${test})

@@ -1,4 +1,4 @@
-// ThreadSanitizer finds a missing barrier in a kernel, and nothing in a right one.
+// ThreadSanitizer finds a missing barrier in a kernel and a shared address in a flat one, and nothing in right ones.
 
 #include <gtest/gtest.h>
 
@@ -8,18 +8,19 @@
 namespace dptrain::test {
 namespace {
 
-TEST(Race, ARightKernelIsClean) {
+TEST(Race, RightKernelsAreClean) {
   const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_right);
   EXPECT_EQ(code, 0) << text;
   EXPECT_EQ(text, "ran\n");
 }
 
-TEST(Race, AMissingBarrierIsReported) {
+TEST(Race, PlantedRacesAreReported) {
   if (!kThreadSanitizer) GTEST_SKIP() << "needs a build with DPTRAIN_SANITIZE=thread";
   const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_wrong);
   EXPECT_EQ(code, 66) << text;
   EXPECT_NE(text.find("WARNING: ThreadSanitizer: data race"), std::string::npos) << text;
   EXPECT_NE(text.find("reverse"), std::string::npos) << text;
+  EXPECT_NE(text.find("overlap"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// A kernel in which every thread reads what another one has written to shared memory; with DPTRAIN_PLANT_RACE without
-// the barrier in between. Exits with 0 if the sum is right or, with the race, whatever it is.
+// A kernel in which every thread reads what another one has written to shared memory, and a flat one in which every
+// thread writes an address of its own; with DPTRAIN_PLANT_RACE without the barrier in between, and with addresses that
+// two threads share. Exits with 0 if the results are right or, with the races, whatever they are.
 
 #include <cstdio>
 
@@ -16,6 +17,14 @@ __global__ void reverse(const int* in, int* out) {
   out[threadIdx.x] = kept[blockDim.x - 1 - threadIdx.x];
 }
 
+__global__ void overlap(int* out) {
+#ifdef DPTRAIN_PLANT_RACE
+  out[threadIdx.x / 2] = static_cast<int>(threadIdx.x);
+#else
+  out[threadIdx.x] += static_cast<int>(threadIdx.x);
+#endif
+}
+
 }  // namespace dptrain::kernels::emu
 
 int main() {
@@ -23,9 +32,10 @@ int main() {
   int in[64], out[64];
   for (int i = 0; i < 64; ++i) in[i] = i;
   DPTRAIN_LAUNCH(Launch{}, reverse, 1, 64, in, out);
+  for (int i = 0; i < 2; ++i) DPTRAIN_LAUNCH_FLAT(Launch{}, overlap, 1, 64, out);
 #ifndef DPTRAIN_PLANT_RACE
   for (int i = 0; i < 64; ++i) {
-    if (out[i] != 63 - i) return 1;
+    if (out[i] != 63 - i + 2 * i) return 1;
   }
 #endif
   std::puts("ran");
