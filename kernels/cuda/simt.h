@@ -95,12 +95,12 @@ class Queue {
   virtual void push(std::string_view name, std::function<void()> work) = 0;
 };
 
-/// What a launch looks like.
+/// Grid, block and kernel of a launch.
 struct Shape {
   const char* name = "";  ///< the kernel as the source writes it
   dim3 grid, block;
   std::size_t shared = 0;        ///< bytes of dynamic shared memory
-  bool flat = false;             ///< threads never meet
+  bool flat = false;             ///< without barriers and shuffles
   const void* kernel = nullptr;  ///< the function
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Switching between stacks, for simt_fibers.cpp alone: a few instructions on x86-64, ucontext elsewhere, and what the
-// sanitizers must be told. Any OS thread may switch to a stack, one at a time.
+// Switching between stacks, for simt_fibers.cpp alone: a few instructions on x86-64, ucontext elsewhere, and the
+// calls that the sanitizers require. Any OS thread may switch to a stack, one at a time.
 
 #include <sys/mman.h>
 #include <unistd.h>

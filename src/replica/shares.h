@@ -25,7 +25,7 @@ class Shares {
   int shards() const;
   /// The numbers of rows that a rank is made ready for, ascending.
   std::vector<std::int64_t> row_counts(int rank) const;
-  /// The most rows of a slice of a rank in training; the same for all ranks of equal weights.
+  /// The most rows of a slice of a rank in training. Ranks of equal weights have the same.
   std::int64_t most_rows(int rank) const;
   /// A rank's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
   std::vector<BatchRows> slices(const BatchRows& batch, int rank, std::int64_t pieces) const;
