@@ -74,7 +74,8 @@ std::string filter_of(const std::string& program, std::size_t shard, std::size_t
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
-  if (const char* part = std::getenv("DPTRAIN_SHARD")) {
+  const bool in_death_test = !GTEST_FLAG_GET(internal_run_death_test).empty();  // a child with the filter of its case
+  if (const char* part = std::getenv("DPTRAIN_SHARD"); part != nullptr && !in_death_test) {
     std::size_t shard = 0, shards = 0;
     if (std::sscanf(part, "%zu/%zu", &shard, &shards) != 2 || shard < 1 || shard > shards) {
       std::fprintf(stderr, "DPTRAIN_SHARD is '%s'; expected a part and their number, as 2/5\n", part);
