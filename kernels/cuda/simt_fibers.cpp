@@ -86,7 +86,7 @@ class Runner {
   std::size_t head_ = 0, waiting_ = 0;
   Fiber* current_ = nullptr;
   unsigned threads_ = 0, done_ = 0;
-  char start_ = 0, end_ = 0;  ///< of a block, for ThreadSanitizer
+  char start_ = 0, end_ = 0;  ///< addresses at which ThreadSanitizer orders a block's threads
 };
 
 /// Never destroyed: other static objects may still launch kernels.
@@ -261,7 +261,7 @@ void run(const Shape& shape, const std::function<void()>& thread) {
   is_flat = shape.flat;
   gridDim = shape.grid;
   blockDim = shape.block;
-  // Exactly as long as asked for, so that AddressSanitizer sees what lies behind it.
+  // Allocated at the exact size: AddressSanitizer detects an access past the end.
   constexpr std::align_val_t kAlignment{16};
   dynamic = shape.shared == 0 ? nullptr : static_cast<unsigned char*>(::operator new(shape.shared, kAlignment));
   if (needs_fibers(shape)) {
