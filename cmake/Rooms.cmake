@@ -106,7 +106,7 @@ function(dptrain_room room)
   if(NOT room MATCHES "^(core|table|data|device|replica|reduce)$")
     # These modules compute nothing of a step: two thirds of the time to compile.
     target_compile_options(dptrain_${room} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(DPTRAIN_SANITIZE AND NOT room MATCHES "^(gates|graph|export|checkpoint|train)$")   # their tests would take longer
+    if(DPTRAIN_SANITIZE AND NOT room MATCHES "^(gates|graph|export|checkpoint|train)$")   # long tests
       target_compile_options(dptrain_${room} PRIVATE -O0)
     endif()
   endif()

@@ -5,8 +5,9 @@
     affected_tests.py record BUILD     stores the inputs of the tests that passed in the last run
     affected_tests.py --self-test
 
-The inputs of a test are the files that its command and REQUIRED_FILES name, executables included, and the data of tests/ and
-configs/. The checks of the source tree itself (rooms.*) always count as affected.
+The inputs of a test are the files that its command and REQUIRED_FILES name, executables included, and what tests read of the
+source tree: data of tests/, configs/ and docs/, and the names of the sources. The checks of the source tree itself (rooms.*)
+always count as affected.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ import tempfile
 import xml.etree.ElementTree as xml
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-COMPILED = {".cpp", ".h", ".cu", ".txt", ".cmake"}
+COMPILED = {".cpp", ".h", ".cu", ".cmake"}
 
 
 def digest_of(files):
@@ -30,10 +31,15 @@ def digest_of(files):
     return digest.hexdigest()
 
 
+def files_below(*folders):
+    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*")) if file.is_file()]
+
+
 def data_digest():
-    files = [file for folder in ("tests", "configs") for file in sorted((ROOT / folder).rglob("*"))
-             if file.is_file() and file.suffix not in COMPILED]
-    return digest_of(files)
+    names = "\n".join(map(str, files_below("src", "kernels")))
+    data = [file for file in files_below("tests", "configs", "docs")
+            if file.suffix not in COMPILED and file.name != "CMakeLists.txt" and ROOT / "tests/e2e" not in file.parents]
+    return digest_of(data) + hashlib.sha256(names.encode()).hexdigest()
 
 
 def inputs_of(tests, data):

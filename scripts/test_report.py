@@ -60,7 +60,7 @@ def outcomes(build):
 
 
 def compiled(build):
-    """[(object, seconds)] of the last build."""
+    """[(object, seconds)] of the last compilation of each object."""
     seconds = {}
     for line in (build / ".ninja_log").read_text().splitlines()[1:]:
         start, end, _, output, _ = line.split("\t")
