@@ -42,8 +42,7 @@ void stop(int signal) {
 }  // namespace
 
 Signals::Signals() {
-  stop_requested = 0;
-  save_requested = status_requested = ended = false;
+  ended = false;
   const sigset_t set = taken();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   listener_ = std::thread([this] { listen(); });
@@ -58,6 +57,8 @@ Signals::~Signals() {
   while (sigtimedwait(&set, nullptr, &now) > 0) {  // what came meanwhile must not end the process now
   }
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  stop_requested = 0;
+  save_requested = status_requested = false;
 }
 
 void Signals::listen() {

@@ -23,14 +23,17 @@ bool is_blocked(int signal) {
 }
 
 TEST(Signals, AreRequestsWhileTraining) {
-  const Signals signals;
-  const Training training;
-  EXPECT_FALSE(Signals::take_save());
-  send_until(SIGHUP, [] { return Signals::take_save(); });
-  send_until(SIGUSR1, [] { return Signals::take_status(); });
-  EXPECT_FALSE(Signals::take_status()) << "once";
-  EXPECT_EQ(Signals::stop_signal(), 0);
-  send_until(SIGTERM, [] { return Signals::stop_signal() == SIGTERM; });
+  {
+    const Signals signals;
+    const Training training;
+    EXPECT_FALSE(Signals::take_save());
+    send_until(SIGHUP, [] { return Signals::take_save(); });
+    send_until(SIGUSR1, [] { return Signals::take_status(); });
+    EXPECT_FALSE(Signals::take_status()) << "once";
+    EXPECT_EQ(Signals::stop_signal(), 0);
+    send_until(SIGTERM, [] { return Signals::stop_signal() == SIGTERM; });
+  }
+  EXPECT_EQ(Signals::stop_signal(), 0) << "requests of a run must not stop the next one";
 }
 
 TEST(Signals, AreBlockedInEveryOtherThread) {
@@ -44,8 +47,6 @@ TEST(Signals, AreBlockedInEveryOtherThread) {
     }
   }
   EXPECT_FALSE(is_blocked(SIGINT));
-  const Signals another;
-  EXPECT_EQ(Signals::stop_signal(), 0) << "each begins afresh";
 }
 
 /// Each in a process of its own, begun afresh: one that other tests gave threads cannot be forked under
