@@ -144,9 +144,13 @@ fi
 if [ $nightly = yes ]; then phase "Every source by itself" 60 1500 build debug all || true; fi
 
 printf '\n== Summary\n'
-printf '%s\n' "${times[@]}"
 if [ $times_wanted = yes ]; then
   for preset in "${presets[@]}"; do python3 scripts/test_report.py times "build/$preset"; done
+  echo
+fi
+printf '%s\n' "${times[@]}"
+if [ $failed -gt 0 ]; then
+  for preset in "${presets[@]}"; do python3 scripts/test_report.py failed "build/$preset"; done | sed '/^$/d'
 fi
 for title in "${skipped_phases[@]}"; do echo "skipped: $title (it says why above)"; done
 for title in "${failed_phases[@]}"; do echo "failed: $title"; done

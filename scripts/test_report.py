@@ -2,6 +2,7 @@
 """Counts the tests of a build folder, and reports where their time and the compiler's went.
 
     test_report.py count BUILD                 prints "PASSED FAILED SKIPPED", with each case of a test executable as a test
+    test_report.py failed BUILD                the failed cases, a line for each
     test_report.py times BUILD                 the slowest tests, cases and sources, as Markdown
     test_report.py missed LOG                  share of compilations that the compiler cache missed, from CCACHE_STATSLOG
     test_report.py table RELEASE ASAN TSAN     prints tests/times.tsv from the last runs in three build folders
@@ -57,6 +58,10 @@ def outcomes(build):
             continue  # its cases are counted
         found.append((name, {"run": "passed", "fail": "failed"}.get(status, "skipped")))
     return found
+
+
+def failed_lines(build):
+    return [f"failed: {build.name} {name}" for name, outcome in outcomes(build) if outcome == "failed"]
 
 
 def compiled(build):
@@ -130,6 +135,7 @@ def self_test():
             '<t><testcase classname="A" name="z" time="0.5" result="completed" status="run"><failure/></testcase></t>')
         counted = collections.Counter(outcome for _, outcome in outcomes(build))
         assert counted == {"passed": 2, "failed": 2, "skipped": 2}, counted
+        assert failed_lines(build) == [f"failed: {build.name} a.2: A.z", f"failed: {build.name} crashed"]
         assert times_table([build] * 3) == [
             "test\tcase\trelease\tasan\ttsan", "a\t*\t3.0\t3.0\t3.0", "crashed\t*\t1.0\t1.0\t1.0", "s\t*\t4.0\t4.0\t4.0",
             "a\tA.x\t1.5\t1.5\t1.5", "a\tA.z\t0.5\t0.5\t0.5"], times_table([build] * 3)
@@ -146,6 +152,8 @@ def main():
     if action == "count":
         count = collections.Counter(outcome for _, outcome in outcomes(folders[0]))
         print(count["passed"], count["failed"], count["skipped"])
+    elif action == "failed":
+        print("\n".join(failed_lines(folders[0])))
     elif action == "times":
         print_times(folders[0])
     elif action == "missed":
