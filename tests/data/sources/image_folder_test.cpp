@@ -203,18 +203,17 @@ TEST_F(ImageFolders, SplitAndTake) {
 
 TEST_F(ImageFolders, ManyFilesInAFolder) {
   const int count = tier::how_many(10000, 100000);
+  const auto name = [](int i) { return fmt::format("a/{:06}.jpg", i); };
   fs::create_directories(folder_.file("a"));
   for (int i = 0; i < count; ++i) {
-    FILE* const file = std::fopen(folder_.file("a/" + std::to_string(i) + ".jpg").c_str(), "w");
+    FILE* const file = std::fopen(folder_.file(name(i)).c_str(), "w");
     ASSERT_NE(file, nullptr);
     std::fclose(file);
   }
-  const auto start = std::chrono::steady_clock::now();
   const auto source = open(spec(), 1).train;
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));  // 0.2 s where nothing else runs
   EXPECT_EQ(source->size(), count);
-  EXPECT_TRUE(source->label_place(0).ends_with("/0.jpg"));
-  EXPECT_TRUE(source->label_place(count - 1).ends_with("/" + std::to_string(count - 1) + ".jpg"));
+  EXPECT_TRUE(source->label_place(0).ends_with(name(0)));
+  EXPECT_TRUE(source->label_place(count - 1).ends_with(name(count - 1)));
 }
 
 TEST_F(ImageFolders, ImagesWithoutLabels) {
