@@ -1,15 +1,16 @@
-# dptrain_version.h: version, git commit and what is built in. Written at every build, touched only when it changes,
-# so that a commit recompiles the one file that prints it. Run with -P it is the script that writes the header.
+# dptrain_version.h and dptrain_commit.cpp: version, what is built in, and the git commit. Written at every build, touched
+# only when they change. The commit has a source of its own, outside of the unity builds: a new one compiles nothing
+# else. Run with -P this is the script that writes both.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   add_custom_target(dptrain_version
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
             -DBUILD=$<IF:$<CONFIG:>,none,$<CONFIG>> -DONEDNN=${OneDNN_VERSION}
             -DCUDA=${DPTRAIN_CUDA_STATE} -DSANITIZE=${DPTRAIN_SANITIZE}
-            -DOUTPUT=${PROJECT_BINARY_DIR}/generated/dptrain_version.h
+            -DOUTPUT=${PROJECT_BINARY_DIR}/generated
             -P ${CMAKE_CURRENT_LIST_FILE}
-    BYPRODUCTS ${PROJECT_BINARY_DIR}/generated/dptrain_version.h
-    COMMENT "Writing dptrain_version.h" VERBATIM)
+    BYPRODUCTS ${PROJECT_BINARY_DIR}/generated/dptrain_version.h ${PROJECT_BINARY_DIR}/generated/dptrain_commit.cpp
+    COMMENT "Writing the version" VERBATIM)
   return()
 endif()
 
@@ -23,24 +24,36 @@ if(GIT AND EXISTS ${SOURCE}/.git)
   endif()
 endif()
 
-set(text "// Written by the build (cmake/Version.cmake).
+# Writes a file unless it has this text.
+function(write_changed file text)
+  set(present "")
+  if(EXISTS ${file})
+    file(READ ${file} present)
+  endif()
+  if(NOT present STREQUAL text)
+    file(WRITE ${file} "${text}")
+  endif()
+endfunction()
+
+write_changed(${OUTPUT}/dptrain_version.h "// Written by the build (cmake/Version.cmake).
 #pragma once
 
 #include <string_view>
 
 namespace dptrain {
 inline constexpr std::string_view kVersion = \"${VERSION}\";
-inline constexpr std::string_view kGitCommit = \"${commit}\";
+extern const std::string_view kGitCommit;
 inline constexpr std::string_view kBuildType = \"${BUILD}\";
 inline constexpr std::string_view kBuiltWithOneDnn = \"${ONEDNN}\";
 inline constexpr std::string_view kBuiltWithCuda = \"${CUDA}\";
 inline constexpr std::string_view kSanitizers = \"${SANITIZE}\";
 }  // namespace dptrain
 ")
-set(present "")
-if(EXISTS ${OUTPUT})
-  file(READ ${OUTPUT} present)
-endif()
-if(NOT present STREQUAL text)
-  file(WRITE ${OUTPUT} "${text}")
-endif()
+
+write_changed(${OUTPUT}/dptrain_commit.cpp "// Written by the build (cmake/Version.cmake).
+#include \"dptrain_version.h\"
+
+namespace dptrain {
+constinit const std::string_view kGitCommit = \"${commit}\";
+}  // namespace dptrain
+")
