@@ -15,6 +15,7 @@
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "session/dry_plan.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::train {
 namespace {
@@ -50,6 +51,7 @@ int without_each_value(const Node& whole, Node& at, const std::string& path) {
 }
 
 TEST(NullValues, AnywhereInShippedConfigsAreErrorsOrDefaults) {
+  if (test::kThreadSanitizer) GTEST_SKIP() << "one thread; a minute";
   int count = 0;
   for (const config::BundledFile& file : config::bundled_configs()) {
     if (file.name != "fashion_mnist.yaml" && file.name != "flowers_cnn.yaml") continue;
