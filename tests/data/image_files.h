@@ -38,7 +38,7 @@ inline Picture gradient(std::int64_t height, std::int64_t width, int channels = 
 struct JpegKind {
   J_COLOR_SPACE space = JCS_YCbCr;  ///< JCS_GRAYSCALE and JCS_CMYK, JCS_YCCK for pictures of 1 and 4 channels
   int quality = 95;
-  bool progressive = false;
+  bool progressive = false, arithmetic = false;
   bool adobe = true;    ///< CMYK, YCCK: with the marker that says that inks are inverted
   int orientation = 0;  ///< 1..8: with EXIF
   bool big_endian = false;
@@ -78,6 +78,7 @@ inline Bytes jpeg_bytes(const Picture& picture, const JpegKind& kind = {}) {
   if (!kind.subsampled_rows) jpeg.comp_info[0].v_samp_factor = 1;
   if (!kind.adobe) jpeg.write_Adobe_marker = FALSE;
   jpeg.restart_interval = static_cast<unsigned>(kind.restart_interval);
+  jpeg.arith_code = kind.arithmetic ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
   if (kind.orientation != 0) {

@@ -122,7 +122,8 @@ class JpegFile {
     });
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
     check_pixels(height, width, position());
-    if (jpeg_.arith_code == FALSE && height * width / kJpegPixelsPerByte > static_cast<std::int64_t>(file_.size()))
+    const std::int64_t most = jpeg_.arith_code == FALSE ? kJpegPixelsPerByte : kArithmeticPixelsPerByte;
+    if (height * width / most > static_cast<std::int64_t>(file_.size()))
       throw ImageError(static_cast<std::int64_t>(file_.size()),
                        fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
   }

@@ -289,6 +289,10 @@ TEST(DecodeJpeg, Bombs) {
   EXPECT_THAT(error_in(file).what(), HasSubstr("65,000 x 65,000 pixels; at most 134,217,728 are decoded"));
   claim(file, 0xC0, 10000, 10000);
   EXPECT_THAT(error_in(file).words(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
+  Bytes arithmetic = jpeg_bytes(gradient(16, 16), {.arithmetic = true});
+  EXPECT_EQ(decoded(arithmetic).shape, (Shape{16, 16, 3}));
+  claim(arithmetic, 0xC9, 10000, 10000);
+  EXPECT_THAT(error_in(arithmetic).words(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
   // Every scan goes over the whole picture again: the first one a hundred times more.
   Bytes progressive = jpeg_bytes(gradient(16, 16), {.progressive = true});
   const Bytes scan{0xFF, 0xDA}, table{0xFF, 0xC4};
