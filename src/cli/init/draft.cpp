@@ -110,6 +110,13 @@ std::string some_names(std::vector<std::string> names) {
 
 std::string yaml_word(const std::string& word) { return trim(config::to_yaml(config::Node::text(word))); }
 
+std::string yaml_key(const std::string& name) {
+  config::Node map = config::Node::map();
+  map.set(name, config::Node::integer(0));
+  const std::string line = trim(config::to_yaml(map));
+  return line.substr(0, line.rfind(':'));
+}
+
 std::string yaml_list(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
   for (const std::string& word : words) quoted.push_back(yaml_word(word));

@@ -317,7 +317,7 @@ class TableDraft {
     text += "      columns:            # how each becomes numbers; what is learned goes with the checkpoint\n";
     for (const Column& column : columns_)
       if (column.use != Use::kTarget || classes_)
-        text += fmt::format("        {}: {}\n", yaml_word(column.name), encoder(column));
+        text += fmt::format("        {}: {}\n", yaml_key(column.name), encoder(column));
     std::vector<std::string> skipped;
     if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
     if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");

@@ -26,12 +26,6 @@ using TextJson = nlohmann::json;
 constexpr const char* kTextKind = "Text";
 constexpr std::int64_t kLeastTexts = 256;  // that a thread counts the words of
 
-bool is_text_file(std::string_view name) {
-  std::string end(name.substr(name.size() - std::min<std::size_t>(name.size(), 4)));
-  for (char& c : end) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return end == ".txt";
-}
-
 /// The file's bytes, which last until the thread's next call.
 std::string_view text_of(const std::string& path) {
   thread_local std::vector<std::uint8_t> bytes;
@@ -237,4 +231,10 @@ std::unique_ptr<DatasetDef> text_def() {
 const RegisteredDataset kTextSet = text_def();
 
 }  // namespace
+
+bool is_text_file(std::string_view name) {
+  std::string end(name.substr(name.size() - std::min<std::size_t>(name.size(), 4)));
+  for (char& c : end) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return end == ".txt";
+}
 }  // namespace dptrain::data

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "data/encoders/encoder.h"
 #include "data/on_error.h"
 #include "data/sources/dataset.h"
@@ -12,5 +14,8 @@ struct TextSpec : DatasetCommon {
   config::Of<encoder_family> vectorization;  ///< one that reads texts
   OnError on_error;
 };
+
+/// Whether a file of a folder is a text by its name: ".txt", in small or capital letters.
+bool is_text_file(std::string_view name);
 
 }  // namespace dptrain::data

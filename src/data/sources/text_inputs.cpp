@@ -13,6 +13,7 @@
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"
+#include "data/sources/text.h"
 
 namespace dptrain::data {
 namespace {
@@ -37,7 +38,7 @@ class TextInputs final : public LabelledSource {
   void add(const std::string& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
-      files_.add_folder(path, [](const char* name) { return std::string_view(name).ends_with(".txt"); });
+      files_.add_folder(path, [](const char* name) { return is_text_file(name); });
     else if (std::filesystem::exists(path, error))
       files_.add_file(path);
     else
