@@ -44,6 +44,9 @@ class Transform {
   virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
   /// The result has one size, whatever comes in.
   virtual bool fixes_size() const { return false; }
+  /// Shows things at other places of the image than the input does, scaling of the whole image aside: labels with a
+  /// value for each place would no longer fit.
+  virtual bool moves_pixels() const { return false; }
   /// Made for bytes 0..255, by its arguments.
   virtual bool expects_pixels() const { return false; }
   /// Writes the transform as an operation of a device's program, whose sizes in and out are set to those of what comes

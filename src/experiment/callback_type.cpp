@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "experiment/objectives.h"
 
 namespace dptrain::experiment {
 namespace fs = std::filesystem;
@@ -25,19 +24,16 @@ config::Family& callback_family() {
 CallbackCheck::CallbackCheck(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph)
     : reader_(reader), file_(file) {
   if (graph == nullptr || graph->outputs.empty()) return;
-  std::vector<std::string> names;
   try {
-    names = value_names(file.train, *graph);
+    logged_ = logged_values(file.train, *graph, static_cast<bool>(file.data.validation));
   } catch (const Error&) {  // a metric does not fit the output: the plan says so
     return;
   }
   knows_values_ = true;
-  for (const std::string& name : names) epoch_.set(name, kSomeValue);
-  every_epoch_ = epoch_;
-  if (!file.data.validation) return;
-  for (const std::string& name : names) {
-    epoch_.set("val_" + name, kSomeValue);
-    if (!validates_by_steps() && file.train.validate_every.value == 1) every_epoch_.set("val_" + name, kSomeValue);
+  const bool validates_each_epoch = !validates_by_steps() && file.train.validate_every.value == 1;
+  for (const LoggedValue& value : logged_) {
+    epoch_.set(value.name, kSomeValue);
+    if (validates_each_epoch || !value.name.starts_with("val_")) every_epoch_.set(value.name, kSomeValue);
   }
 }
 
@@ -52,8 +48,14 @@ bool CallbackCheck::validates_by_steps() const {
 void CallbackCheck::error(const std::string& message) { error_as_is(callback_->name() + ": " + message); }
 void CallbackCheck::error_as_is(const std::string& message) { reader_.error(callback_->mark(), message); }
 
-void CallbackCheck::require_value(const std::string& name) {
-  if (!knows_values_ || epoch_.find(name) != nullptr) return;
+void CallbackCheck::require_value(const std::string& name, bool needs_direction) {
+  if (!knows_values_) return;
+  if (epoch_.find(name) != nullptr) {
+    if (needs_direction && direction_of(logged_, name) == optim::Direction::kUnknown)
+      error(fmt::format("mode is required: no metric defines whether a larger '{}' is better; give mode: min or max",
+                        name));
+    return;
+  }
   std::vector<std::string> known;
   for (const auto& [key, value] : epoch_.items()) known.push_back(key);
   const bool no_validation = name.starts_with("val_") && !file_.data.validation;

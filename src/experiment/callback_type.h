@@ -12,6 +12,7 @@
 #include "config/family.h"
 #include "config/reader.h"
 #include "experiment/logs.h"
+#include "experiment/objectives.h"
 #include "experiment/sections.h"
 #include "graph/graph.h"
 
@@ -40,8 +41,9 @@ class CallbackCheck {
   void error(const std::string& message);
   /// The same, for a message that names the callback itself.
   void error_as_is(const std::string& message);
-  /// Reports a value that no epoch has.
-  void require_value(const std::string& name);
+  /// Reports a value that no epoch has, and with `needs_direction` one of which neither a metric nor a loss defines
+  /// the better side.
+  void require_value(const std::string& name, bool needs_direction);
   /// This callback adds a value to what those behind it see.
   void adds(const std::string& name);
   /// False where another callback has the file already.
@@ -55,6 +57,7 @@ class CallbackCheck {
   const CallbackConfig* callback_ = nullptr;
   bool knows_values_ = false;
   Logs epoch_, every_epoch_;
+  std::vector<LoggedValue> logged_;
   std::set<std::string> claimed_;
 };
 

@@ -174,6 +174,10 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
                        diagnostics.ok() ? &experiment.graph : nullptr);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
+  if (diagnostics.ok() && overrides.callbacks) {  // what was trained with them can still be evaluated
+    check_value_names(reader, place(root, "train"), file.train, experiment.graph);
+    check_positional_labels(reader, file.data, file.train, experiment.graph);
+  }
   if (diagnostics.ok()) check_length_buckets(reader, file.data, experiment.graph);
   check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
   if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())

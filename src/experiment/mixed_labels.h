@@ -1,6 +1,7 @@
 #pragma once
 
-// Transforms that mix samples (MixUp, CutMix) mix their labels: rows of values, whatever the data set holds. Main
+// Transforms and the labels that they change or would have to change: MixUp and CutMix mix labels, which are rows of
+// values then, whatever the data set holds; no transform moves labels with a value for each place of an image. Main
 // thread.
 
 #include <vector>
@@ -17,5 +18,10 @@ const config::Typed* mixing_transform(const DataSection& data);
 /// An error at that transform for each loss that takes class numbers only.
 void check_mixed_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                         const graph::Graph& graph);
+
+/// An error at each transform that moves pixels if labels have a value for each of several positions, and at each that
+/// scales values if a file is both inputs and labels, which no transform scales. Labels of a clip's frames are free.
+void check_positional_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
+                             const graph::Graph& graph);
 
 }  // namespace dptrain::experiment

@@ -47,18 +47,25 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
   return all;
 }
 
-std::vector<std::string> value_names(const TrainSection& train, const graph::Graph& graph) {
-  std::vector<std::string> losses{"loss"}, metrics;
+std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates) {
+  std::vector<LoggedValue> values{{"loss", optim::Direction::kSmaller}}, metrics;
   for (const plan::Objective& objective : objectives(train, graph)) {
     const graph::Port& output = graph.outputs[static_cast<std::size_t>(objective.output)];
     const std::string prefix = graph.outputs.size() > 1 ? graph::name_of(graph, output) + "_" : "";
-    if (!prefix.empty()) losses.push_back(prefix + "loss");
+    if (!prefix.empty()) values.push_back({prefix + "loss", optim::Direction::kSmaller});
     for (const config::Typed& metric : objective.metrics)
       for (const std::string& name : optim::value_names(metric, {.output = graph::tensor_of(graph, output).shape}))
-        metrics.push_back(prefix + name);
+        metrics.push_back({prefix + name, optim::metric_type(metric).better});
   }
-  losses.insert(losses.end(), metrics.begin(), metrics.end());
-  return losses;
+  values.insert(values.end(), metrics.begin(), metrics.end());
+  const std::size_t trained = values.size();
+  for (std::size_t i = 0; validates && i < trained; ++i) values.push_back({"val_" + values[i].name, values[i].better});
+  return values;
+}
+
+optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name) {
+  const auto found = std::ranges::find(values, name, &LoggedValue::name);
+  return found == values.end() ? optim::Direction::kUnknown : found->better;
 }
 
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph) {
@@ -71,6 +78,18 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
         train.class_weight->mark,
         "train.class_weight: the model has several outputs; give samples weights with sample_weight in the data "
         "set, and outputs with train.loss_weights");
+}
+
+void check_value_names(config::Reader& reader, const config::Mark& place, const TrainSection& train,
+                       const graph::Graph& graph) {
+  for (const LoggedValue& value : logged_values(train, graph, false))
+    if (value.name.starts_with("val_")) {
+      reader.error(place,
+                   fmt::format("train: '{}' would be a value of training with the name of one of validation; give "
+                               "the output or metric a name that does not begin with 'val'",
+                               value.name));
+      return;
+    }
 }
 
 }  // namespace dptrain::experiment

@@ -20,10 +20,24 @@ std::vector<std::string> output_names(const graph::Graph& graph);
 /// data's business.
 std::vector<plan::Objective> objectives(const TrainSection& train, const graph::Graph& graph);
 
-/// Names of what training logs, in that order: "loss"; of several outputs each one's loss; and the metrics.
-std::vector<std::string> value_names(const TrainSection& train, const graph::Graph& graph);
+/// A value that training logs.
+struct LoggedValue {
+  std::string name;
+  optim::Direction better = optim::Direction::kUnknown;
+};
+
+/// The values that training logs, in that order: "loss", with several outputs the loss of each, the metrics; with
+/// `validates` all of them again as "val_...".
+std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates);
+
+/// Of the value with this name; kUnknown if none of them has it.
+optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name);
 
 /// Reports names of outputs that the model does not have, and what is said of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);
+
+/// Reports an output or metric whose name makes a value of training look like one of validation, at `place`.
+void check_value_names(config::Reader& reader, const config::Mark& place, const TrainSection& train,
+                       const graph::Graph& graph);
 
 }  // namespace dptrain::experiment

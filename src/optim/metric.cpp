@@ -49,14 +49,6 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
           .state = type.state(metric.spec(), subject)};
 }
 
-bool is_larger_better(const std::string& log_key) {
-  for (const config::TypeDef* def : metric_family().types()) {
-    for (const std::string& word : static_cast<const MetricType&>(*def).larger_is_better)
-      if (log_key.find(word) != std::string::npos) return true;
-  }
-  return false;
-}
-
 std::string compares_values(const MetricSubject& subject) {
   if (subject.labels == LabelKind::kDense || subject.output.elements() == 1) return "";
   return fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try accuracy",

@@ -44,6 +44,9 @@ struct MetricSums {
   double weight = 0;
 };
 
+/// Which of two values is the better one.
+enum class Direction { kUnknown, kSmaller, kLarger };
+
 /// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
 enum class MetricReads {
   kOrder,      ///< which of a row's values are the larger ones: the same before and after both
@@ -55,8 +58,7 @@ struct MetricType final : config::TypeDef {
   MetricReads reads = MetricReads::kValues;
   /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
   std::string example_arguments{};
-  /// Where larger values are better: the words by which callbacks with `mode: auto` know it in the key of a log.
-  std::vector<std::string> larger_is_better{};
+  Direction better = Direction::kUnknown;
   /// The mean of a number of each position, from which masked positions are left out, as Keras does. All others count
   /// masked positions, too.
   bool heeds_mask = true;
@@ -93,9 +95,6 @@ const MetricType& metric_type(const config::Typed& metric);
 std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);
 /// Throws Error{kUsage} with the place where the metric does not fit the output. `offset` is left to the plan.
 ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject);
-/// Whether the key of a log ("val_auc", "kind_f1_score_0") is that of a metric whose larger values are better, by the
-/// words of all metrics.
-bool is_larger_better(const std::string& log_key);
 
 /// Where a single value is compared with a threshold, labels may be rows or, of one output value, numbers.
 std::string compares_values(const MetricSubject& subject);
@@ -137,11 +136,8 @@ class MetricBuilder {
     return std::move(*this);
   }
   MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }
-  template <class... Words>
-  MetricBuilder&& larger_is_better(const Words&... words) && {
-    type_->larger_is_better = {words...};
-    return std::move(*this);
-  }
+  MetricBuilder&& larger_is_better() && { return type_->better = Direction::kLarger, std::move(*this); }
+  MetricBuilder&& smaller_is_better() && { return type_->better = Direction::kSmaller, std::move(*this); }
   /// Of a sample with one position its value is 0 or 1.
   MetricBuilder&& share() && {
     type_->is_share = [](const MetricSubject& subject) { return subject.positions() == 1; };

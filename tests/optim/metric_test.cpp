@@ -87,11 +87,10 @@ TEST(Metric, AreasOfEvenThresholdsAreKnownAsSuch) {
   EXPECT_FALSE(even("AUC: {thresholds: [0.1, 0.9]}"));
 }
 
-TEST(Metric, TheBetterSideIsKnownByTheKey) {
-  for (const char* key :
-       {"val_accuracy", "acc", "kind_top_k_categorical_accuracy", "val_auc", "f1_score_0", "mean_iou"})
-    EXPECT_TRUE(is_larger_better(key)) << key;
-  for (const char* key : {"loss", "val_mse", "mae"}) EXPECT_FALSE(is_larger_better(key)) << key;
+TEST(Metric, EachHasADirection) {
+  for (const config::TypeDef* def : metric_family().types())
+    EXPECT_NE(static_cast<const MetricType&>(*def).better, Direction::kUnknown)
+        << def->name << ": add larger_is_better() or smaller_is_better() to its definition";
 }
 
 }  // namespace

@@ -42,6 +42,12 @@ std::string two_outputs_refused(const std::string& train) {
   return "nothing was refused";
 }
 
+std::vector<std::string> names(const experiment::Experiment& e) {
+  std::vector<std::string> all;
+  for (const experiment::LoggedValue& value : logged_values(e.config.train, e.graph, false)) all.push_back(value.name);
+  return all;
+}
+
 TEST(Objectives, StandByOutput) {
   const experiment::Experiment e = two_outputs(
       "loss: {box: mse, kind: {SparseCategoricalCrossentropy: {}}}, loss_weights: {box: 0.25}, "
@@ -52,19 +58,31 @@ TEST(Objectives, StandByOutput) {
   EXPECT_EQ(all[0].weight, 1);
   EXPECT_EQ(all[1].output, 1);
   EXPECT_EQ(all[1].weight, 0.25);
-  EXPECT_THAT(value_names(e.config.train, e.graph),
-              ElementsAre("loss", "kind_loss", "box_loss", "kind_accuracy", "box_mae"));
+  EXPECT_THAT(names(e), ElementsAre("loss", "kind_loss", "box_loss", "kind_accuracy", "box_mae"));
+}
+
+TEST(Objectives, MetricsAndLossesDefineDirectionsAndNamesDoNot) {
+  const experiment::Experiment e = two_outputs(
+      "loss: {kind: sparse_categorical_crossentropy, box: mse}, "
+      "metrics: {kind: [{SparseTopKCategoricalAccuracy: {k: 2, name: best2}}], box: [{MeanAbsoluteError: {name: "
+      "f1}}]}");
+  const auto logged = logged_values(e.config.train, e.graph, true);
+  EXPECT_EQ(direction_of(logged, "kind_best2"), optim::Direction::kLarger);
+  EXPECT_EQ(direction_of(logged, "val_kind_best2"), optim::Direction::kLarger);
+  EXPECT_EQ(direction_of(logged, "box_f1"), optim::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "val_box_loss"), optim::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "val_loss"), optim::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "accuracy"), optim::Direction::kUnknown) << "no output has it";
 }
 
 TEST(Objectives, OneLossStandsForAllOutputs) {
   const experiment::Experiment e = two_outputs("loss: mse, metrics: [mae]");
-  EXPECT_THAT(value_names(e.config.train, e.graph),
-              ElementsAre("loss", "kind_loss", "box_loss", "kind_mae", "box_mae"));
+  EXPECT_THAT(names(e), ElementsAre("loss", "kind_loss", "box_loss", "kind_mae", "box_mae"));
 }
 
 TEST(Objectives, AnOutputMayGoWithoutALoss) {
   const experiment::Experiment e = two_outputs("loss: {box: mse}");
-  EXPECT_THAT(value_names(e.config.train, e.graph), ElementsAre("loss", "box_loss"));
+  EXPECT_THAT(names(e), ElementsAre("loss", "box_loss"));
 }
 
 TEST(Objectives, SurviveTheResolvedConfig) {
@@ -73,7 +91,7 @@ TEST(Objectives, SurviveTheResolvedConfig) {
   for (const bool minimal : {false, true}) {
     const experiment::Experiment again =
         experiment::load_experiment_text(config::to_yaml(resolved(e, minimal)), "again.yaml", {});
-    EXPECT_EQ(value_names(again.config.train, again.graph), value_names(e.config.train, e.graph));
+    EXPECT_EQ(names(again), names(e));
     EXPECT_EQ(*again.config.train.loss_weights.find("box"), 0.5);
   }
 }

@@ -12,6 +12,7 @@ class CenterCrop final : public Transform {
   explicit CenterCrop(const CenterCropSpec& spec) : spec_(spec) {}
 
   bool fixes_size() const override { return true; }
+  bool moves_pixels() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};
     check_image(input);

@@ -20,6 +20,7 @@ class CutMix final : public Mixing {
  public:
   explicit CutMix(const CutMixSpec& spec) : factor_(part_range(spec.factor)) {}
 
+  bool moves_pixels() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() > 0) check_image(input);
     return input;

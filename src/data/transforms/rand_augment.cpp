@@ -53,6 +53,7 @@ class RandAugment final : public Transform {
   RandAugment& operator=(const RandAugment&) = delete;
 
   bool random() const override { return true; }
+  bool moves_pixels() const override { return true; }
   bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return input;

@@ -14,6 +14,7 @@ class RandomCrop final : public Transform {
   explicit RandomCrop(const RandomCropSpec& spec) : spec_(spec) {}
 
   bool random() const override { return true; }
+  bool moves_pixels() const override { return true; }
   bool fixes_size() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};

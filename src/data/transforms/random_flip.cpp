@@ -37,6 +37,7 @@ class RandomFlip final : public Transform {
   explicit RandomFlip(const RandomFlipSpec& spec) : mode_(spec.mode) {}
 
   bool random() const override { return true; }
+  bool moves_pixels() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() > 0) check_image(input);
     return input;

@@ -20,6 +20,7 @@ class RandomResizedCrop final : public Transform {
                 .antialias = spec.antialias} {}
 
   bool random() const override { return true; }
+  bool moves_pixels() const override { return true; }
   bool fixes_size() const override { return true; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};

@@ -27,6 +27,7 @@ class RandomWarp : public Transform {
   explicit RandomWarp(const WarpArguments& arguments);
 
   bool random() const override { return true; }
+  bool moves_pixels() const override { return true; }
   Shape output(const Shape& input) const override;
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override;
   void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,

@@ -17,6 +17,7 @@ class Resizing final : public Transform {
         scaled_decode_(spec.scaled_decode) {}
 
   bool fixes_size() const override { return true; }
+  bool moves_pixels() const override { return crop_; }
   Shape output(const Shape& input) const override {
     if (input.rank() == 0) return {};
     check_image(input);

@@ -10,7 +10,7 @@ std::string accuracy_misfit(const MetricSubject& subject) {
 const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
                                        .reads(MetricReads::kThreshold)
                                        .share()
-                                       .larger_is_better("acc")
+                                       .larger_is_better()
                                        .fits(accuracy_misfit);
 
 }  // namespace

@@ -91,7 +91,7 @@ const RegisteredMetric kAuc = metric<AUCSpec>("AUC", {"auc"})
                                   .key(key("label_weights", &AUCSpec::label_weights).at_least(0))
                                   .key(key("from_logits", &AUCSpec::from_logits))
                                   .reads(MetricReads::kValues)
-                                  .larger_is_better("auc")
+                                  .larger_is_better()
                                   .fits(auc_fits)
                                   .state(auc_state)
                                   .value(auc_value);

@@ -7,7 +7,7 @@ const RegisteredMetric kBinaryAccuracy = metric<BinaryAccuracySpec>("BinaryAccur
                                              .key(key("threshold", &BinaryAccuracySpec::threshold))
                                              .reads(MetricReads::kThreshold)
                                              .share_of_single_values()
-                                             .larger_is_better("acc")
+                                             .larger_is_better()
                                              .fits(compares_values);
 
 }  // namespace

@@ -53,7 +53,7 @@ const RegisteredMetric kF1Score = metric<F1ScoreSpec>("F1Score", {"f1_score"})
                                       .key(key("average", &F1ScoreSpec::average))
                                       .key(key("threshold", &F1ScoreSpec::threshold).above(0).at_most(1))
                                       .reads(MetricReads::kValues)
-                                      .larger_is_better("f1")
+                                      .larger_is_better()
                                       .fits(f1_fits)
                                       .state(f1_state)
                                       .values(f1_count, f1_values);

@@ -5,6 +5,7 @@ namespace {
 
 const RegisteredMetric kMeanAbsoluteErrorMetric =
     metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
+        .smaller_is_better()
         .fits(compares_values);
 
 }  // namespace

@@ -44,7 +44,7 @@ const RegisteredMetric kMeanIoU =
         .key(key("ignore_class", &MeanIoUSpec::ignore_class))
         .example("num_classes: 4")
         .reads(MetricReads::kOrder)
-        .larger_is_better("io_u", "iou")
+        .larger_is_better()
         .fits(mean_io_u_fits)
         .state(mean_io_u_state)
         .value(mean_io_u_value);

@@ -4,7 +4,9 @@ namespace dptrain::optim {
 namespace {
 
 const RegisteredMetric kMeanSquaredErrorMetric =
-    metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"}).fits(compares_values);
+    metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"})
+        .smaller_is_better()
+        .fits(compares_values);
 
 }  // namespace
 }  // namespace dptrain::optim

@@ -21,7 +21,7 @@ const RegisteredMetric kPrecision =
         .key(key("top_k", &PrecisionSpec::top_k).at_least(1))
         .key(key("class_id", &PrecisionSpec::class_id).at_least(0))
         .reads(MetricReads::kThreshold)
-        .larger_is_better("precision")
+        .larger_is_better()
         .fits([](const PrecisionSpec& spec, const MetricSubject& subject) { return counts_fit(spec, subject); })
         .state(precision_state)
         .values(precision_count, precision_values);

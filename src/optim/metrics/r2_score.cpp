@@ -47,7 +47,7 @@ std::vector<double> r2_values(const R2ScoreSpec& spec, const MetricSums& sums) {
 const RegisteredMetric kR2Score = metric<R2ScoreSpec>("R2Score", {"r2_score"})
                                       .key(key("class_aggregation", &R2ScoreSpec::class_aggregation))
                                       .key(key("num_regressors", &R2ScoreSpec::num_regressors).at_least(0))
-                                      .larger_is_better("r2")
+                                      .larger_is_better()
                                       .fits(r2_fits)
                                       .state(r2_state)
                                       .values(r2_count, r2_values);

@@ -21,7 +21,7 @@ const RegisteredMetric kRecall =
         .key(key("top_k", &RecallSpec::top_k).at_least(1))
         .key(key("class_id", &RecallSpec::class_id).at_least(0))
         .reads(MetricReads::kThreshold)
-        .larger_is_better("recall")
+        .larger_is_better()
         .fits([](const RecallSpec& spec, const MetricSubject& subject) { return counts_fit(spec, subject); })
         .state(recall_state)
         .values(recall_count, recall_values);

@@ -7,7 +7,7 @@ const RegisteredMetric kSparseCategoricalAccuracy =
     metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
         .reads(MetricReads::kOrder)
         .share()
-        .larger_is_better("acc")
+        .larger_is_better()
         .fits(ranks_classes);
 
 }  // namespace

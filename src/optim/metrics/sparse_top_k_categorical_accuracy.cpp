@@ -11,7 +11,7 @@ const RegisteredMetric kSparseTopKCategoricalAccuracy =
         .example("k: 2")
         .reads(MetricReads::kOrder)
         .share()
-        .larger_is_better("top_k")
+        .larger_is_better()
         .fits([](const SparseTopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
           return top_k_misfit(spec.k, subject);
         });

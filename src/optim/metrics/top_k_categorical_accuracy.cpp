@@ -11,7 +11,7 @@ const RegisteredMetric kTopKCategoricalAccuracy =
         .example("k: 2")
         .reads(MetricReads::kOrder)
         .share()
-        .larger_is_better("top_k")
+        .larger_is_better()
         .fits([](const TopKCategoricalAccuracySpec& spec, const MetricSubject& subject) {
           return top_k_misfit(spec.k, subject);
         });
