@@ -31,14 +31,14 @@ struct CkptFlags {
 };
 
 int show(const std::vector<std::string>& files) {
-  for (const std::string& file : files) print_text(checkpoint::describe(checkpoint_file(file, {"last.h5"})));
+  for (const std::string& file : files) print_text(checkpoint::describe(last_state_file(file)));
   return 0;
 }
 
 int diff(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
-  const auto file = [&](std::size_t i) { return checkpoint_file(flags.files[i], {"last.h5"}); };
+  const auto file = [&](std::size_t i) { return last_state_file(flags.files[i]); };
   const checkpoint::Difference difference = checkpoint::compare(file(0), file(1), flags.tolerance.value_or(0));
   print_text(difference.report);
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
@@ -90,14 +90,14 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
 }
 
 /// The same from a checkpoint, whose state says how the model was trained.
-void write_trained_model(const std::string& from, const std::string& to) {
-  const ModelSource source = open_model_source(from, std::nullopt, {}, {.with_config = "", .own_model = true});
+void write_trained_model(const std::string& run_or_file, const std::string& to) {
+  const ModelSource source = open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);
   source.load_weights(model, false);
   exporting::Exported exported{
-      .model = model, .class_names = checkpoint::read_class_names(from), .learned = source.learned};
+      .model = model, .class_names = checkpoint::read_class_names(source.checkpoint), .learned = source.learned};
   source.describe_training(exported);
-  write_exported(exported, to, "all from " + from);
+  write_exported(exported, to, "all from " + source.checkpoint);
 }
 
 /// Weights alone say nothing of the layers between them.
@@ -114,14 +114,16 @@ int convert(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage,
                 fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
-  const std::string from = checkpoint_file(flags.files[0], {"best.h5", "last.h5"}), &to = flags.files[1];
+  const std::string from = weights_file(flags.files[0]), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
   if (!config && exporting::find_exporter(to) == nullptr)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or {}, found '{}'",
                                                exporting::known_suffixes(), to));
-  if (!config && !flags.input_shape && checkpoint::is_checkpoint(from) && !checkpoint::is_weights_only(from)) {
-    write_trained_model(from, to);
+  const bool is_trained =
+      fs::is_directory(flags.files[0]) || (checkpoint::is_checkpoint(from) && !checkpoint::is_weights_only(from));
+  if (!config && !flags.input_shape && is_trained) {
+    write_trained_model(flags.files[0], to);
     return 0;
   }
   check_has_model(from, to);
@@ -135,7 +137,7 @@ int average(const CkptFlags& flags) {
     throw Error(ErrorKind::kUsage, "ckpt average takes two files or more, and --output for their mean");
   const exporting::Exporter& exporter = exporting::exporter_of(*flags.output);
   std::vector<std::string> files;
-  for (const std::string& file : flags.files) files.push_back(checkpoint_file(file, {"best.h5", "last.h5"}));
+  for (const std::string& file : flags.files) files.push_back(weights_file(file));
   const std::vector<std::string> class_names = checkpoint::read_class_names(files.front());
   const std::string learned = checkpoint::read_learned(files.front());
   for (const std::string& file : files)
@@ -186,7 +188,7 @@ void add_ckpt(App& app) {
   command.positional("show|diff|convert|average", flags->action, "what to do");
   command.positionals(
       "FILE", flags->files,
-      "checkpoints, or runs' folders (show, diff: their last.h5; convert, average: best.h5, else last.h5)");
+      "checkpoints, or runs' folders (show, diff: their last.h5; convert, average: the weights that eval uses)");
   command.section("Comparison").option("--tol", "X", flags->tolerance, "differences up to this count as equal (0)");
   command.section("Average").option("--output,-o", "FILE", flags->output, "where the mean goes");
   command.section("Conversion")

@@ -101,9 +101,9 @@ void add_eval(App& app) {
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
       .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
       .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");
-  command.positional(
-      "CONFIG|CKPT", flags->request.source,
-      "a checkpoint, a run's folder (its best.h5, else last.h5) or its model.h5; or a config, with --weights");
+  command.positional("CONFIG|CKPT", flags->request.source,
+                     "a checkpoint, a run's folder (its best.h5, else model.h5 if it completed, else last.h5) or its "
+                     "model.h5; or a config, with --weights");
   flags->devices.add(command);
   command.section("Evaluation")
       .option("--weights", "FILE", flags->request.weights,

@@ -1,5 +1,6 @@
 // dptrain export: a trained model as a file of another program.
 
+#include <filesystem>
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
@@ -73,6 +74,7 @@ int run(const ExportFlags& flags) {
   exported.free_steps = flags.free_steps;
   const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
+  if (std::filesystem::is_directory(flags.source)) log::info("weights from " + source.checkpoint);
   log::print(fmt::format("{}: {}, {} parameters, {} bytes", flags.to, exporter.name, with_commas(model.parameters()),
                          with_commas(static_cast<std::int64_t>(bytes))));
   return 0;
@@ -85,7 +87,8 @@ void add_export(App& app) {
   Command& command =
       app.command("export", "write a trained model for other programs: .onnx, .keras, .h5, .safetensors");
   command.describe(
-      "The suffix of OUTPUT chooses the format. Of a run's folder it takes best.h5, else last.h5. ONNX files compute "
+      "The suffix of OUTPUT chooses the format. A run's folder stands for its best.h5, else its model.h5 if it "
+      "completed, else its last.h5. ONNX files compute "
       "what `predict` computes of the same inputs: the model alone, or with --with-transforms also what is done with "
       "its "
       "data before.");

@@ -67,7 +67,7 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
   if (!flags.resume) return {"", flags.run_dir};
   const std::string& what = *flags.resume;
   const bool named = what == "last" || what == "best" || what == "auto";
-  if (!named) return {checkpoint_file(what, {"last.h5"}), flags.run_dir};
+  if (!named) return {last_state_file(what), flags.run_dir};
   const std::string run =
       flags.run_dir ? *flags.run_dir : train::RunDirectory::newest(experiment, flags.overrides.name);
   const char* file = what == "best" ? "best.h5" : "last.h5";
@@ -84,6 +84,12 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
       fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
                   "give --resume=auto for whichever is possible",
                   run, file));
+}
+
+/// With --init-optimizer a file with the optimizer's state, which model.h5 does not have.
+std::string initial_file(const FitFlags& flags) {
+  const std::string best = present(*flags.init_from, "best.h5");
+  return flags.init_optimizer && best.empty() ? last_state_file(*flags.init_from) : weights_file(*flags.init_from);
 }
 
 session::SessionOptions session_options(const FitFlags& flags, mpi::Processes* processes) {
@@ -231,7 +237,11 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
   if (beginning.state) trainer.resume(*beginning.state);
   if (beginning.optimizer) trainer.begin_with(*beginning.optimizer);
   trainer.fit();
-  return trainer.ended();
+  train::EndReport ended = trainer.ended();
+  // Process 0 writes for all: with its exit code either all or none of them take part in the evaluation.
+  if (mpi::Processes* const processes = session.processes(); processes != nullptr)
+    ended.result.exit_code = std::stoi(processes->broadcast(std::to_string(ended.result.exit_code)));
+  return ended;
 }
 
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
@@ -302,8 +312,7 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   std::optional<checkpoint::State>& state = beginning.state;
   if (!resumed.path().empty()) state = checkpoint::read_state(resumed.path());
 
-  const session::SharedFile initial(
-      processes, first && flags.init_from ? checkpoint_file(*flags.init_from, {"best.h5", "last.h5"}) : "");
+  const session::SharedFile initial(processes, first && flags.init_from ? initial_file(flags) : "");
 
   options.read_weights = !state && !flags.init_from;
   if (state)

@@ -24,14 +24,6 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a callback has kept as the best, else the model as the run left it; "" where neither is there.
-std::string weights_to_hand_on(const train::RunDirectory& run) {
-  std::error_code ignored;
-  for (const std::string& file : {run.checkpoint("best.h5"), run.file("model.h5")})
-    if (fs::exists(file, ignored)) return file;
-  return "";
-}
-
 /// Nothing where it was stopped. All processes together.
 std::optional<Judgement> judge_weights(session::Session& session, const std::string& file,
                                        train::ProgressMode progress) {
@@ -83,7 +75,8 @@ void try_to(const char* otherwise, const Work& work) {
 std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
                                        train::ProgressMode progress) {
   const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
-  const session::SharedFile weights(session.processes(), run.is_here() ? weights_to_hand_on(run) : "");
+  const session::SharedFile weights(session.processes(),
+                                    run.is_here() ? train::RunDirectory::weights_of(run.path()) : "");
   if (weights.path().empty()) return std::nullopt;
   std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
   session.warn_about_bad_samples();

@@ -1,5 +1,6 @@
 #include "cli/model_source.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "checkpoint/weights.h"
@@ -10,6 +11,7 @@
 #include "core/text.h"
 #include "train/handed_on.h"
 #include "train/position.h"
+#include "train/run_directory.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -39,6 +41,36 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
   return experiment::load_experiment_text(config::to_yaml(all), path, overrides);
 }
 
+/// A checkpoint may come from somebody else: files that its own config would write are not written. --set may name
+/// them.
+void ignore_written_paths(const experiment::Overrides& overrides, const std::string& path,
+                          experiment::Experiment& experiment) {
+  const auto is_set = [&](const std::string& key) {
+    return std::ranges::any_of(overrides.sets, [&](const std::string& set) {
+      const std::string name = set.substr(0, set.find('='));
+      return name == key || key.starts_with(name + ".") || name.starts_with(key + ".");
+    });
+  };
+  std::vector<std::string> ignored;
+  const auto ignore = [&](const std::string& key, const config::Path& file) {
+    if (is_set(key)) return false;
+    ignored.push_back(fmt::format("{}: {}", key, file.value));
+    return true;
+  };
+  experiment::ConfigFile& config = experiment.config;
+  if (config.gates && config.gates->junit && ignore("gates.junit", *config.gates->junit)) config.gates->junit.reset();
+  data::CacheOptions& cache = config.data.loader.cache;
+  if (cache.kind == data::CacheOptions::Kind::kDisk && ignore("data.loader.cache", cache.folder)) cache = {};
+  experiment::CachePrefix& prefix = config.runtime.cache_frozen_prefix;
+  if (prefix.kind == experiment::CachePrefix::Kind::kDisk && ignore("runtime.cache_frozen_prefix", prefix.folder))
+    prefix = {};
+  experiment::ConvCache& conv = config.runtime.conv_cache;
+  if (conv.kind == experiment::ConvCache::Kind::kFile && ignore("runtime.conv_cache", conv.file)) conv = {};
+  if (!ignored.empty())
+    log::info(fmt::format("{}: files that the checkpoint's config would write are ignored ({}); name them with --set",
+                          path, join(ignored, ", ")));
+}
+
 graph::WeightsSpec weights_from(const std::string& path) {
   graph::WeightsSpec weights;
   weights.file.value = path;
@@ -52,33 +84,56 @@ bool meant_as_checkpoint(const std::string& path) {
          checkpoint::is_checkpoint(path);
 }
 
-/// Whoever gives the folder of all runs means one of them: the newest run below it that has a checkpoint, or "".
-std::string newest_run_below(const fs::path& folder, const std::vector<std::string>& names) {
+/// Finds a file in the folder of a run; "" if there is none.
+using FindFile = std::string (*)(const std::string& run);
+
+std::string last_state_of(const std::string& run) {
+  const fs::path file = fs::path(run) / "checkpoints" / "last.h5";
+  std::error_code error;
+  return fs::exists(file, error) ? file.string() : "";
+}
+
+/// The state in a run's last.h5 if it has these weights: no callback has restored others, and they are no averages.
+std::optional<checkpoint::State> last_state_with(const graph::Model& model, const std::string& run) {
+  const std::string file = last_state_of(run);
+  if (file.empty()) return std::nullopt;
+  graph::Model last = model;
+  checkpoint::load_weights(file, last);
+  if (!std::ranges::equal(last.weights, model.weights, {}, &graph::Weight::values, &graph::Weight::values))
+    return std::nullopt;
+  return checkpoint::read_state(file);
+}
+
+/// The run below a folder whose file is the newest one, for users who name the folder of all runs; "" if there is none.
+std::string newest_run_below(const fs::path& folder, FindFile find) {
   std::error_code error;
   std::string newest;
   fs::file_time_type when{};
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    for (const std::string& name : names) {
-      const auto written = fs::last_write_time(entry.path() / "checkpoints" / name, error);
-      if (error || (!newest.empty() && written < when)) continue;
-      newest = entry.path().string(), when = written;
-    }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const auto written = fs::last_write_time(find(entry.path().string()), error);
+    if (error || (!newest.empty() && written < when)) continue;
+    newest = entry.path().string(), when = written;
+  }
   return newest;
+}
+
+std::string file_of(const std::string& path, FindFile find, const char* expected) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw Error(ErrorKind::kCheckpoint, fmt::format("{}: no such file", path));
+  if (!fs::is_directory(path, error)) return path;
+  if (std::string file = find(path); !file.empty()) return file;
+  const std::string run = newest_run_below(path, find);
+  throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the folder has no {}{}", path, expected,
+                                                  run.empty() ? "" : fmt::format("; the newest run in it is {}", run)));
 }
 
 }  // namespace
 
-std::string checkpoint_file(const std::string& path, const std::vector<std::string>& names) {
-  std::error_code error;
-  if (!fs::exists(path, error)) throw Error(ErrorKind::kCheckpoint, fmt::format("{}: no such file", path));
-  if (!fs::is_directory(path, error)) return path;
-  for (const std::string& name : names)
-    if (const fs::path file = fs::path(path) / "checkpoints" / name; fs::exists(file, error)) return file.string();
-  const std::string run = newest_run_below(path, names);
-  throw Error(ErrorKind::kCheckpoint,
-              fmt::format("{}: the folder has no checkpoints/{}{}", path, join(names, " or checkpoints/"),
-                          run.empty() ? "" : fmt::format("; the newest run in it is {}", run)));
+std::string weights_file(const std::string& path) {
+  return file_of(path, train::RunDirectory::weights_of, "checkpoints/best.h5 or checkpoints/last.h5");
 }
+
+std::string last_state_file(const std::string& path) { return file_of(path, last_state_of, "checkpoints/last.h5"); }
 
 std::string run_of(const std::string& checkpoint) {
   const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
@@ -95,6 +150,7 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
     checkpoint::load_weights(checkpoint, model);
   if (!averages) return;
   const config::Typed& optimizer = experiment.config.train.optimizer;
+  if (is_run_model && optim::common(optimizer).use_ema) return;  // model.h5 has the averages
   if (!state || !optim::common(optimizer).use_ema)
     throw Error(
         ErrorKind::kCheckpoint,
@@ -103,8 +159,10 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
 }
 
 void ModelSource::describe_training(exporting::Exported& exported) const {
-  if (!state || weights) return;
-  train::HandedOn handed = train::handed_on(*state, experiment);
+  const std::optional<checkpoint::State> of_run =
+      is_run_model ? last_state_with(exported.model, run_of(checkpoint)) : std::nullopt;
+  if (!of_run && (!state || weights)) return;
+  train::HandedOn handed = train::handed_on(of_run ? *of_run : *state, experiment);
   exported.compiled = std::move(handed.compiled);
   exported.optimizer_state = std::move(handed.optimizer_state);
 }
@@ -118,17 +176,20 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   if (folder || meant_as_checkpoint(path)) {
     if (weights)
       throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
-    source.checkpoint = folder ? checkpoint_file(path, {"best.h5", "last.h5"}) : path;
+    source.checkpoint = folder ? weights_file(path) : path;
     if (checkpoint::is_weights_only(source.checkpoint)) {
       source.experiment = experiment_beside(source.checkpoint, overrides, use);
+      ignore_written_paths(overrides, source.checkpoint, source.experiment);
       source.weights = weights_from(source.checkpoint);
       source.complete = true;
+      source.is_run_model = folder;
       source.learned = checkpoint::read_learned(source.checkpoint);
       return source;
     }
     source.state = whole_state(source.checkpoint);
     source.learned = source.state->learned;
     source.experiment = experiment::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
+    ignore_written_paths(overrides, source.checkpoint, source.experiment);
     return source;
   }
   source.experiment = load(path, overrides);
@@ -140,7 +201,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
     source.weights->expect = {"*"};
     return source;
   }
-  source.checkpoint = checkpoint_file(*weights, {"best.h5", "last.h5"});
+  source.checkpoint = weights_file(*weights);
   source.weights = weights_from(source.checkpoint);
   source.complete = true;
   source.learned = checkpoint::read_learned(source.checkpoint);

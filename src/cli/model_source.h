@@ -19,8 +19,9 @@ struct ModelSource {
   std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
-  std::string learned{};  ///< of the file: data::Source::learn()
-  bool complete = false;  ///< every layer of the file must be taken too (`--weights`)
+  std::string learned{};      ///< of the file: data::Source::learn()
+  bool is_run_model = false;  ///< the model.h5 of a run
+  bool complete = false;      ///< every layer of the file must be taken too (`--weights`)
 
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
@@ -35,14 +36,15 @@ struct SourceUse {
 };
 
 /// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a
-/// run's folder: its best.h5, else last.h5. With a file of weights alone (model.h5, Keras's own) goes the config of the
+/// run's folder (RunDirectory::weights_of). With a file of weights alone (model.h5, Keras's own) goes the config of the
 /// run that it lies in. What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
                               experiment::Overrides overrides, const SourceUse& use);
 
-/// A checkpoint as the user names it: the file, or in a run's folder checkpoints/<the first of `names` that is there>.
-/// Throws Error{kCheckpoint} when there is none.
-std::string checkpoint_file(const std::string& path, const std::vector<std::string>& names);
+/// The file that the user names, or of a run's folder the file with its weights (RunDirectory::weights_of) or its last
+/// state, checkpoints/last.h5. Throws Error{kCheckpoint} if there is none.
+std::string weights_file(const std::string& path);
+std::string last_state_file(const std::string& path);
 
 /// The folder of the run that a checkpoint belongs to, or "".
 std::string run_of(const std::string& checkpoint);

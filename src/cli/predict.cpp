@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include <unistd.h>
@@ -113,6 +114,8 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
                           {"the inputs", fmt::format("{} samples, {}", input.samples, input.fingerprint)}},
                          ErrorKind::kCheckpoint);
   session.replicas().push(session.model());
+  if (first && flags.output && std::filesystem::is_directory(flags.source))  // else stdout has the answers
+    log::info("weights from " + source.checkpoint);
 
   const graph::Graph& graph = session.model().graph;
   const std::vector<Classes> classes =
@@ -196,9 +199,9 @@ void add_predict(App& app) {
       .example("runs/flowers/001 --input photos --top 3")
       .example("runs/prices/001 --input new.csv --keep street,number --output priced.csv")
       .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
-  command.positional(
-      "CONFIG|CKPT", flags->source,
-      "a checkpoint, a run's folder (its best.h5, else last.h5) or its model.h5, or a config with --weights");
+  command.positional("CONFIG|CKPT", flags->source,
+                     "a checkpoint, a run's folder (its best.h5, else model.h5 if it completed, else last.h5) or its "
+                     "model.h5, or a config with --weights");
   command.section("Prediction")
       .option("--weights", "FILE", flags->weights,
               "a checkpoint or a file of Keras, when the first argument is a config")

@@ -13,6 +13,7 @@
 #include "experiment/run_files.h"
 #include "report/page.h"
 #include "sweep/sweep_file.h"
+#include "train/run_directory.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -28,10 +29,7 @@ struct ReportFlags {
 
 /// There is something to evaluate, and a checkpoint has come since the run was last evaluated, on whatever set.
 bool wants_evaluation(const report::RunRecord& run) {
-  std::error_code ignored;
-  const fs::path checkpoints = fs::path(run.folder) / "checkpoints";
-  return run.has_validation &&
-         (fs::exists(checkpoints / "best.h5", ignored) || fs::exists(checkpoints / "last.h5", ignored)) &&
+  return run.has_validation && !train::RunDirectory::weights_of(run.folder).empty() &&
          std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
 

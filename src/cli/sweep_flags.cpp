@@ -15,7 +15,6 @@
 #include "core/machine.h"
 #include "core/text.h"
 #include "experiment/objectives.h"
-#include "optim/metric.h"
 #include "train/callbacks/early_stopping.h"
 #include "train/callbacks/model_checkpoint.h"
 #include "train/line_file.h"
@@ -66,24 +65,27 @@ void choose_strategy(const SweepFlags& flags, sweep::Plan& plan) {
   if (plan.trials > kMostTrials) refuse_sweep(fmt::format("{} trials are more than {}", plan.trials, kMostTrials));
 }
 
-/// Values that training logs, with those of validation where there is a set for it.
-std::vector<std::string> logged_values(const experiment::Experiment& experiment) {
-  std::vector<std::string> names = experiment::value_names(experiment.config.train, experiment.graph);
-  if (!experiment.config.data.validation) return names;
-  const std::vector<std::string> training = names;
-  for (const std::string& name : training) names.push_back("val_" + name);
-  return names;
-}
-
 struct Objective {
   std::string name;
   bool larger = false;
 };
 
-/// What the config's callbacks watch; without them the first metric, without metrics the loss.
-Objective usual_objective(const experiment::Experiment& experiment, const std::vector<std::string>& values) {
-  const auto watched = [](const std::string& name, train::MonitorMode mode) {
-    return Objective{name, train::wants_max(mode, name)};
+/// `mode`: "max", "min", or "" for the direction of the metric or loss.
+Objective objective_of(const std::vector<experiment::LoggedValue>& values, const std::string& name,
+                       const std::string& mode) {
+  const optim::Direction better = experiment::direction_of(values, name);
+  if (mode.empty() && better == optim::Direction::kUnknown)
+    refuse_sweep(
+        fmt::format("no metric defines whether a larger '{0}' is better; give --objective {0}:max or {0}:min", name));
+  return {name, mode.empty() ? better == optim::Direction::kLarger : mode == "max"};
+}
+
+/// The value that the config's callbacks monitor; without them the first metric, without metrics the loss.
+Objective usual_objective(const experiment::Experiment& experiment,
+                          const std::vector<experiment::LoggedValue>& values) {
+  const auto watched = [&](const std::string& name, train::MonitorMode mode) {
+    const char* const modes[] = {"", "min", "max"};
+    return objective_of(values, name, modes[static_cast<int>(mode)]);
   };
   for (const experiment::CallbackConfig& callback : experiment.config.callbacks) {
     if (const auto* keeps = callback.get_if<train::ModelCheckpointSpec>(); keeps != nullptr && keeps->monitor)
@@ -93,12 +95,13 @@ Objective usual_objective(const experiment::Experiment& experiment, const std::v
   }
   const std::string prefix = experiment.config.data.validation ? "val_" : "";
   const auto is_metric = [](const std::string& name) { return name != "loss" && !name.ends_with("_loss"); };
-  const auto metric = std::ranges::find_if(values, is_metric);
-  return watched(prefix + (metric == values.end() ? "loss" : *metric), train::MonitorMode::kAuto);
+  const auto metric = std::ranges::find_if(values, is_metric, &experiment::LoggedValue::name);
+  return watched(prefix + (metric == values.end() ? "loss" : metric->name), train::MonitorMode::kAuto);
 }
 
 Objective objective_of(const SweepFlags& flags, const experiment::Experiment& experiment) {
-  const std::vector<std::string> values = logged_values(experiment);
+  const std::vector<experiment::LoggedValue> values = experiment::logged_values(
+      experiment.config.train, experiment.graph, static_cast<bool>(experiment.config.data.validation));
   if (!flags.objective) return usual_objective(experiment, values);
   const std::vector<std::string> parts = split(*flags.objective, ':');
   const std::string mode = parts.size() > 1 ? parts[1] : "";
@@ -107,10 +110,12 @@ Objective objective_of(const SweepFlags& flags, const experiment::Experiment& ex
         fmt::format("--objective must be a value with :max or :min behind it or nothing, as in val_accuracy:max, "
                     "found '{}'",
                     *flags.objective));
-  if (std::ranges::find(values, parts[0]) == values.end())
-    refuse_sweep(fmt::format("--objective {}: training logs no such value; there are {}{}", parts[0],
-                             join(values, ", "), did_you_mean(parts[0], values)));
-  return {parts[0], mode.empty() ? optim::is_larger_better(parts[0]) : mode == "max"};
+  std::vector<std::string> names;
+  for (const experiment::LoggedValue& value : values) names.push_back(value.name);
+  if (std::ranges::find(names, parts[0]) == names.end())
+    refuse_sweep(fmt::format("--objective {}: training logs no such value; there are {}{}", parts[0], join(names, ", "),
+                             did_you_mean(parts[0], names)));
+  return objective_of(values, parts[0], mode);
 }
 
 void choose_rungs(const SweepFlags& flags, const experiment::Experiment& experiment, sweep::Plan& plan) {

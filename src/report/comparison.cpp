@@ -4,7 +4,6 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "optim/metric.h"
 #include "picture/chart.h"
 #include "report/html.h"
 #include "report/numbers.h"
@@ -16,7 +15,7 @@ namespace {
 /// A column of the table of runs.
 struct Figures {
   Column column;
-  std::vector<std::optional<double>> values;
+  std::vector<std::optional<double>> values{};
   bool larger_is_better = false, marked = true;
   std::string (*text)(double) = value_text;
 };
@@ -34,9 +33,9 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
   const bool validated = std::ranges::any_of(runs, is_validated);
   for (const std::string& metric : all_metrics(runs)) {
     const std::string column = (validated ? "val_" : "") + metric;
-    Figures figures{
-        .column = {"best " + column, true}, .values = {}, .larger_is_better = optim::is_larger_better(metric)};
+    Figures figures{.column = {"best " + column, true}};
     for (const RunRecord& run : runs) {
+      if (run.curves && run.curves->direction_of(column) == optim::Direction::kLarger) figures.larger_is_better = true;
       const std::optional<Best> best = best_of(run, column);
       figures.values.push_back(best ? std::optional(best->value) : std::nullopt);
     }

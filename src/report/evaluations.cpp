@@ -11,6 +11,7 @@
 #include "experiment/run_files.h"
 #include "report/record.h"
 #include "train/line_file.h"
+#include "train/run_directory.h"
 
 namespace dptrain::report {
 namespace fs = std::filesystem;
@@ -134,12 +135,10 @@ EvaluationRecord evaluation_of(const fs::path& folder, const std::string& name, 
   return found;
 }
 
-/// Whether the run's newest weights are younger than a file in its folder.
+/// Whether the run's weights are younger than a file in its folder.
 bool is_old(const fs::path& folder, const std::string& name) {
   std::error_code error;
-  fs::path checkpoint = folder / "checkpoints" / "best.h5";
-  if (!fs::exists(checkpoint, error)) checkpoint = folder / "checkpoints" / "last.h5";
-  const fs::file_time_type saved = fs::last_write_time(checkpoint, error);
+  const fs::file_time_type saved = fs::last_write_time(train::RunDirectory::weights_of(folder.string()), error);
   if (error) return false;
   const fs::file_time_type written = fs::last_write_time(folder / name, error);
   return error || written < saved;

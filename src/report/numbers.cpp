@@ -32,10 +32,12 @@ std::string date_text(const std::string& time) {
 std::optional<Best> best_of(const RunRecord& run, const std::string& column) {
   const std::vector<picture::Point>* const points = column_of(run, column);
   if (points == nullptr) return std::nullopt;
-  const bool largest = optim::is_larger_better(column.starts_with("val_") ? column.substr(4) : column);
+  const optim::Direction better = run.curves->direction_of(column);
+  if (better == optim::Direction::kUnknown) return std::nullopt;
   std::optional<Best> best;
   for (const picture::Point& point : *points)
-    if (std::isfinite(point.y) && (!best || (largest ? point.y > best->value : point.y < best->value)))
+    if (std::isfinite(point.y) &&
+        (!best || (better == optim::Direction::kLarger ? point.y > best->value : point.y < best->value)))
       best = Best{point.y, static_cast<std::int64_t>(point.x)};
   return best;
 }

@@ -145,11 +145,15 @@ void read_model(RunRecord& run) {
   }
 }
 
-/// The config as written is resolved from the current folder here, and was from its own: a path below this folder may
-/// be the same place.
+/// A relative path of the config is resolved from the current folder here, and was from the folder of the config: it
+/// may be the same place, "../" included.
 bool means_the_same(const std::string& ran, const std::string& was) {
-  const std::string here = fs::current_path().string() + "/";
-  return ran == was || (was.starts_with(here) && ran.starts_with('/') && ran.ends_with("/" + was.substr(here.size())));
+  if (ran == was) return true;
+  if (!ran.starts_with('/') || !was.starts_with('/')) return false;
+  fs::path below;
+  for (const fs::path& part : fs::path(was).lexically_relative(fs::current_path()))
+    if (part != "..") below /= part;
+  return ran.ends_with("/" + below.string());
 }
 
 /// What the config comes to without the flags of the command, against what was run.

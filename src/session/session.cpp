@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "experiment/goal.h"
 #include "replica/checks.h"
 #include "session/build_info.h"
@@ -200,6 +201,11 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
     const std::vector<std::int64_t> shares = replica::split_rows(global_batch_, split_weights());
     micro_batches_ = session::micro_batches(config, *plan_, devices_, sharers_, std::ranges::max(shares));
   }
+  if (config.train.accumulate_steps.value_or(1) > 1 && !plan::rows_are_independent(*plan_))
+    log::warn(
+        fmt::format("train.accumulate_steps: {} parts of a batch do not make the update of the whole batch: "
+                    "BatchNormalization, or a loss with a mask, computes its mean over each part",
+                    micro_batches_));
   set.accumulate_steps = micro_batches_;
   set.virtual_shards = virtual_shards(config.parallel, world_.ranks);
   set.batch_sizes = {global_batch_};

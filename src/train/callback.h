@@ -16,6 +16,7 @@
 #include "config/node.h"
 #include "experiment/sections.h"
 #include "graph/model.h"
+#include "optim/metric.h"
 #include "picture/rgb_image.h"
 #include "train/run_sink.h"
 
@@ -38,15 +39,21 @@ class TrainingControl {
   /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
   /// of its last validation, if it had one.
   virtual bool validates_by_steps() const = 0;
+  /// Which of two values of that name is better; kUnknown if neither a metric nor a loss has the name.
+  virtual optim::Direction direction_of(const std::string& value) const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;
   virtual void set_learning_rate(double rate) = 0;
+  /// Part of learning_rate(): what rollbacks (train.on_nonfinite) multiply each rate by.
+  virtual double rate_factor() const = 0;
   /// Ends training after this step or epoch; the first reason stays ("early_stopping", "diverged").
   virtual void stop(const std::string& reason) = 0;
   /// Saves the current state in the background under checkpoints/<name>. `weights_only` leaves the private state out.
   virtual void save(const std::string& name, bool weights_only, const std::string& note) = 0;
   /// Waits for that save; false: the file is the one of before, or none.
   virtual bool is_saved(const std::string& name) = 0;
+  /// Whether the run's folder holds checkpoints/<name>. All processes together.
+  virtual bool has_checkpoint(const std::string& name) = 0;
   /// As soon as checkpoints/<successor> is on the disk; never if it could not be written.
   virtual void remove_checkpoint(const std::string& name, const std::string& successor) = 0;
   /// The template model with the replicas' current weights; until training goes on.

@@ -1,12 +1,20 @@
 #include "train/control.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/model_side.h"
 
 namespace dptrain::train {
+
+bool Control::has_checkpoint(const std::string& name) {
+  std::error_code ignored;
+  const bool mine = std::filesystem::exists(run_.directory.checkpoint(name), ignored);
+  mpi::Processes* const processes = run_.session.processes();
+  return processes == nullptr ? mine : processes->broadcast(mine ? "yes" : "no") == "yes";
+}
 
 std::vector<NamedValues> Control::gradients() {
   replica::ReplicaSet& replicas = run_.session.replicas();

@@ -23,16 +23,21 @@ class Control final : public TrainingControl {
   }
   bool has_validation() const override { return run_.session.validation_loader() != nullptr; }
   bool validates_by_steps() const override { return run_.validation_steps() > 0; }
+  optim::Direction direction_of(const std::string& value) const override {
+    return experiment::direction_of(run_.logged, value);
+  }
   double learning_rate() const override { return run_.learning_rate(); }
   bool has_schedule() const override {
     return optim::common(run_.session.experiment().config.train.optimizer).learning_rate.is_schedule();
   }
   void set_learning_rate(double rate) override { run_.position.learning_rate = rate / run_.position.rate_factor; }
+  double rate_factor() const override { return run_.position.rate_factor; }
   void stop(const std::string& reason) override { run_.stop(reason); }
   void save(const std::string& name, bool weights_only, const std::string& note) override {
     keeper_.save(name, weights_only, note);
   }
   bool is_saved(const std::string& name) override { return keeper_.saver().is_saved(name); }
+  bool has_checkpoint(const std::string& name) override;
   void remove_checkpoint(const std::string& name, const std::string& successor) override {
     keeper_.remove(name, successor);
   }

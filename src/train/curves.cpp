@@ -6,16 +6,21 @@
 #include <filesystem>
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
-#include "optim/metric.h"
+#include "experiment/experiment.h"
+#include "experiment/objectives.h"
 #include "train/line_file.h"
 
 namespace dptrain::train {
 namespace fs = std::filesystem;
 namespace {
 
+using optim::Direction;
 using picture::Dash;
 using picture::Ink;
 using picture::LegendEntry;
@@ -35,13 +40,44 @@ const std::vector<Point>* find_column(const RunCurves& run, const std::string& c
   return found == run.values.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-std::optional<std::size_t> best_of(const std::vector<Point>& points, bool largest) {
+std::optional<std::size_t> best_of(const std::vector<Point>& points, Direction better) {
+  if (better == Direction::kUnknown) return std::nullopt;
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!std::isfinite(points[i].y)) continue;
-    if (!best || (largest ? points[i].y > points[*best].y : points[i].y < points[*best].y)) best = i;
+    const double sign = better == Direction::kLarger ? 1 : -1;
+    if (!best || sign * points[i].y > sign * points[*best].y) best = i;
   }
   return best;
+}
+
+/// `directions` of result.json: {"val_accuracy": "max"}.
+std::map<std::string, Direction> directions_of_result(const std::string& folder) {
+  std::map<std::string, Direction> better;
+  const auto json = nlohmann::json::parse(read_text((fs::path(folder) / "result.json").string()), nullptr, false);
+  const auto found = json.is_object() ? json.find("directions") : json.end();
+  if (found == json.end() || !found->is_object()) return better;
+  for (const auto& [column, direction] : found->items())
+    if (direction == "max" || direction == "min")
+      better[column] = direction == "max" ? Direction::kLarger : Direction::kSmaller;
+  return better;
+}
+
+/// Of the metrics and losses in config.resolved.yaml; nothing if it cannot be read.
+std::map<std::string, Direction> directions_of_config(const std::string& folder) {
+  std::map<std::string, Direction> better;
+  const std::string file = (fs::path(folder) / "config.resolved.yaml").string(), text = read_text(file);
+  if (text.empty()) return better;
+  experiment::Overrides without_callbacks;
+  without_callbacks.callbacks = false;
+  try {
+    const experiment::Experiment of = experiment::load_experiment_text(text, file, without_callbacks);
+    for (const experiment::LoggedValue& value : experiment::logged_values(of.config.train, of.graph, true))
+      better[value.name] = value.better;
+  } catch (const Error& unreadable) {
+    log::debug(unreadable.what());
+  }
+  return better;
 }
 
 /// The metrics of all runs, in the order of the files.
@@ -72,14 +108,20 @@ bool any_gap(const std::vector<RunCurves>& runs) {
 
 std::string epoch_text(const Point& point) { return fmt::format("{:.4g}, epoch {:g}", point.y, point.x); }
 
+Direction direction_of(const std::vector<RunCurves>& runs, const std::string& metric) {
+  for (const RunCurves& run : runs)
+    if (const Direction better = run.direction_of(metric); better != Direction::kUnknown) return better;
+  return Direction::kUnknown;
+}
+
 Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric, bool log) {
-  const bool largest = optim::is_larger_better(metric);
+  const Direction better = direction_of(runs, metric);
   const bool one = runs.size() == 1;
   Panel panel{.title = metric,
               .x_label = "epoch",
-              .scale = log       ? picture::Scale::kLog
-                       : largest ? picture::Scale::kLinear
-                                 : picture::Scale::kAuto,
+              .scale = log                            ? picture::Scale::kLog
+                       : better == Direction::kLarger ? picture::Scale::kLinear
+                                                      : picture::Scale::kAuto,
               .whole_x = true,
               .height = runs.size() > kManyRuns ? 340.0 : 260.0};
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -93,7 +135,7 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
         line.opacity = one ? 1 : runs.size() > kManyRuns ? 0.4 : 0.75;
         line.marks = false;
       } else {
-        line.best = best_of(*training, largest);
+        line.best = best_of(*training, better);
       }
       panel.lines.push_back(std::move(line));
     }
@@ -101,7 +143,7 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
       panel.lines.push_back({.name = runs[i].name + " validation",
                              .points = *validation,
                              .style = picture::line_style(i),
-                             .best = best_of(*validation, largest)});
+                             .best = best_of(*validation, better)});
   }
   for (picture::Line& line : panel.lines) {
     if (runs.size() > kManyRuns && line.dash == Dash::kSolid) line.width = 1.6;
@@ -151,13 +193,19 @@ std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_v
 std::string legend_note(const RunCurves& run, const std::string& metric) {
   for (const std::string& column : {"val_" + metric, metric})
     if (const std::vector<Point>* const points = find_column(run, column)) {
-      const auto best = best_of(*points, optim::is_larger_better(metric));
-      return best ? fmt::format("{} {}", column, epoch_text((*points)[*best])) : column + " never finite";
+      const auto best = best_of(*points, run.direction_of(column));
+      if (best) return fmt::format("{} {}", column, epoch_text((*points)[*best]));
+      return run.direction_of(column) == Direction::kUnknown ? "" : column + " never finite";
     }
   return "";
 }
 
 }  // namespace
+
+Direction RunCurves::direction_of(const std::string& column) const {
+  const auto found = better.find(column);
+  return found == better.end() ? Direction::kUnknown : found->second;
+}
 
 RunCurves read_run(const std::string& folder, const std::string& name) {
   const std::vector<std::string> lines = LineFile::read((fs::path(folder) / "train.csv").string());
@@ -166,7 +214,8 @@ RunCurves read_run(const std::string& folder, const std::string& name) {
                 fmt::format("{}: {}", folder,
                             lines.empty() ? "there is no train.csv with a header, as dptrain fit writes"
                                           : "train.csv has no epoch yet"));
-  RunCurves run{.name = name, .columns = split(lines.front(), ',')};
+  RunCurves run{.name = name, .columns = split(lines.front(), ','), .better = directions_of_result(folder)};
+  if (run.better.empty()) run.better = directions_of_config(folder);
   const auto epoch = static_cast<std::size_t>(std::ranges::find(run.columns, "epoch") - run.columns.begin());
   if (epoch == run.columns.size())
     throw Error(ErrorKind::kData, fmt::format("{}: train.csv has no column 'epoch'", folder));

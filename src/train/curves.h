@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "optim/metric.h"
 #include "picture/chart.h"
 
 namespace dptrain::train {
@@ -16,9 +17,13 @@ struct RunCurves {
   std::string name;
   std::vector<std::string> columns;  ///< in the file's order, "epoch" among them
   std::map<std::string, std::vector<picture::Point>>
-      values{};  ///< by column: x is the epoch; no point for an empty field
+      values{};                                      ///< by column: x is the epoch; no point for an empty field
+  std::map<std::string, optim::Direction> better{};  ///< by column, of those that a metric or loss defines
+
+  optim::Direction direction_of(const std::string& column) const;
 };
 
+/// Directions come from result.json, or before a run has ended, and in those of earlier versions, from its config.
 /// Throws Error{kData} where there is no train.csv in the folder, or no row in it.
 RunCurves read_run(const std::string& folder, const std::string& name);
 

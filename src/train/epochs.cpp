@@ -18,11 +18,14 @@
 namespace dptrain::train {
 namespace {
 
-void remember_best(const experiment::Logs& logs, std::int64_t epoch, BestValues& best) {
+/// Of the values that a metric or loss defines.
+void remember_best(const experiment::Logs& logs, std::int64_t epoch, Run& run) {
   for (const auto& [name, value] : logs.items()) {
-    const auto found = best.find(name);
-    const std::optional<double> old = found == best.end() ? std::nullopt : std::optional(found->second.first);
-    if (improved(value, old, wants_max(MonitorMode::kAuto, name), 0)) best[name] = {value, epoch + 1};
+    const optim::Direction better = experiment::direction_of(run.logged, name);
+    if (better == optim::Direction::kUnknown) continue;
+    const auto found = run.best.find(name);
+    const std::optional<double> old = found == run.best.end() ? std::nullopt : std::optional(found->second.first);
+    if (improved(value, old, better == optim::Direction::kLarger, 0)) run.best[name] = {value, epoch + 1};
   }
 }
 
@@ -79,7 +82,7 @@ void Epochs::validate_if_due() {
   position.validated_step = position.step;
   position.validated = *values;
   position.validation_seconds += watch.seconds();
-  remember_best(*values, position.epoch, run_.best);
+  remember_best(*values, position.epoch, run_);
 
   const std::int64_t batch = log_.batch();
   run_.progress.clear();
@@ -139,7 +142,7 @@ bool Epochs::end() {
 
   log_line(report, run_.session.steps_per_epoch());
   run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));  // met in validation
-  remember_best(report.logs, report.epoch, run_.best);
+  remember_best(report.logs, report.epoch, run_);
   // The state that callbacks save is the one after this epoch.
   run_.position.seconds += report.seconds;
   step_to_next();

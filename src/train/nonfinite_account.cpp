@@ -19,6 +19,11 @@ Reaction NonfiniteAccount::react(bool step) {
   return Reaction::kStop;
 }
 
+void NonfiniteAccount::restore(std::int64_t skipped_steps, std::int64_t rollbacks) {
+  skipped_steps_ = std::max(skipped_steps_, skipped_steps);
+  rollbacks_ = std::max(rollbacks_, rollbacks);
+}
+
 double NonfiniteAccount::factor() const {
   const auto* rollback = wish_.get_if<experiment::RollbackSpec>();
   return rollback != nullptr ? rollback->factor : 1;

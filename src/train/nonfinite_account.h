@@ -13,13 +13,16 @@ namespace dptrain::train {
 
 enum class Reaction { kStop, kSkip, kRollBack };
 
-/// The account of a run's reactions. One that was resumed starts a new one.
+/// The account of a run's reactions, all parts of a resumed run together.
 class NonfiniteAccount {
  public:
   explicit NonfiniteAccount(experiment::OnNonfinite wish) : wish_(std::move(wish)) {}
 
   /// To the next of them; `step`: it was one that the devices have left out, so that it can be skipped.
   Reaction react(bool step);
+
+  /// Of a checkpoint. Going back to one takes nothing off the account.
+  void restore(std::int64_t skipped_steps, std::int64_t rollbacks);
 
   double factor() const;  ///< of rollback
   std::int64_t skipped_steps() const { return skipped_steps_; }

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "session/conv_cache.h"
 #include "train/saved_state.h"
 
@@ -151,6 +152,16 @@ void compare_data(const json& trainer, const session::Session& session) {
     log::warn(fmt::format("the training data are not those of the checkpoint (then {}, now {})", before, data));
 }
 
+/// Labels are numbers of classes: with other classes, or another order, they would mean others.
+void compare_classes(const std::vector<std::string>& before, const std::vector<std::string>& now) {
+  if (before.empty() || now.empty() || before == now) return;
+  throw Error(
+      ErrorKind::kCheckpoint,
+      fmt::format("the checkpoint was trained on the classes {}, the data set has {}; give the data set the same "
+                  "class_names, or start afresh from the weights with --init-from",
+                  join(before, ", "), join(now, ", ")));
+}
+
 /// Machines differ in what they were tuned to, and versions in their rules.
 void warn_of_other_convolutions(const json& trainer, const session::Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
@@ -220,12 +231,26 @@ std::int64_t bucket_window(const session::Session& session) {
   return session.experiment().config.data.loader.bucket_by_length.window;
 }
 
+/// "full", "none", "buffer of 1000 samples".
+std::string shuffle_text(const session::Session& session) {
+  using Kind = data::Shuffle::Kind;
+  const data::Shuffle& shuffle = session.experiment().config.data.loader.shuffle;
+  if (shuffle.kind == Kind::kBuffer) return fmt::format("buffer of {} samples", shuffle.buffer);
+  return shuffle.kind == Kind::kNone ? "none" : "full";
+}
+
 /// Within an epoch samples are taken once if the order is the same on both sides: with buckets it is of their window
 /// and the batch.
 void check_order(const json& trainer, const Position& position, session::Session& session) {
+  if (position.samples == 0 || position.samples == session.train_loader().samples()) return;
+  const std::string shuffle = shuffle_text(session);
+  if (const std::string before = trainer.value("shuffle", shuffle); before != shuffle)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the checkpoint stands at sample {} of an epoch with shuffle: {}, this run has {}; go on "
+                            "with the same, or from the end of an epoch",
+                            position.samples, before, shuffle));
   const std::int64_t window = trainer.value("bucket_by_length", std::int64_t{0}), now = bucket_window(session);
-  if (position.samples == 0 || position.samples == session.train_loader().samples() || (window == 0 && now == 0))
-    return;
+  if (window == 0 && now == 0) return;
   const auto batch = trainer.at("global_batch").get<std::int64_t>();
   if (window == now && batch == session.global_batch()) return;
   const auto words = [](std::int64_t size, std::int64_t of) {
@@ -257,12 +282,15 @@ checkpoint::State make_state(session::Session& session, const Position& position
       {"samples_per_epoch", session.train_loader().samples()},
       {"global_batch", session.global_batch()},
       {"replicas", session.world().ranks},
-      {"data", session.data_fingerprint()}};
+      {"data", session.data_fingerprint()},
+      {"shuffle", shuffle_text(session)}};
   if (const std::int64_t window = bucket_window(session); window > 0) trainer["bucket_by_length"] = window;
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
   if (position.earlier_steps > 0) trainer["earlier_steps"] = position.earlier_steps;
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
+  if (position.skipped_steps > 0) trainer["skipped_steps"] = position.skipped_steps;
+  if (position.rollbacks > 0) trainer["rollbacks"] = position.rollbacks;
   if (position.validated_step > 0) trainer["validation"] = validation_json(position);
   const auto scale = session.replicas().pull_loss_scale();
   if (scale && (session.plan().compute == DType::kF16 || scale->skipped > 0))
@@ -299,9 +327,12 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     position.epoch_seconds = trainer.at("epoch_seconds").get<double>();
     position.seconds = trainer.at("seconds").get<double>();
     position.rate_factor = trainer.value("rate_factor", 1.0);
+    position.skipped_steps = saved_count(trainer, "skipped_steps");
+    position.rollbacks = saved_count(trainer, "rollbacks");
     if (trainer.contains("validation")) restore_validation(trainer["validation"], position);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
     position.last_logs = saved_logs(trainer.value("logs", json::array()));
+    compare_classes(state.class_names, session.class_names());
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())
@@ -311,6 +342,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
                               samples, session.train_loader().samples()));
     check_order(trainer, position, session);
     begin_other_sums(trainer.at("sums"), session.plan(), position.sums);
+    best.clear();  // after a rollback it has values of steps that were given up
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())
       if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};

@@ -28,6 +28,7 @@ struct Position {
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
   experiment::Logs last_logs;           ///< of the last epoch that was logged
   double rate_factor = 1;               ///< of the learning rate, after going back (train.on_nonfinite: rollback)
+  std::int64_t skipped_steps = 0, rollbacks = 0;  ///< of the run, by train.on_nonfinite
   /// The last validation between the ends of epochs: its step (0: none yet), and of this epoch's validations the last
   /// one's values and the seconds of all.
   std::int64_t validated_step = 0;

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "experiment/logs.h"
+#include "experiment/objectives.h"
 
 namespace dptrain::train {
 
-/// name -> (best value, epoch counted from 1)
+/// name -> (best value, epoch counted from 1), of the values that a metric or loss defines
 using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
 
 /// One step.
@@ -68,6 +69,7 @@ struct EndReport {
   double seconds = 0;  ///< resumed parts included, as in the samples
   double examples_per_second = 0;
   BestValues best;
+  std::vector<experiment::LoggedValue> logged{};  ///< with the directions of `best`
   std::int64_t saves = 0;
   double save_stall_seconds = 0;
 };

@@ -11,6 +11,8 @@ Run::Run(session::Session& its_session, const RunDirectory& its_directory, Progr
     : session(its_session),
       directory(its_directory),
       world(its_session.world()),
+      logged(experiment::logged_values(session.experiment().config.train, session.experiment().graph,
+                                       static_cast<bool>(session.experiment().config.data.validation))),
       sinks(world.is_first() ? make_run_sinks(directory, static_cast<bool>(session.experiment().config.data.validation))
                              : std::make_unique<RunSink>()),
       progress(mode) {

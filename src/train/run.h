@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "experiment/objectives.h"
 #include "session/session.h"
 #include "train/position.h"
 #include "train/progress.h"
@@ -22,6 +24,7 @@ struct Run {
   session::Session& session;
   const RunDirectory& directory;
   World world;
+  std::vector<experiment::LoggedValue> logged;
   std::unique_ptr<RunSink> sinks;
   Progress progress;
   Position position;  ///< of the steps whose sums have come; devices may be ahead of it

@@ -214,6 +214,17 @@ std::string RunDirectory::next_sweep(const experiment::Experiment& experiment) {
   }
 }
 
+std::string RunDirectory::weights_of(const std::string& folder) {
+  const fs::path run(folder);
+  const auto result = nlohmann::json::parse(read_text((run / "result.json").string()), nullptr, false);
+  const auto exit = result.is_object() ? result.find("exit") : result.end();
+  const bool ended = exit != result.end() && (*exit == "completed" || *exit == "early_stopping");
+  std::error_code ignored;
+  for (const fs::path& file : {run / "checkpoints" / "best.h5", run / "model.h5", run / "checkpoints" / "last.h5"})
+    if ((ended || file.filename() != "model.h5") && fs::exists(file, ignored)) return file.string();
+  return "";
+}
+
 std::string RunDirectory::newest(const experiment::Experiment& experiment, const std::optional<std::string>& name) {
   const auto runs = numbered_runs(runs_of(experiment, name));
   std::error_code ignored;

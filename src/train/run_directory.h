@@ -49,6 +49,9 @@ class RunDirectory {
   static std::string experiment_folder(const experiment::Experiment& experiment);
   /// Makes and returns <run_dir>/<name>/sweep-NNN with the next free number. Throws Error{kWrite}.
   static std::string next_sweep(const experiment::Experiment& experiment);
+  /// The weights of the run in a folder, which all commands use: checkpoints/best.h5, else the model.h5 of a run that
+  /// was completed or stopped early, else checkpoints/last.h5; "" if there is none.
+  static std::string weights_of(const std::string& folder);
   /// The newest run of a name under run_dir that has checkpoints/last.h5, or "".
   static std::string newest(const experiment::Experiment& experiment, const std::optional<std::string>& name);
 

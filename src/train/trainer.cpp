@@ -79,7 +79,8 @@ void Trainer::begin() {
   started_ = now_seconds();
   session_.replicas().set_last_words([this](const Error& why) { faults_.leave_failure(why); });
   for (const auto& callback : run_.callbacks) callback->train_begin(control_, resumed_);
-  if (!resumed_) keeper_.save_last();  // proves the path before an epoch's work hangs on it
+  // A rollback needs the file, and a path that cannot be written fails now rather than after an epoch.
+  if (!resumed_ || !control_.has_checkpoint("last.h5")) keeper_.save_last();
   if (session_.caches_prefix() && !finished()) compute_features();
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }
@@ -222,10 +223,17 @@ void Trainer::count(const data::Batch& batch) {
   ++run_.position.step;
 }
 
+/// For the next checkpoint.
+void Trainer::keep_account() {
+  run_.position.skipped_steps = nonfinite_.skipped_steps();
+  run_.position.rollbacks = nonfinite_.rollbacks();
+}
+
 /// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   run_.progress.clear();
   const Reaction reaction = nonfinite_.react(step != nullptr);
+  keep_account();
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.sinks->event("nonfinite", {{"what", what}, {"step", run_.position.step}});
@@ -345,6 +353,7 @@ EndReport Trainer::end_report(const FitResult& result) const {
                          static_cast<double>(position.samples);
   report.examples_per_second = samples / std::max(report.seconds, 1e-9);
   report.best = run_.best;
+  report.logged = run_.logged;
   report.saves = keeper_.saver().saves();
   report.save_stall_seconds = keeper_.saver().stall();
   return report;
@@ -358,6 +367,8 @@ void Trainer::begin_with(const exporting::OptimizerState& state) {
 
 void Trainer::resume(const checkpoint::State& state) {
   run_.position = restore_state(state, session_, run_.callbacks, run_.best);
+  nonfinite_.restore(run_.position.skipped_steps, run_.position.rollbacks);
+  keep_account();
   const Position& position = run_.position;
   resumed_ = true;
   run_.sinks->cut(position.epoch, position.step);

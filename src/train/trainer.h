@@ -54,6 +54,7 @@ class Trainer {
   void after_step(const replica::StepSums& sums, const data::Batch& batch);
   void count(const data::Batch& batch);
   void not_finite(const std::string& what, const BadStep* step);
+  void keep_account();
   void roll_back();
   void obey_signals();
   std::uint32_t own_wishes() const;

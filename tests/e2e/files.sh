@@ -41,11 +41,13 @@ header run/log.csv epoch,accuracy,loss,val_accuracy,val_loss
 [ "$(cut -d, -f1 run/log.csv | paste -sd,)" = epoch,0,1 ] || fail "epochs of log.csv"
 
 say "result.json, events.jsonl"
-json run/result.json '{"exit", "epochs", "steps", "skipped_steps", "rollbacks", "seconds", "examples_per_second", "final", "best", "checkpoints"} == set(j)' \
+json run/result.json '{"exit", "epochs", "steps", "skipped_steps", "rollbacks", "seconds", "examples_per_second", "final", "best", "best_by_metric", "directions", "checkpoints"} == set(j)' \
   'j["skipped_steps"] == j["rollbacks"] == 0' \
   'j["exit"] == "completed"' 'j["epochs"] == 2' 'j["steps"] == 40' 'j["seconds"] > 0' 'j["examples_per_second"] > 0' \
   '{"loss", "accuracy", "val_loss", "val_accuracy"} == set(j["final"])' \
   '{"loss", "accuracy", "val_loss", "val_accuracy", "epoch"} == set(j["best"])' 'j["best"]["epoch"] in (1, 2)' \
+  'j["directions"] == {"loss": "min", "accuracy": "max", "val_loss": "min", "val_accuracy": "max"}' \
+  '{k: v["value"] for k, v in j["best_by_metric"].items()} == {k: v for k, v in j["best"].items() if k != "epoch"}' \
   '{k: p.startswith("/") and p.endswith(f"/a run/checkpoints/{k}.h5") for k, p in j["checkpoints"].items()} == {"last": True, "best": True}'
 final=$(python3 -c 'import json; print("%.9g" % json.load(open("run/result.json"))["final"]["loss"])')
 [ "$(column run/train.csv loss | tail -n 1)" = "$final" ] || fail "train.csv and result.json differ in the final loss"

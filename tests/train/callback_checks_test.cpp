@@ -43,7 +43,7 @@ TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
   EXPECT_NE(
       complaint("{EarlyStopping: {monitor: val_loss}}", {"data.validation=null"}).find("data.validation is missing"),
       std::string::npos);
-  EXPECT_EQ(complaint("ReduceLROnPlateau, {EarlyStopping: {monitor: learning_rate}}"), "");
+  EXPECT_EQ(complaint("ReduceLROnPlateau, {EarlyStopping: {monitor: learning_rate, mode: min}}"), "");
   EXPECT_NE(complaint("{EarlyStopping: {monitor: learning_rate}}, ReduceLROnPlateau"), "");
 }
 
@@ -83,7 +83,7 @@ TEST(CallbackChecks, FieldsOfAFilepath) {
 TEST(CallbackChecks, ASchedulerWantsAnExpressionAndAPlainRate) {
   EXPECT_EQ(complaint("{LearningRateScheduler: {schedule: lr * 0.9 if epoch > 3 else lr}}"), "");
   EXPECT_EQ(complaint("LearningRateScheduler: 0.01 * 0.5 ** epoch"), "");
-  EXPECT_EQ(complaint("LearningRateScheduler: lr, {EarlyStopping: {monitor: learning_rate}}"), "");
+  EXPECT_EQ(complaint("LearningRateScheduler: lr, {EarlyStopping: {monitor: learning_rate, mode: min}}"), "");
   for (const char* wrong : {"{}", "{schedule: lr if epoch > 3}", "{schedule: rate * 0.9}", "{schedule: epoch >}"})
     EXPECT_NE(complaint(std::string("{LearningRateScheduler: ") + wrong + "}"), "") << wrong;
   EXPECT_NE(complaint("LearningRateScheduler: lr * steps").find("an expression of epoch (counted from 0) and lr"),

@@ -23,10 +23,12 @@ class CurvesTest : public ::testing::Test {
   }
   ~CurvesTest() override { fs::remove_all(folder_); }
 
-  /// The folder of a run that has this train.csv.
+  /// The folder of a run that has this train.csv, and has ended.
   std::string run(const std::string& name, const std::string& csv) const {
     fs::create_directories(folder_ / name);
     std::ofstream(folder_ / name / "train.csv") << csv;
+    std::ofstream(folder_ / name / "result.json")
+        << R"({"directions": {"loss": "min", "accuracy": "max", "val_loss": "min", "val_accuracy": "max"}})";
     return (folder_ / name).string();
   }
   static picture::Chart chart(const std::vector<std::string>& folders, bool log = false) {
@@ -39,6 +41,22 @@ class CurvesTest : public ::testing::Test {
   const std::string head_ = "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n";
   const fs::path folder_;
 };
+
+TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
+  const std::string folder = run("net/001", "epoch,loss,best2,f1,val_loss,val_best2,val_f1\n1,1,0.1,3,1,0.2,3\n");
+  fs::remove(fs::path(folder) / "result.json");
+  const auto direction = [&](const std::string& column) { return read_run(folder, "001").direction_of(column); };
+  EXPECT_EQ(direction("val_best2"), optim::Direction::kUnknown) << "train.csv alone";
+  std::ofstream(fs::path(folder) / "config.resolved.yaml")
+      << "dptrain: 1\n"
+         "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
+         "data: {train: {Synthetic: {samples: 6}}}\n"
+         "train: {epochs: 1, batch_size: 3, loss: categorical_crossentropy, metrics: [{TopKCategoricalAccuracy: {k: 2, "
+         "name: best2}}, {MeanSquaredError: {name: f1}}]}\n";
+  EXPECT_EQ(direction("val_best2"), optim::Direction::kLarger);
+  EXPECT_EQ(direction("val_f1"), optim::Direction::kSmaller);
+  EXPECT_EQ(direction("val_loss"), optim::Direction::kSmaller);
+}
 
 TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
   const picture::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"

@@ -53,13 +53,13 @@ TEST(EarlyStopping, GoesOnFromItsSavedState) {
   EXPECT_EQ(resumed.model.weights[0].values[0], 1.0F);
 }
 
-TEST(Monitor, DirectionFollowsTheName) {
-  for (const char* up : {"accuracy", "val_acc", "top_k_categorical_accuracy", "auc", "mean_iou", "val_mean_io_u",
-                         "val_f1_score", "kind_precision", "val_recall", "r2_score"})
-    EXPECT_TRUE(wants_max(MonitorMode::kAuto, up)) << up;
-  for (const char* down : {"loss", "val_loss", "mse", "root_mean_squared_error"})
-    EXPECT_FALSE(wants_max(MonitorMode::kAuto, down)) << down;
-  EXPECT_TRUE(wants_max(MonitorMode::kMax, "loss"));
+TEST(Monitor, ModeAutoTakesTheDirectionOfTheMetric) {
+  FakeControl control;
+  EXPECT_FALSE(is_larger_better(MonitorMode::kAuto, control, "val_loss"));
+  EXPECT_TRUE(is_larger_better(MonitorMode::kAuto, control, "val_accuracy"));
+  EXPECT_TRUE(is_larger_better(MonitorMode::kMax, control, "loss"));
+  EXPECT_TRUE(is_larger_better(MonitorMode::kMax, control, "learning_rate"));
+  EXPECT_THROW(is_larger_better(MonitorMode::kAuto, control, "learning_rate"), Error);
 }
 
 TEST(EarlyStopping, CountsValidationsWhereTheyComeBySteps) {

@@ -30,16 +30,22 @@ class FakeControl final : public TrainingControl {
     return silent ? std::make_unique<RunSink>() : std::move(sink);
   }
   bool has_validation() const override { return validation; }
+  optim::Direction direction_of(const std::string& value) const override {
+    if (value.ends_with("loss")) return optim::Direction::kSmaller;
+    return value.ends_with("accuracy") ? optim::Direction::kLarger : optim::Direction::kUnknown;
+  }
   double learning_rate() const override { return rate; }
   bool validates_by_steps() const override { return by_steps; }
   bool has_schedule() const override { return schedule; }
   void set_learning_rate(double value) override { rate = value; }
+  double rate_factor() const override { return factor; }
   void stop(const std::string& reason) override { stopped = reason; }
   void save(const std::string& name, bool, const std::string&) override {
     saved.push_back(name);
     if (!disk_full) files.insert(name);
   }
   bool is_saved(const std::string& name) override { return files.contains(name); }
+  bool has_checkpoint(const std::string& name) override { return files.contains(name); }
   void remove_checkpoint(const std::string& name, const std::string& successor) override {
     if (is_saved(successor)) files.erase(name);
   }
@@ -54,7 +60,7 @@ class FakeControl final : public TrainingControl {
   std::int64_t global_batch() const override { return 4; }
 
   bool validation = true, by_steps = false, silent = false, schedule = false, disk_full = false;
-  double rate = 0.1;
+  double rate = 0.1, factor = 1;
   std::string stopped;
   std::vector<std::string> saved;
   std::set<std::string> files;

@@ -40,6 +40,18 @@ TEST(Golden, LearningRateScheduler) {
   }
 }
 
+TEST(LearningRateScheduler, RollbacksMultiplyItsRates) {
+  FakeControl control;
+  control.factor = 0.25;
+  control.rate = 0.25 * 0.1;
+  const auto own = make_callback(LearningRateSchedulerSpec{"2.0"}),
+             relative = make_callback(LearningRateSchedulerSpec{"lr / 2"});
+  relative->epoch_begin(control, 0);
+  EXPECT_EQ(control.rate, 0.25 * 0.05);
+  own->epoch_begin(control, 1);
+  EXPECT_EQ(control.rate, 0.25 * 2.0);
+}
+
 TEST(LearningRateScheduler, RefusesWhatIsNoRate) {
   for (const char* schedule : {"0.1 - epoch", "1 / (epoch - 2)", "lr / 0 if epoch > 1 else lr"}) {
     try {

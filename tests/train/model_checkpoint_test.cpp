@@ -23,6 +23,27 @@ TEST(ModelCheckpoint, SavesTheBestOnlyAndRemembersItAcrossAResume) {
   EXPECT_EQ(control.saved.size(), 2U) << "a worse model must not overwrite the best after a resume";
 }
 
+TEST(ModelCheckpoint, AnEpochWithoutTheValueIsNotTheBest) {
+  FakeControl control;
+  const auto callback = make_callback(ModelCheckpointSpec{.monitor = "val_loss", .save_best_only = true});
+  callback->train_begin(control, false);
+  run(*callback, control, "val_loss", {1});
+  run(*callback, control, "loss", {0.1, 0.1}, 1);
+  EXPECT_EQ(control.saved, std::vector<std::string>{"best.h5"});
+}
+
+TEST(ModelCheckpoint, ARunThatGoesOnInAnotherFolderHasNoBestYet) {
+  FakeControl control, other;
+  const ModelCheckpointSpec spec{.monitor = "val_loss", .save_best_only = true};
+  const auto before = make_callback(spec), after = make_callback(spec);
+  before->train_begin(control, false);
+  run(*before, control, "val_loss", {0.5});
+  after->restore(nlohmann::json::parse(before->save().dump()));
+  after->train_begin(other, true);
+  run(*after, other, "val_loss", {0.7}, 1);
+  EXPECT_EQ(other.saved, std::vector<std::string>{"best.h5"});
+}
+
 TEST(ModelCheckpoint, NamesFilesAsPythonWouldAndKeepsTheLast) {
   FakeControl control;
   const auto callback =

@@ -91,7 +91,9 @@ class Nonfinite : public ::testing::Test {
     write_idx(folder_ / "y.idx", {12, 1}, y);
   }
 
-  FitResult fit(const Place& place, std::vector<std::string> sets, const std::string& run_name = "") {
+  /// In a new folder; with `resume` from that checkpoint.
+  FitResult fit(const Place& place, std::vector<std::string> sets, const std::string& run_name = "",
+                const std::string& resume = "") {
     sets.push_back("data.train={IDX: {inputs: " + (folder_ / "x.idx").string() +
                    ", labels: " + (folder_ / "y.idx").string() + "}}");
     const experiment::Experiment experiment =
@@ -104,6 +106,11 @@ class Nonfinite : public ::testing::Test {
     RunDirectory run(experiment, run_options, {});
     path_ = run.path();
     Trainer trainer(session, run, {.epochs = {}, .steps = {}, .progress = ProgressMode::kOff});
+    if (!resume.empty()) {
+      checkpoint::load_weights(resume, session.model());
+      session.replicas().push(session.model());
+      trainer.resume(checkpoint::read_state(resume));
+    }
     const FitResult result = trainer.fit();
     std::ifstream file(run.file("result.json"));
     written_ = nlohmann::json::parse(file);
@@ -234,6 +241,34 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
     EXPECT_EQ(fit(place, {steep, "train.on_nonfinite={rollback: {factor: 0.9, at_most: 2}}"}).exit_code, 6);
     EXPECT_EQ(written_["rollbacks"], 2);
   }
+}
+
+TEST_F(Nonfinite, ItsBudgetIsOfTheWholeRun) {
+  const Place place = places().front();
+  write_data(7);
+  const std::string once = "train.on_nonfinite={skip_step: {at_most: 1}}";
+  EXPECT_EQ(fit(place, {once, "train.epochs=1"}).exit, "completed");
+  EXPECT_EQ(written_["skipped_steps"], 1);
+  EXPECT_EQ(fit(place, {once}, "", (path_ / "checkpoints/last.h5").string()).exit_code, 6);
+  EXPECT_EQ(written_["skipped_steps"], 1);
+}
+
+TEST_F(Nonfinite, RollbackWorksWithAScheduler) {
+  const Place place = places().front();
+  const std::string steep = "callbacks=[{LearningRateScheduler: '1e30'}]";
+  EXPECT_EQ(fit(place, {steep, "train.on_nonfinite={rollback: {factor: 1e-32, at_most: 2}}"}).exit, "completed");
+  EXPECT_EQ(written_["rollbacks"], 1);
+}
+
+TEST_F(Nonfinite, RollbackWorksInTheFirstEpochOfARunThatWentOnInAnotherFolder) {
+  const Place place = places().front();
+  EXPECT_EQ(fit(place, {"train.epochs=1"}, "old").exit, "completed");
+  const std::string last = (path_ / "checkpoints/last.h5").string();
+  const std::string steep = "callbacks=[{LearningRateScheduler: '1e30'}]";
+  EXPECT_EQ(fit(place, {steep, "train.on_nonfinite={rollback: {factor: 1e-32, at_most: 2}}"}, "new", last).exit,
+            "completed");
+  EXPECT_EQ(written_["rollbacks"], 1);
+  EXPECT_EQ(written_["epochs"], 2);
 }
 
 /// One row of the data has what a layer makes infinite, forward or backward: that layer is named, with the sample and

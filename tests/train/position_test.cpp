@@ -27,7 +27,7 @@ using nlohmann::json;
 const char* kPositionConfig =
     "dptrain: 1\n"
     "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
-    "data: {train: {Synthetic: {samples: 12}}}\n"
+    "data: {train: {Synthetic: {samples: 12, class_names: [a, b, c]}}}\n"
     "train: {epochs: 2, batch_size: 3, loss: sparse_categorical_crossentropy}\n";
 
 class PositionTest : public ::testing::Test {
@@ -56,6 +56,30 @@ class PositionTest : public ::testing::Test {
   session::Session session_;
   Callbacks callbacks_;
 };
+
+TEST_F(PositionTest, OtherClassesOrAnotherOrderOfThemAreRefused) {
+  checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  EXPECT_NO_THROW(restore(state));
+  state.class_names = {"b", "c", "a"};
+  try {
+    restore(state);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
+    EXPECT_NE(std::string(error.what()).find("the classes b, c, a, the data set has a, b, c"), std::string::npos);
+  }
+}
+
+TEST_F(PositionTest, AnotherShuffleWithinAnEpochIsRefused) {
+  const auto at = [&](std::int64_t samples, const char* shuffle) {
+    return edited([&](json& trainer) { trainer["samples"] = samples, trainer["shuffle"] = shuffle; });
+  };
+  EXPECT_NO_THROW(restore(at(3, "full")));
+  EXPECT_NO_THROW(restore(at(0, "none"))) << "at the end of an epoch";
+  EXPECT_THROW(restore(at(3, "none")), Error);
+  EXPECT_NO_THROW(restore(edited([](json& trainer) { trainer["samples"] = 3, trainer.erase("shuffle"); })))
+      << "a checkpoint of an earlier version";
+}
 
 TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 5}));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/format.h"
 #include "experiment/run_files.h"
 #include "train/callbacks/csv_logger.h"
 #include "train/callbacks/tensor_board.h"
@@ -57,6 +58,29 @@ class RunDirectoryTest : public ::testing::Test {
   fs::path folder_;
   experiment::Experiment experiment_;
 };
+
+TEST_F(RunDirectoryTest, TheWeightsOfARunAreTheBestElseThoseOfItsEndElseTheLast) {
+  const fs::path run = folder_ / "run";
+  const auto add = [&](const std::string& name, const std::string& content = "x") {
+    fs::create_directories((run / name).parent_path());
+    std::ofstream(run / name) << content;
+  };
+  const auto weights = [&] { return fs::path(RunDirectory::weights_of(run.string())).filename().string(); };
+  EXPECT_EQ(weights(), "") << "no such folder";
+  add("checkpoints/last.h5");
+  add("model.h5");
+  EXPECT_EQ(weights(), "last.h5") << "the run has not ended: model.h5 is of an earlier part";
+  for (const char* exit : {"signal", "diverged", "max_time"}) {
+    add("result.json", fmt::format(R"({{"exit": "{}"}})", exit));
+    EXPECT_EQ(weights(), "last.h5") << exit;
+  }
+  for (const char* exit : {"completed", "early_stopping"}) {
+    add("result.json", fmt::format(R"({{"exit": "{}"}})", exit));
+    EXPECT_EQ(weights(), "model.h5") << exit;
+  }
+  add("checkpoints/best.h5");
+  EXPECT_EQ(weights(), "best.h5");
+}
 
 TEST_F(RunDirectoryTest, NumbersRunsFromOne) {
   EXPECT_EQ(fs::path(make().path()), folder_ / "runs/tiny-net/001");  // a blank would be a nuisance in a shell

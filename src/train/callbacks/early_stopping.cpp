@@ -70,9 +70,9 @@ class EarlyStopping final : public Callback {
   };
 
   void observe(TrainingControl& control, const experiment::Logs& logs, When when, bool may_stop) {
-    const double* value = find_monitored(logs, spec_.monitor, "EarlyStopping");
+    const double* const value = logs.find(spec_.monitor);  // null in an epoch without validation
     if (value == nullptr || when.epoch < spec_.start_from_epoch) return;
-    const bool max = wants_max(spec_.mode, spec_.monitor);
+    const bool max = is_larger_better(spec_.mode, control, spec_.monitor);
     if (spec_.restore_best_weights && weights_.empty()) keep_weights(control, when);
     ++wait_;
     if (improved(*value, best_, max, spec_.min_delta)) {
@@ -108,8 +108,9 @@ const RegisteredCallback kEarlyStopping =
         .key(key("baseline", &EarlyStoppingSpec::baseline))
         .key(key("restore_best_weights", &EarlyStoppingSpec::restore_best_weights))
         .key(key("start_from_epoch", &EarlyStoppingSpec::start_from_epoch).at_least(0))
-        .check(
-            [](const EarlyStoppingSpec& spec, experiment::CallbackCheck& check) { check.require_value(spec.monitor); })
+        .check([](const EarlyStoppingSpec& spec, experiment::CallbackCheck& check) {
+          check.require_value(spec.monitor, spec.mode == MonitorMode::kAuto);
+        })
         .runs<EarlyStopping>();
 
 }  // namespace

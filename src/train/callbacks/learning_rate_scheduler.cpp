@@ -20,7 +20,8 @@ class LearningRateScheduler final : public Callback {
   std::string name() const override { return "LearningRateScheduler"; }
 
   void epoch_begin(TrainingControl& control, std::int64_t epoch) override {
-    const double old = control.learning_rate();
+    const double factor = control.rate_factor();
+    const double old = control.learning_rate() / factor;
     const double rate = scheduled_rate(spec_, epoch, old).value_or(old);
     if (!(rate >= 0))
       throw Error(
@@ -28,7 +29,7 @@ class LearningRateScheduler final : public Callback {
           fmt::format("LearningRateScheduler: schedule '{}' gives {} for epoch {} and lr {:.6g}; a learning rate "
                       "is a number >= 0",
                       spec_.schedule, std::isnan(rate) ? "no number" : fmt::format("{:.6g}", rate), epoch, old));
-    if (rate != old) control.set_learning_rate(rate);
+    if (rate != old) control.set_learning_rate(rate * factor);
   }
 
   void epoch_end(TrainingControl& control, EpochReport& report) override {

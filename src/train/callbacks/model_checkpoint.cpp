@@ -39,7 +39,11 @@ class ModelCheckpoint final : public Callback {
   std::string name() const override { return "ModelCheckpoint"; }
   std::string subject() const override { return spec_.filepath.value_or(default_path()); }
 
-  void train_begin(TrainingControl& control, bool) override {
+  void train_begin(TrainingControl& control, bool resumed) override {
+    // A run that goes on in another folder has no best weights yet.
+    const std::string file = spec_.filepath.value_or(default_path());
+    if (resumed && spec_.save_best_only && file.find('{') == std::string::npos && !control.has_checkpoint(file))
+      best_ = spec_.initial_value_threshold;
     monitor_ = spec_.monitor.value_or(control.has_validation() ? "val_loss" : "loss");
     last_time_ = now_seconds();
   }
@@ -107,16 +111,11 @@ class ModelCheckpoint final : public Callback {
     const std::optional<double> best_before = best_;
     std::string note;
     if (spec_.save_best_only) {
-      const double* value = logs.find(monitor_);
-      if (value == nullptr) {
-        log::warn(fmt::format("ModelCheckpoint: there is no '{}' to monitor (there are {}); saving anyway", monitor_,
-                              logs.names()));
-      } else if (!improved(*value, best_, wants_max(spec_.mode, monitor_), 0)) {
-        return;
-      } else {
-        best_ = *value;
-        note = fmt::format("{} {}", monitor_, metric_text(*value));
-      }
+      const double* const value = logs.find(monitor_);
+      if (value == nullptr) return;  // an epoch without validation
+      if (!improved(*value, best_, is_larger_better(spec_.mode, control, monitor_), 0)) return;
+      best_ = *value;
+      note = fmt::format("{} {}", monitor_, metric_text(*value));
     }
     const std::string file = format_filepath(spec_.filepath.value_or(default_path()), epoch, batch, logs);
     control.save(file, spec_.save_weights_only, note);
@@ -156,7 +155,7 @@ class ModelCheckpoint final : public Callback {
 };
 
 void check_monitor(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
-  if (!spec.save_freq) return check.require_value(*spec.monitor);
+  if (!spec.save_freq) return check.require_value(*spec.monitor, spec.mode == MonitorMode::kAuto);
   if (*spec.monitor != "loss")
     check.error(
         fmt::format("there is no '{}' to monitor; with save_freq there is the loss of the step alone", *spec.monitor));

@@ -2,15 +2,17 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
-#include "optim/metric.h"
 
 namespace dptrain::train {
 
-bool wants_max(MonitorMode mode, const std::string& monitor) {
+bool is_larger_better(MonitorMode mode, const TrainingControl& control, const std::string& monitor) {
   if (mode != MonitorMode::kAuto) return mode == MonitorMode::kMax;
-  return optim::is_larger_better(monitor);
+  const optim::Direction better = control.direction_of(monitor);
+  if (better == optim::Direction::kUnknown)
+    throw Error(ErrorKind::kUsage, fmt::format("monitor '{}' needs a mode: min or max", monitor));
+  return better == optim::Direction::kLarger;
 }
 
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta) {
@@ -22,13 +24,6 @@ bool improved(double value, const std::optional<double>& best, bool max, double 
 
 bool judged_at_validation(const TrainingControl& control, const std::string& monitor) {
   return control.validates_by_steps() && monitor.starts_with("val_");
-}
-
-const double* find_monitored(const experiment::Logs& logs, const std::string& monitor, const char* callback) {
-  const double* value = logs.find(monitor);
-  if (value == nullptr)
-    log::warn(fmt::format("{}: there is no '{}' to monitor; there are {}", callback, monitor, logs.names()));
-  return value;
 }
 
 }  // namespace dptrain::train

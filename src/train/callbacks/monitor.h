@@ -16,17 +16,15 @@ namespace dptrain::train {
 
 enum class MonitorMode { kAuto, kMin, kMax };
 
-/// Keras's rule for `mode: auto`: max for names with acc, auc, precision, recall, f1, top_k or iou, else min.
-bool wants_max(MonitorMode mode, const std::string& monitor);
+/// Whether a larger value is better. For kAuto the metric or loss behind the value decides; throws Error{kUsage} if
+/// there is none, which the check of a config has refused already.
+bool is_larger_better(MonitorMode mode, const TrainingControl& control, const std::string& monitor);
 /// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
 /// Whether a value is judged at each validation: one of the validation set where validation comes every so many steps.
 /// All others are judged at the ends of epochs.
 bool judged_at_validation(const TrainingControl& control, const std::string& monitor);
-
-/// The monitored value; where there is none it warns, in the name of `callback`, and gives null.
-const double* find_monitored(const experiment::Logs& logs, const std::string& monitor, const char* callback);
 
 }  // namespace dptrain::train
 

@@ -46,13 +46,13 @@ class ReduceLROnPlateau final : public Callback {
 
  private:
   void observe(TrainingControl& control, const experiment::Logs& logs, std::int64_t epoch) {
-    const double* value = find_monitored(logs, spec_.monitor, "ReduceLROnPlateau");
+    const double* const value = logs.find(spec_.monitor);  // null in an epoch without validation
     if (value == nullptr) return;
     if (cooldown_ > 0) {
       --cooldown_;
       wait_ = 0;
     }
-    if (improved(*value, best_, wants_max(spec_.mode, spec_.monitor), spec_.min_delta)) {
+    if (improved(*value, best_, is_larger_better(spec_.mode, control, spec_.monitor), spec_.min_delta)) {
       best_ = *value;
       wait_ = 0;
     } else if (cooldown_ <= 0 && ++wait_ >= spec_.patience) {
@@ -79,7 +79,7 @@ void check_plateau(const ReduceLROnPlateauSpec& spec, experiment::CallbackCheck&
   if (check.has_schedule())
     return check.error_as_is("ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
   check.adds("learning_rate");
-  check.require_value(spec.monitor);
+  check.require_value(spec.monitor, spec.mode == MonitorMode::kAuto);
 }
 
 const RegisteredCallback kReduceLROnPlateau = callback<ReduceLROnPlateauSpec>("ReduceLROnPlateau")

@@ -11,10 +11,19 @@ class ResultFile final : public RunSink {
  public:
   explicit ResultFile(const RunDirectory& directory) : directory_(directory) {}
 
+  /// A run that goes on has not ended.
+  void cut(std::int64_t, std::int64_t) override { std::filesystem::remove(directory_.file("result.json")); }
+
   void end(const EndReport& report) override {
     nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
+    nlohmann::json best_by_metric = nlohmann::json::object(), directions = nlohmann::json::object();
     for (const auto& [name, value] : report.result.final.items()) final[name] = value;
-    for (const auto& [name, entry] : report.best) best[name] = entry.first;
+    for (const auto& [name, entry] : report.best) {
+      best[name] = entry.first;
+      best_by_metric[name] = {{"value", entry.first}, {"epoch", entry.second}};
+    }
+    for (const experiment::LoggedValue& value : report.logged)
+      directions[value.name] = value.better == optim::Direction::kLarger ? "max" : "min";
     const auto monitored = report.best.find(report.best.contains("val_loss") ? "val_loss" : "loss");
     if (monitored != report.best.end()) best["epoch"] = monitored->second.second;
     const auto checkpoint = [&](const char* name) { return std::filesystem::absolute(directory_.checkpoint(name)); };
@@ -30,6 +39,8 @@ class ResultFile final : public RunSink {
                            {"examples_per_second", report.examples_per_second},
                            {"final", final},
                            {"best", best},
+                           {"best_by_metric", best_by_metric},
+                           {"directions", directions},
                            {"checkpoints", checkpoints}};
     if (!report.result.reason.empty()) written["reason"] = report.result.reason;
     directory_.write_json("result.json", written);
