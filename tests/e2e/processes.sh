@@ -78,6 +78,12 @@ for one in "${launchers[@]}"; do
     close 1e-4 "$a" "$b" || fail "$value is $a, $b without interruption"
   done
 
+  say "$name: process 0 cannot write model.h5: all end with its exit code, long before the watchdog"
+  cp -r "$name-resumed" "$name-full"
+  rm "$name-full/model.h5"
+  mkdir "$name-full/model.h5"
+  together 3 10 fit small.yaml --cpus 1x1 --run-dir "$name-full" --resume --epochs 3 --set parallel.watchdog=600s
+
   say "$name: SIGTERM to one process stops all behind the same step"
   start_together 2 fit small.yaml --cpus 2x1 --run-dir "$name-stopped" --epochs 40000
   until_true has_rows "$name-stopped/steps.csv" 25
