@@ -41,8 +41,8 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
   return experiment::load_experiment_text(config::to_yaml(all), path, overrides);
 }
 
-/// A checkpoint may come from somebody else: files that its own config would write are not written. --set may name
-/// them.
+/// A checkpoint may come from an untrusted source: files that its own config names for writing are ignored. Flags may
+/// name them.
 void ignore_written_paths(const experiment::Overrides& overrides, const std::string& path,
                           experiment::Experiment& experiment) {
   const auto is_set = [&](const std::string& key) {

@@ -19,8 +19,8 @@ const config::Typed* mixing_transform(const DataSection& data);
 void check_mixed_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                         const graph::Graph& graph);
 
-/// An error at each transform that moves pixels if labels have a value for each of several positions, and at each that
-/// scales values if a file is both inputs and labels, which no transform scales. Labels of a clip's frames are free.
+/// Reports each transform that moves pixels if labels have a value for each of several positions, labels of a clip's
+/// frames excepted. Reports each transform that scales values if one file is both inputs and labels.
 void check_positional_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                              const graph::Graph& graph);
 

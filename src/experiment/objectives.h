@@ -30,7 +30,7 @@ struct LoggedValue {
 /// `validates` all of them again as "val_...".
 std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates);
 
-/// Of the value with this name; kUnknown if none of them has it.
+/// The direction of the value with this name; kUnknown if there is none.
 optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name);
 
 /// Reports names of outputs that the model does not have, and what is said of an output without a loss.

@@ -44,7 +44,7 @@ struct MetricSums {
   double weight = 0;
 };
 
-/// Which of two values is the better one.
+/// Whether smaller or larger values are better.
 enum class Direction { kUnknown, kSmaller, kLarger };
 
 /// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.

@@ -39,7 +39,7 @@ class TrainingControl {
   /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
   /// of its last validation, if it had one.
   virtual bool validates_by_steps() const = 0;
-  /// Which of two values of that name is better; kUnknown if neither a metric nor a loss has the name.
+  /// Whether smaller or larger values of that name are better; kUnknown if neither a metric nor a loss has the name.
   virtual optim::Direction direction_of(const std::string& value) const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;

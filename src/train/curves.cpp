@@ -63,7 +63,7 @@ std::map<std::string, Direction> directions_of_result(const std::string& folder)
   return better;
 }
 
-/// Of the metrics and losses in config.resolved.yaml; nothing if it cannot be read.
+/// Directions of the metrics and losses in config.resolved.yaml; empty if it cannot be read.
 std::map<std::string, Direction> directions_of_config(const std::string& folder) {
   std::map<std::string, Direction> better;
   const std::string file = (fs::path(folder) / "config.resolved.yaml").string(), text = read_text(file);

@@ -18,7 +18,7 @@
 namespace dptrain::train {
 namespace {
 
-/// Of the values that a metric or loss defines.
+/// Updates the best of the values that a metric or loss defines.
 void remember_best(const experiment::Logs& logs, std::int64_t epoch, Run& run) {
   for (const auto& [name, value] : logs.items()) {
     const optim::Direction better = experiment::direction_of(run.logged, name);

@@ -21,7 +21,7 @@ class NonfiniteAccount {
   /// To the next of them; `step`: it was one that the devices have left out, so that it can be skipped.
   Reaction react(bool step);
 
-  /// Of a checkpoint. Going back to one takes nothing off the account.
+  /// Adopts the counts of a checkpoint, unless its own are larger: a rollback subtracts nothing.
   void restore(std::int64_t skipped_steps, std::int64_t rollbacks);
 
   double factor() const;  ///< of rollback

@@ -246,7 +246,7 @@ void check_order(const json& trainer, const Position& position, session::Session
   const std::string shuffle = shuffle_text(session);
   if (const std::string before = trainer.value("shuffle", shuffle); before != shuffle)
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("the checkpoint stands at sample {} of an epoch with shuffle: {}, this run has {}; go on "
+                fmt::format("the checkpoint is at sample {} of an epoch with shuffle: {}, this run has {}; go on "
                             "with the same, or from the end of an epoch",
                             position.samples, before, shuffle));
   const std::int64_t window = trainer.value("bucket_by_length", std::int64_t{0}), now = bucket_window(session);

@@ -16,8 +16,8 @@ namespace dptrain::train {
 
 enum class MonitorMode { kAuto, kMin, kMax };
 
-/// Whether a larger value is better. For kAuto the metric or loss behind the value decides; throws Error{kUsage} if
-/// there is none, which the check of a config has refused already.
+/// Whether a larger value is better. For kAuto the metric or loss of that name decides. Throws Error{kUsage} if there
+/// is none, which the check of a config has refused already.
 bool is_larger_better(MonitorMode mode, const TrainingControl& control, const std::string& monitor);
 /// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
