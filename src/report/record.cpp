@@ -147,13 +147,23 @@ void read_model(RunRecord& run) {
 
 /// A relative path of the config is resolved from the current folder here, and was from the folder of the config: it
 /// may be the same place, "../" included.
-bool means_the_same(const std::string& ran, const std::string& was) {
-  if (ran == was) return true;
+bool may_be_same_place(const std::string& ran, const std::string& was) {
   if (!ran.starts_with('/') || !was.starts_with('/')) return false;
   fs::path below;
   for (const fs::path& part : fs::path(was).lexically_relative(fs::current_path()))
     if (part != "..") below /= part;
   return ran.ends_with("/" + below.string());
+}
+
+/// Of two values, or two lists of as many: "[/data/a.csv, /data/b.csv]".
+bool means_the_same(const std::string& ran, const std::string& was) {
+  const auto parts = [](std::string value) {
+    if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
+    return split(value, ',');
+  };
+  return std::ranges::equal(parts(ran), parts(was), [](const std::string& one, const std::string& other) {
+    return trim(one) == trim(other) || may_be_same_place(trim(one), trim(other));
+  });
 }
 
 /// What the config comes to without the flags of the command, against what was run.

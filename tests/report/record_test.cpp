@@ -35,6 +35,24 @@ TEST(Record, OfARunThatHasEnded) {
   EXPECT_EQ(run.date, "2026-11-26T08:17:19Z");
 }
 
+TEST(Record, PathsRelativeToAnotherFolderAreNoChange) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  const auto config = [](const std::string& file, const std::string& labels) {
+    return "dptrain: 1\nname: table\nmodel: {layers: [{Input: {shape: [1]}}, {Dense: {units: 1}}]}\n"
+           "data: {train: {CSV: {file: " +
+           file + ", labels: " + labels + "}}}\ntrain: {epochs: 1, batch_size: 2, loss: mse}\n";
+  };
+  runs.write("001/config.yaml", config("../datasets/a.csv", "x"));
+  runs.write("001/config.resolved.yaml", config("[/elsewhere/datasets/a.csv]", "y"));
+  const RunRecord run = read_record(folder, "001");
+  const auto changed = [&](const char* key) {
+    return std::ranges::count(run.changed, key, &Fields::value_type::first);
+  };
+  EXPECT_EQ(changed("data.train.CSV.file"), 0);
+  EXPECT_EQ(changed("data.train.CSV.labels"), 1);
+}
+
 TEST(Record, WhereTheTimeWent) {
   const Runs runs;
   const RunRecord run = read_record(runs.whole("001"), "001");
