@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "core/format.h"
 #include "experiment/experiment.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
@@ -62,6 +63,27 @@ class MicroBatchesOfARun : public ::testing::Test {
   }
   std::optional<DryPlan> dry_;
 };
+
+/// Whether a session warns that parts of a batch do not make the update of the whole.
+bool warns_of_parts(const std::string& layers, std::int64_t parts) {
+  const experiment::Experiment experiment = experiment::load_experiment_text(
+      fmt::format("dptrain: 1\nmodel: {{layers: [{{Input: {{shape: [4]}}}}, {{Dense: {{units: 3}}}}{}]}}\n"
+                  "data: {{train: {{Synthetic: {{samples: 12}}}}}}\n"
+                  "train: {{epochs: 1, batch_size: 6, loss: mse, accumulate_steps: {}}}\n",
+                  layers, parts),
+      "net.yaml", {});
+  SessionOptions options;
+  options.devices = {.replicas = 1, .threads = 1};
+  testing::internal::CaptureStderr();
+  const Session session(experiment, options);
+  return testing::internal::GetCapturedStderr().find("train.accumulate_steps: ") != std::string::npos;
+}
+
+TEST(MicroBatches, ThoseThatChangeTheUpdateAreWarnedOf) {
+  EXPECT_TRUE(warns_of_parts(", BatchNormalization", 2));
+  EXPECT_FALSE(warns_of_parts(", BatchNormalization", 1));
+  EXPECT_FALSE(warns_of_parts("", 2));
+}
 
 TEST_F(MicroBatchesOfARun, ByTheCacheWhereTheConfigLeavesItOpen) {
   if (machine::caches().size() < 2) GTEST_SKIP() << "this machine does not tell its caches";

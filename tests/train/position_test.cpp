@@ -81,6 +81,13 @@ TEST_F(PositionTest, AnotherShuffleWithinAnEpochIsRefused) {
       << "a checkpoint of an earlier version";
 }
 
+TEST_F(PositionTest, GoingBackForgetsTheBestValuesOfStepsThatWereGivenUp) {
+  const checkpoint::State state = make_state(session_, {}, callbacks_, {{"loss", {0.5, 1}}});
+  BestValues best{{"loss", {0.1, 2}}, {"accuracy", {0.9, 2}}};
+  restore_state(state, session_, {}, best);
+  EXPECT_EQ(best, (BestValues{{"loss", {0.5, 1}}}));
+}
+
 TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 5}));
   callbacks_.push_back(make_callback(ModelCheckpointSpec{.filepath = "a-{epoch}.h5"}));

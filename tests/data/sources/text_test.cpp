@@ -8,6 +8,7 @@
 #include "data/image_files.h"
 #include "data/sources/split.h"
 #include "data/sources/text.h"
+#include "data/sources/text_inputs.h"
 
 namespace dptrain::data {
 namespace {
@@ -90,6 +91,13 @@ TEST_F(TextFolders, WhatWasLearnedReadsOtherTexts) {
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(spec(), R"({"data_set": "CSV"})"); }),
               HasSubstr("CSV, not Text"));
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(spec(), "{"); }), HasSubstr("cannot be read"));
+}
+
+TEST_F(TextFolders, TextsWithoutLabelsHaveTheSameSuffixes) {
+  put("a/0.txt", "x");
+  put("b/1.TXT", "y");
+  const std::string learned = open(spec()).learned;
+  EXPECT_EQ(open_texts({folder_.file("")}, spec(), learned)->size(), 2);
 }
 
 TEST_F(TextFolders, FloatsAreGivenWhereTheModeIsNotInt) {
