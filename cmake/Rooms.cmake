@@ -85,7 +85,7 @@ function(dptrain_room room)
   elseif(room STREQUAL "config")
     list(APPEND sources ${PROJECT_BINARY_DIR}/generated/bundled_configs.cpp)
   endif()
-  if(room STREQUAL "session")   # its only user
+  if(room STREQUAL "session")   # which alone prints the commit
     set(commit ${PROJECT_BINARY_DIR}/generated/dptrain_commit.cpp)
     set_source_files_properties(${commit} PROPERTIES GENERATED ON SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND sources ${commit})

@@ -89,7 +89,7 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
       to, report.line());
 }
 
-/// The same from a checkpoint, whose state says how the model was trained.
+/// Writes the model of a checkpoint or run, with loss and optimizer from its state.
 void write_trained_model(const std::string& run_or_file, const std::string& to) {
   const ModelSource source = open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);

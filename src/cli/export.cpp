@@ -87,8 +87,8 @@ void add_export(App& app) {
   Command& command =
       app.command("export", "write a trained model for other programs: .onnx, .keras, .h5, .safetensors");
   command.describe(
-      "The suffix of OUTPUT chooses the format. A run's folder stands for its best.h5, else its model.h5 if it "
-      "completed, else its last.h5. ONNX files compute "
+      "The suffix of OUTPUT chooses the format. For a run's folder it exports best.h5, else model.h5 of a "
+      "completed run, else last.h5. ONNX files compute "
       "what `predict` computes of the same inputs: the model alone, or with --with-transforms also what is done with "
       "its "
       "data before.");

@@ -94,7 +94,7 @@ std::optional<LastEvaluation> evaluate(session::Session& session, const train::R
 }  // namespace
 
 bool has_ended_well(const train::EndReport& end) {
-  return end.result.exit_code == 0 && (end.result.exit == "completed" || end.result.exit == "early_stopping");
+  return end.result.exit_code == 0 && train::has_reached_its_end(end.result.exit);
 }
 
 std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,

@@ -20,12 +20,11 @@ struct LastEvaluation {
   Judgement judgement;
 };
 
-/// Whether a run has come to its own end.
+/// Whether a run has reached its end and could write its files.
 bool has_ended_well(const train::EndReport& end);
 
-/// Of a run that was completed or stopped early and has validation data, best.h5 where it was kept, else model.h5, is
-/// evaluated, by all processes together; SIGINT and SIGTERM leave that out. The session's weights are then those. Of
-/// every run process 0 writes report.html. Gives what was found; nothing where nothing was.
+/// Evaluates the weights of a run (RunDirectory::weights_of) that has ended well and has validation data. All processes
+/// together; SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
 std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,
                                            const train::EndReport& end, train::ProgressMode progress);
 

@@ -67,7 +67,7 @@ void ignore_written_paths(const experiment::Overrides& overrides, const std::str
   experiment::ConvCache& conv = config.runtime.conv_cache;
   if (conv.kind == experiment::ConvCache::Kind::kFile && ignore("runtime.conv_cache", conv.file)) conv = {};
   if (!ignored.empty())
-    log::info(fmt::format("{}: files that the checkpoint's config would write are ignored ({}); name them with --set",
+    log::warn(fmt::format("{}: files that the checkpoint's config would write are ignored ({}); name them with --set",
                           path, join(ignored, ", ")));
 }
 
@@ -197,7 +197,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
     source.weights = source.experiment.graph.weights;
     if (!source.weights) return source;
     source.checkpoint = source.weights->file.value;
-    // What the file does not fill would be numbers drawn at random.
+    // Layers that the file lacks would keep random values.
     source.weights->expect = {"*"};
     return source;
   }

@@ -19,9 +19,9 @@ struct ModelSource {
   std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
-  std::string learned{};      ///< of the file: data::Source::learn()
-  bool is_run_model = false;  ///< the model.h5 of a run
-  bool complete = false;      ///< every layer of the file must be taken too (`--weights`)
+  std::string learned{};      ///< data::Source::learn() as the file holds it
+  bool is_run_model = false;  ///< the file is the model.h5 of a run
+  bool complete = false;      ///< the model must use every layer of the file (`--weights`)
 
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
@@ -35,14 +35,14 @@ struct SourceUse {
   bool own_model = false;   ///< the layers that the file describes are enough
 };
 
-/// `path` is a config (then `weights` may name a file, in place of what its `model.weights` says) or a checkpoint, or a
-/// run's folder (RunDirectory::weights_of). With a file of weights alone (model.h5, Keras's own) goes the config of the
-/// run that it lies in. What the callbacks name is not checked. Throws Error{kUsage, kCheckpoint}.
+/// `path` is a config, a checkpoint, or a run's folder (RunDirectory::weights_of). With a config `weights` may name a
+/// file in place of its `model.weights`. A file with weights alone (model.h5, Keras's own) uses the config of its run.
+/// Values that callbacks monitor are not checked. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
                               experiment::Overrides overrides, const SourceUse& use);
 
-/// The file that the user names, or of a run's folder the file with its weights (RunDirectory::weights_of) or its last
-/// state, checkpoints/last.h5. Throws Error{kCheckpoint} if there is none.
+/// A file that the user names; for a run's folder its weights (RunDirectory::weights_of) or its last state,
+/// checkpoints/last.h5. Throws Error{kCheckpoint} if there is none.
 std::string weights_file(const std::string& path);
 std::string last_state_file(const std::string& path);
 

@@ -1,4 +1,4 @@
-// dptrain predict: what a checkpoint says about samples without labels, as CSV.
+// dptrain predict: predictions of a checkpoint for samples without labels, as CSV.
 
 #include <algorithm>
 #include <cstdio>

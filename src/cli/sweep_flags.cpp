@@ -70,33 +70,29 @@ struct Objective {
   bool larger = false;
 };
 
-/// `mode`: "max", "min", or "" for the direction of the metric or loss.
 Objective objective_of(const std::vector<experiment::LoggedValue>& values, const std::string& name,
-                       const std::string& mode) {
+                       train::MonitorMode mode) {
+  if (mode != train::MonitorMode::kAuto) return {name, mode == train::MonitorMode::kMax};
   const optim::Direction better = experiment::direction_of(values, name);
-  if (mode.empty() && better == optim::Direction::kUnknown)
+  if (better == optim::Direction::kUnknown)
     refuse_sweep(
         fmt::format("no metric defines whether a larger '{0}' is better; give --objective {0}:max or {0}:min", name));
-  return {name, mode.empty() ? better == optim::Direction::kLarger : mode == "max"};
+  return {name, better == optim::Direction::kLarger};
 }
 
 /// The value that the config's callbacks monitor; without them the first metric, without metrics the loss.
 Objective usual_objective(const experiment::Experiment& experiment,
                           const std::vector<experiment::LoggedValue>& values) {
-  const auto watched = [&](const std::string& name, train::MonitorMode mode) {
-    const char* const modes[] = {"", "min", "max"};
-    return objective_of(values, name, modes[static_cast<int>(mode)]);
-  };
   for (const experiment::CallbackConfig& callback : experiment.config.callbacks) {
     if (const auto* keeps = callback.get_if<train::ModelCheckpointSpec>(); keeps != nullptr && keeps->monitor)
-      return watched(*keeps->monitor, keeps->mode);
+      return objective_of(values, *keeps->monitor, keeps->mode);
     if (const auto* stops = callback.get_if<train::EarlyStoppingSpec>(); stops != nullptr)
-      return watched(stops->monitor, stops->mode);
+      return objective_of(values, stops->monitor, stops->mode);
   }
   const std::string prefix = experiment.config.data.validation ? "val_" : "";
   const auto is_metric = [](const std::string& name) { return name != "loss" && !name.ends_with("_loss"); };
   const auto metric = std::ranges::find_if(values, is_metric, &experiment::LoggedValue::name);
-  return watched(prefix + (metric == values.end() ? "loss" : metric->name), train::MonitorMode::kAuto);
+  return objective_of(values, prefix + (metric == values.end() ? "loss" : metric->name), train::MonitorMode::kAuto);
 }
 
 Objective objective_of(const SweepFlags& flags, const experiment::Experiment& experiment) {
@@ -107,15 +103,16 @@ Objective objective_of(const SweepFlags& flags, const experiment::Experiment& ex
   const std::string mode = parts.size() > 1 ? parts[1] : "";
   if (parts.size() > 2 || (parts.size() == 2 && mode != "max" && mode != "min"))
     refuse_sweep(
-        fmt::format("--objective must be a value with :max or :min behind it or nothing, as in val_accuracy:max, "
-                    "found '{}'",
+        fmt::format("--objective must be a value, or a value followed by :max or :min, such as "
+                    "val_accuracy:max; found '{}'",
                     *flags.objective));
   std::vector<std::string> names;
   for (const experiment::LoggedValue& value : values) names.push_back(value.name);
   if (std::ranges::find(names, parts[0]) == names.end())
     refuse_sweep(fmt::format("--objective {}: training logs no such value; there are {}{}", parts[0], join(names, ", "),
                              did_you_mean(parts[0], names)));
-  return objective_of(values, parts[0], mode);
+  using Mode = train::MonitorMode;
+  return objective_of(values, parts[0], mode.empty() ? Mode::kAuto : mode == "max" ? Mode::kMax : Mode::kMin);
 }
 
 void choose_rungs(const SweepFlags& flags, const experiment::Experiment& experiment, sweep::Plan& plan) {

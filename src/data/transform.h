@@ -40,12 +40,11 @@ class Transform {
                      float* out) const;
   /// Where a transform does no more than this, the transform before it, or the copy into the batch, does it as well.
   virtual std::optional<ChannelMap> channel_map() const { return std::nullopt; }
-  /// The same for one that does no more than mirror the image.
+  /// How the transform mirrors the image, if it does nothing else.
   virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
   /// The result has one size, whatever comes in.
   virtual bool fixes_size() const { return false; }
-  /// Shows things at other places of the image than the input does, scaling of the whole image aside: labels with a
-  /// value for each place would no longer fit.
+  /// Whether objects may change their position relative to the image, so that a label for each position no longer fits.
   virtual bool moves_pixels() const { return false; }
   /// Made for bytes 0..255, by its arguments.
   virtual bool expects_pixels() const { return false; }

@@ -26,7 +26,7 @@ CallbackCheck::CallbackCheck(config::Reader& reader, const ConfigFile& file, con
   if (graph == nullptr || graph->outputs.empty()) return;
   try {
     logged_ = logged_values(file.train, *graph, static_cast<bool>(file.data.validation));
-  } catch (const Error&) {  // a metric does not fit the output: the plan says so
+  } catch (const Error&) {  // a metric does not fit its output, which the plan reports
     return;
   }
   knows_values_ = true;

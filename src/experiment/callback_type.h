@@ -32,17 +32,16 @@ class CallbackCheck {
   /// Whether validation comes every so many steps, not at the ends of epochs.
   bool validates_by_steps() const;
   bool knows_values() const { return knows_values_; }
-  /// Of an epoch with validation: every name, with some value.
+  /// Values of an epoch with validation, each name with some number.
   const Logs& values() const { return epoch_; }
-  /// Of any epoch; without validation in each of them only those of training.
+  /// Values of every epoch: without validation in each epoch only those of training.
   const Logs& values_of_every_epoch() const { return every_epoch_; }
 
   /// One error at the place of the callback that is being checked: "EarlyStopping: <message>".
   void error(const std::string& message);
-  /// The same, for a message that names the callback itself.
+  /// Reports a message that already names the callback.
   void error_as_is(const std::string& message);
-  /// Reports a value that no epoch has, and with `needs_direction` one of which neither a metric nor a loss defines
-  /// the better side.
+  /// Reports a value that no epoch has. With `needs_direction` also reports a value without a direction.
   void require_value(const std::string& name, bool needs_direction);
   /// This callback adds a value to what those behind it see.
   void adds(const std::string& name);

@@ -33,7 +33,7 @@ std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::G
 /// The direction of the value with this name; kUnknown if there is none.
 optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name);
 
-/// Reports names of outputs that the model does not have, and what is said of an output without a loss.
+/// Reports outputs that the model does not have, and weights or metrics of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);
 
 /// Reports an output or metric whose name makes a value of training look like one of validation, at `place`.

@@ -47,6 +47,12 @@ struct MetricSums {
 /// Whether smaller or larger values are better.
 enum class Direction { kUnknown, kSmaller, kLarger };
 
+/// Whether a value is better than another one; never for kUnknown.
+inline bool is_better(Direction direction, double value, double other) {
+  if (direction == Direction::kUnknown) return false;
+  return direction == Direction::kLarger ? value > other : value < other;
+}
+
 /// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
 enum class MetricReads {
   kOrder,      ///< which of a row's values are the larger ones: the same before and after both

@@ -36,8 +36,7 @@ std::optional<Best> best_of(const RunRecord& run, const std::string& column) {
   if (better == optim::Direction::kUnknown) return std::nullopt;
   std::optional<Best> best;
   for (const picture::Point& point : *points)
-    if (std::isfinite(point.y) &&
-        (!best || (better == optim::Direction::kLarger ? point.y > best->value : point.y < best->value)))
+    if (std::isfinite(point.y) && (!best || optim::is_better(better, point.y, best->value)))
       best = Best{point.y, static_cast<std::int64_t>(point.x)};
   return best;
 }

@@ -145,8 +145,7 @@ void read_model(RunRecord& run) {
   }
 }
 
-/// A relative path of the config is resolved from the current folder here, and was from the folder of the config: it
-/// may be the same place, "../" included.
+/// Relative paths of the config are resolved here from the current folder, in the run from the folder of the config.
 bool may_be_same_place(const std::string& ran, const std::string& was) {
   if (!ran.starts_with('/') || !was.starts_with('/')) return false;
   fs::path below;
@@ -155,7 +154,7 @@ bool may_be_same_place(const std::string& ran, const std::string& was) {
   return ran.ends_with("/" + below.string());
 }
 
-/// Of two values, or two lists of as many: "[/data/a.csv, /data/b.csv]".
+/// Compares two values, or two lists such as "[/data/a.csv, /data/b.csv]".
 bool means_the_same(const std::string& ran, const std::string& was) {
   const auto parts = [](std::string value) {
     if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);

@@ -45,8 +45,7 @@ std::optional<std::size_t> best_of(const std::vector<Point>& points, Direction b
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!std::isfinite(points[i].y)) continue;
-    const double sign = better == Direction::kLarger ? 1 : -1;
-    if (!best || sign * points[i].y > sign * points[*best].y) best = i;
+    if (!best || optim::is_better(better, points[i].y, points[*best].y)) best = i;
   }
   return best;
 }

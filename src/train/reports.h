@@ -57,10 +57,13 @@ struct EpochReport {
 struct FitResult {
   std::string exit;  ///< completed, early_stopping, max_time, signal, diverged
   int exit_code = 0;
-  std::string reason;                             ///< of diverged: "the loss of step 12 is nan"
-  std::int64_t skipped_steps = 0, rollbacks = 0;  ///< train.on_nonfinite
-  experiment::Logs final;                         ///< of the last epoch
+  std::string reason;                             ///< why it diverged: "the loss of step 12 is nan"
+  std::int64_t skipped_steps = 0, rollbacks = 0;  ///< counts of train.on_nonfinite
+  experiment::Logs final;                         ///< values of the last epoch
 };
+
+/// Whether a run with this `exit` was completed or stopped early, in contrast to one that was interrupted or diverged.
+inline bool has_reached_its_end(const std::string& exit) { return exit == "completed" || exit == "early_stopping"; }
 
 struct EndReport {
   FitResult result;

@@ -54,7 +54,7 @@ Signals::~Signals() {
   listener_.join();
   const sigset_t set = taken();
   const timespec now{};
-  while (sigtimedwait(&set, nullptr, &now) > 0) {  // what came meanwhile must not end the process now
+  while (sigtimedwait(&set, nullptr, &now) > 0) {  // late signals must not end the process
   }
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   stop_requested = 0;

@@ -223,7 +223,7 @@ void Trainer::count(const data::Batch& batch) {
   ++run_.position.step;
 }
 
-/// For the next checkpoint.
+/// Copies the counts to the position, which checkpoints hold.
 void Trainer::keep_account() {
   run_.position.skipped_steps = nonfinite_.skipped_steps();
   run_.position.rollbacks = nonfinite_.rollbacks();
@@ -261,6 +261,7 @@ void Trainer::roll_back() {
   run_.position.rate_factor = factor;
   keeper_.forget_snapshot();
   run_.rolls_back = false;
+  keeper_.save_last();  // with the smaller rate and one rollback more: a restarted run does not begin them again
   log::info(fmt::format("learning rate {:.3e} from here on", run_.learning_rate()));
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }

@@ -238,8 +238,11 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
         nlohmann::json::parse(checkpoint::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
         1e-32);
 
-    EXPECT_EQ(fit(place, {steep, "train.on_nonfinite={rollback: {factor: 0.9, at_most: 2}}"}).exit_code, 6);
+    const std::string twice = "train.on_nonfinite={rollback: {factor: 0.9, at_most: 2}}";
+    EXPECT_EQ(fit(place, {steep, twice}).exit_code, 6);
     EXPECT_EQ(written_["rollbacks"], 2);
+    EXPECT_EQ(fit(place, {steep, twice}, "", (path_ / "checkpoints/last.h5").string()).exit_code, 6);
+    EXPECT_EQ(written_["rollbacks"], 2) << "a restarted run has no new budget";
   }
 }
 

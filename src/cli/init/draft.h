@@ -55,7 +55,7 @@ std::string some_names(std::vector<std::string> names);
 
 /// A word as YAML has it, in quotes where it needs them.
 std::string yaml_word(const std::string& word);
-/// The same as a key of a mapping, in which `$` stays as it is.
+/// A word as a key of a YAML mapping. Unlike in values, `$` is not doubled.
 std::string yaml_key(const std::string& name);
 /// [a, b, "c d"]
 std::string yaml_list(const std::vector<std::string>& words);

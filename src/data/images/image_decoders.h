@@ -24,11 +24,11 @@ void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte);
 constexpr std::int64_t channels_of(ColorMode color) {
   return color == ColorMode::kGrayscale ? 1 : color == ColorMode::kRgb ? 3 : 4;
 }
-/// `pixels` of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels as `color` wants them.
+/// Converts pixels of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels to `color`.
 void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out);
 
-/// A block of 8 x 8 pixels takes at least a bit. Arithmetic coding has no such bound: one byte for 16 times the pixels
-/// is far below any photo, and keeps a small file from taking hundreds of megabytes.
+/// Huffman coding takes at least a bit for a block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
+/// keeps a file of some hundred bytes from taking hundreds of megabytes.
 inline constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 /// The same, through libjpeg whatever the file is.

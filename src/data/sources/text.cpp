@@ -237,4 +237,5 @@ bool is_text_file(std::string_view name) {
   for (char& c : end) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   return end == ".txt";
 }
+
 }  // namespace dptrain::data

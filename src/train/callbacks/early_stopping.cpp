@@ -66,7 +66,7 @@ class EarlyStopping final : public Callback {
  private:
   struct When {
     std::int64_t epoch = 0;
-    std::int64_t step = 0;  ///< of a validation between the ends of epochs, else 0
+    std::int64_t step = 0;  ///< 0 at the end of an epoch
   };
 
   void observe(TrainingControl& control, const experiment::Logs& logs, When when, bool may_stop) {

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
+#include "core/format.h"
 #include "train/sinks/run_files.h"
 
 namespace dptrain::train {
@@ -11,8 +13,14 @@ class ResultFile final : public RunSink {
  public:
   explicit ResultFile(const RunDirectory& directory) : directory_(directory) {}
 
-  /// A run that goes on has not ended.
-  void cut(std::int64_t, std::int64_t) override { std::filesystem::remove(directory_.file("result.json")); }
+  /// A run that is resumed has not ended.
+  void cut(std::int64_t, std::int64_t) override {
+    std::error_code error;
+    std::filesystem::remove(directory_.file("result.json"), error);
+    if (error)
+      throw Error(ErrorKind::kWrite,
+                  fmt::format("{}: cannot remove: {}", directory_.file("result.json"), error.message()));
+  }
 
   void end(const EndReport& report) override {
     nlohmann::json final = nlohmann::json::object(), best = nlohmann::json::object();
