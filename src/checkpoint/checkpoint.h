@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/class_names.h"
 #include "export/compiled.h"
 #include "graph/model.h"
 
@@ -19,11 +20,11 @@ using exporting::NamedArray;
 
 /// Beyond the model. Empty members are left out of the file.
 struct State {
-  std::string resolved_config;     ///< YAML; enough to build the model, the data and the transforms again
-  std::string trainer;             ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
-  std::vector<NamedArray> arrays;  ///< optimizer slots, averages, best weights of EarlyStopping
-  std::vector<std::string> class_names;
-  std::string learned;  ///< JSON: what samples are made with, data::Source::learn()
+  std::string resolved_config;       ///< YAML; enough to build the model, the data and the transforms again
+  std::string trainer;               ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
+  std::vector<NamedArray> arrays{};  ///< optimizer slots, averages, best weights of EarlyStopping
+  ClassNames class_names{};
+  std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
 };
 
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
@@ -35,7 +36,7 @@ std::uint64_t save(const std::string& path, const graph::Model& model, const exp
 /// not HDF5, or not dptrain's.
 State read_state(const std::string& path);
 /// Of a checkpoint or an exported model; empty where the file names none.
-std::vector<std::string> read_class_names(const std::string& path);
+ClassNames read_class_names(const std::string& path);
 /// State::learned of a checkpoint or an exported model; "" where the file has none, or cannot be read: whoever loads
 /// its weights then says why.
 std::string read_learned(const std::string& path);

@@ -66,7 +66,7 @@ class Comparison {
   Comparison(const Contents& a, const Contents& b, double tolerance) : tolerance_(tolerance) {
     compare_arrays(a, b);
     if (a.class_names() != b.class_names()) {
-      say("class names differ: {} in A, {} in B", a.class_names().size(), b.class_names().size());
+      say("class names differ: {} in A, {} in B", printable(a.class_names().text()), printable(b.class_names().text()));
       result_.equal = false;
     }
     if (a.learned() != b.learned()) {

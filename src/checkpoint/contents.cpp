@@ -29,7 +29,8 @@ Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   exporting::Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {
     if (key == "model_config") texts.text_attribute("", key, value);
-    if (key == exporting::keras::kLearned && !value.empty()) texts.text(key, value);
+    if ((key == exporting::keras::kLearned || key == exporting::keras::kClassNamesOfOutputs) && !value.empty())
+      texts.text(key, value);
     if (key != exporting::keras::kClassNames) continue;
     const nlohmann::json names = nlohmann::json::parse(
         shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
@@ -105,6 +106,21 @@ bool Contents::by_keras3() const {
     if (metadata.is_object() && said != metadata.end() && said->is_string()) version = said->get<std::string>();
   }
   return std::atoi(version.c_str()) >= 3;
+}
+
+ClassNames Contents::class_names() const {
+  using namespace exporting::keras;
+  if (!root.contains(kClassNamesOfOutputs)) return root.list(kClassNames);
+  const std::string text = root.dataset(kClassNamesOfOutputs).text_value();
+  check_depth(text, "its class names");
+  const auto all = nlohmann::ordered_json::parse(text, nullptr, false);
+  ClassNames names;
+  try {
+    for (const auto& [output, list] : all.items()) names.add(output, list.get<std::vector<std::string>>());
+  } catch (const nlohmann::json::exception&) {
+    file().damaged("its class names are no lists of texts");
+  }
+  return names;
 }
 
 std::string Contents::learned() const {

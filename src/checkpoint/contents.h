@@ -42,7 +42,7 @@ struct Contents {
   bool by_keras3() const;
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
-  std::vector<std::string> class_names() const { return root.list(exporting::keras::kClassNames); }
+  ClassNames class_names() const;
   std::string learned() const;  ///< text of JSON, or ""
   State state() const;
   std::string resolved_config() const;

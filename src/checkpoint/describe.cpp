@@ -138,13 +138,17 @@ std::string training(const Contents& contents) {
 }
 
 std::string class_list(const Contents& contents) {
-  std::vector<std::string> names = contents.class_names();
-  if (names.empty()) return "";
   constexpr std::size_t kMost = 20;
-  const std::size_t count = names.size();
-  names.resize(std::min(count, kMost));
-  for (std::string& name : names) name = printable(name);
-  return fmt::format("classes ({}): {}{}\n", count, join(names, ", "), count > kMost ? ", ..." : "");
+  const ClassNames all = contents.class_names();
+  std::string text;
+  for (const ClassNames::Entry& entry : all.entries()) {
+    std::vector<std::string> names = entry.names;
+    names.resize(std::min(names.size(), kMost));
+    for (std::string& name : names) name = printable(name);
+    text += fmt::format("classes{} ({}): {}{}\n", entry.output.empty() ? "" : " of " + printable(entry.output),
+                        entry.names.size(), join(names, ", "), entry.names.size() > kMost ? ", ..." : "");
+  }
+  return text;
 }
 
 }  // namespace

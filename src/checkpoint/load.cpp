@@ -171,7 +171,7 @@ graph::WeightsSpec own_names(const std::string& path) {
 
 State read_state(const std::string& path) { return Contents::open(path).state(); }
 
-std::vector<std::string> read_class_names(const std::string& path) { return Contents::open(path).class_names(); }
+ClassNames read_class_names(const std::string& path) { return Contents::open(path).class_names(); }
 
 std::string read_learned(const std::string& path) {
   try {

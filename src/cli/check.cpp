@@ -47,7 +47,7 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
   look("validation", session.validation_loader());
   look("test", session.test_loader());
   session.warn_about_bad_samples();
-  if (!session.class_names().empty()) log::print("classes         " + join(session.class_names(), ", "));
+  if (!session.class_names().empty()) log::print("classes         " + session.class_names().text());
 }
 
 /// Files are not opened, but they must be there.

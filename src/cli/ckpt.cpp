@@ -94,8 +94,7 @@ void write_trained_model(const std::string& run_or_file, const std::string& to) 
   const ModelSource source = open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);
   source.load_weights(model, false);
-  exporting::Exported exported{
-      .model = model, .class_names = checkpoint::read_class_names(source.checkpoint), .learned = source.learned};
+  exporting::Exported exported{.model = model, .class_names = source.class_names, .learned = source.learned};
   source.describe_training(exported);
   write_exported(exported, to, "all from " + source.checkpoint);
 }
@@ -138,7 +137,7 @@ int average(const CkptFlags& flags) {
   const exporting::Exporter& exporter = exporting::exporter_of(*flags.output);
   std::vector<std::string> files;
   for (const std::string& file : flags.files) files.push_back(weights_file(file));
-  const std::vector<std::string> class_names = checkpoint::read_class_names(files.front());
+  const ClassNames class_names = checkpoint::read_class_names(files.front());
   const std::string learned = checkpoint::read_learned(files.front());
   for (const std::string& file : files)
     if (checkpoint::read_class_names(file) != class_names || checkpoint::read_learned(file) != learned)

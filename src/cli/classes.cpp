@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 #include "optim/loss.h"
 
 namespace dptrain::cli {
@@ -15,15 +16,16 @@ Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std
   if (reads == optim::Reads::kClasses) kind_ = Kind::kSoftmax;
   if (reads == optim::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
   from_logits_ = known() && optim::from_logits(loss);
-  if (known() && !names_.empty() && static_cast<std::int64_t>(names_.size()) != count())
-    throw Error(ErrorKind::kData,
-                fmt::format("there are {} class names, the model tells {} classes apart", names_.size(), count()));
+  if (known() && static_cast<std::int64_t>(names_.size()) > count())
+    throw Error(ErrorKind::kData, fmt::format("there are {} class names ({}), and the model's output has {} classes",
+                                              names_.size(), join(names_, ", "), count()));
 }
 
 std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : row_width_; }
 
 std::string Classes::name(std::int64_t index) const {
-  return names_.empty() ? std::to_string(index) : names_[static_cast<std::size_t>(index)];
+  return index < static_cast<std::int64_t>(names_.size()) ? names_[static_cast<std::size_t>(index)]
+                                                          : std::to_string(index);
 }
 
 std::vector<float> Classes::probabilities(const float* row) const {
@@ -41,16 +43,19 @@ std::vector<float> Classes::probabilities(const float* row) const {
 }
 
 std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
-                                        const std::vector<std::string>& names) {
+                                        const ClassNames& names) {
   std::vector<Classes> all;
   for (const graph::Port& output : graph.outputs) {
     const Shape& shape = graph::tensor_of(graph, output).shape;
-    const optim::Loss* loss = experiment.config.train.loss.find(graph::name_of(graph, output));
+    const std::string name = graph::name_of(graph, output);
+    const optim::Loss* loss = experiment.config.train.loss.find(name);
     const config::Typed none;
     const config::Typed& known = loss != nullptr ? *loss : none;
+    const std::vector<std::string>& own = names.names_of(name);
     const Classes unnamed(known, shape, {});
-    const bool fits = graph.outputs.size() == 1 || unnamed.count() == static_cast<std::int64_t>(names.size());
-    all.push_back(fits ? Classes(known, shape, names) : unnamed);
+    const bool fits = graph.outputs.size() == 1 || names.has_named_output() ||
+                      unnamed.count() == static_cast<std::int64_t>(own.size());
+    all.push_back(fits ? Classes(known, shape, own) : unnamed);
   }
   return all;
 }

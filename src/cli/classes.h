@@ -15,7 +15,7 @@ namespace dptrain::cli {
 
 class Classes {
  public:
-  /// `names` may be empty: classes are numbers then. Throws Error{kData} when there are not as many names as classes.
+  /// Classes without a name are numbers. Throws Error{kData} if there are more names than classes.
   Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names);
 
   bool known() const { return kind_ != Kind::kValues; }
@@ -37,10 +37,10 @@ class Classes {
   std::vector<std::string> names_;
 };
 
-/// One for each output of the model that a checkpoint's loss, or none, stands for: `names` are the classes' where as
-/// many are told apart; with a single output they must be.
+/// One for each output of the model, from its loss. Names without an output serve those of several outputs that have as
+/// many classes.
 std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
-                                        const std::vector<std::string>& names);
+                                        const ClassNames& names);
 
 /// Index of the largest; the first of equals.
 std::int64_t argmax(const float* values, std::int64_t n);

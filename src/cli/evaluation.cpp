@@ -37,12 +37,12 @@ session::SessionOptions session_options(const EvaluationRequest& request, const 
 }
 
 /// Labels are matched by name: a data set in another order would be judged wrongly without a word.
-void check_class_names(const ModelSource& source, const std::vector<std::string>& data) {
-  if (!source.state || source.state->class_names.empty() || data.empty() || source.state->class_names == data) return;
+void check_class_names(const ModelSource& source, const ClassNames& data) {
+  if (!source.state || !source.class_names.differs_from(data)) return;
   throw Error(ErrorKind::kData,
               fmt::format("{} was trained on the classes {}, the data set has {}; give the data set class_names in the "
                           "checkpoint's order",
-                          source.checkpoint, join(source.state->class_names, ", "), join(data, ", ")));
+                          source.checkpoint, source.class_names.text(), data.text()));
 }
 
 }  // namespace

@@ -27,11 +27,6 @@ struct ExportFlags {
   bool ema = false, transforms = false, free_steps = false;
 };
 
-/// Of a checkpoint's data set; a config alone does not say them.
-std::vector<std::string> class_names(const ModelSource& source) {
-  return source.checkpoint.empty() ? std::vector<std::string>() : checkpoint::read_class_names(source.checkpoint);
-}
-
 /// As evaluation makes samples.
 exporting::Preparation preparation_of(const ModelSource& source) {
   const experiment::DataSection& data = source.experiment.config.data;
@@ -65,7 +60,7 @@ int run(const ExportFlags& flags) {
   else
     log::info(flags.source + " names no weights: they are those that a run would begin with");
   exporting::Exported exported{
-      .model = model, .class_names = class_names(source), .learned = source.learned, .opset = flags.opset};
+      .model = model, .class_names = source.class_names, .learned = source.learned, .opset = flags.opset};
   source.describe_training(exported);
   if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
   std::optional<exporting::Preparation> preparation;

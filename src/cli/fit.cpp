@@ -26,6 +26,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "core/trace.h"
+#include "data/sources/csv_learned.h"
 #include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/shared_file.h"
@@ -287,6 +288,32 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
                   model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
+/// What was fitted to the data of the model that the weights come from. `initial`: the file of --init-from, or "".
+void take_fitted(const std::optional<checkpoint::State>& state, const std::string& initial,
+                 const experiment::Experiment& experiment, session::SessionOptions& options) {
+  const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
+  if (state) {
+    options.learned = state->learned;
+    options.fitted_use = data::FittedUse::kResume;
+  } else if (!initial.empty()) {
+    options.learned = checkpoint::read_learned(initial);
+    options.fitted_use = data::FittedUse::kInputs;
+  } else if (weights) {
+    options.learned = checkpoint::read_learned(weights->file.value);
+    options.fitted_use = data::FittedUse::kInputsIfPossible;
+  }
+}
+
+/// The last layers of the initial weights may be of other classes.
+void log_other_classes(const std::string& initial, const session::Session& session) {
+  if (initial.empty()) return;
+  const ClassNames before =
+      data::class_names_of_model(checkpoint::read_learned(initial), checkpoint::read_class_names(initial));
+  if (before.differs_from(session.class_names()))
+    log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", initial, before.text(),
+                          session.class_names().text()));
+}
+
 int run(const FitFlags& flags, const Context& context, mpi::Processes* processes) {
   if (flags.progress == "off") log::hide_status();
   parse_assertions(flags.assertions);  // before anything takes time
@@ -315,11 +342,9 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   const session::SharedFile initial(processes, first && flags.init_from ? initial_file(flags) : "");
 
   options.read_weights = !state && !flags.init_from;
-  if (state)
-    options.learned = state->learned;
-  else if (flags.init_from)
-    options.learned = checkpoint::read_learned(initial.path());
+  take_fitted(state, initial.path(), experiment, options);
   session::Session session(experiment, options);
+  if (!state && first) log_other_classes(initial.path(), session);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
     checkpoint::load_weights(resumed.path(), session.model());

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "data/sources/csv_learned.h"
 #include "train/handed_on.h"
 #include "train/position.h"
 #include "train/run_directory.h"
@@ -167,8 +168,10 @@ void ModelSource::describe_training(exporting::Exported& exported) const {
   exported.optimizer_state = std::move(handed.optimizer_state);
 }
 
-ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
-                              experiment::Overrides overrides, const SourceUse& use) {
+namespace {
+
+ModelSource open_source(const std::string& path, const std::optional<std::string>& weights,
+                        experiment::Overrides overrides, const SourceUse& use) {
   overrides.callbacks = false;
   std::error_code error;
   const bool folder = fs::is_directory(path, error);
@@ -183,11 +186,9 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
       source.weights = weights_from(source.checkpoint);
       source.complete = true;
       source.is_run_model = folder;
-      source.learned = checkpoint::read_learned(source.checkpoint);
       return source;
     }
     source.state = whole_state(source.checkpoint);
-    source.learned = source.state->learned;
     source.experiment = experiment::load_experiment_text(source.state->resolved_config, source.checkpoint, overrides);
     ignore_written_paths(overrides, source.checkpoint, source.experiment);
     return source;
@@ -204,12 +205,33 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   source.checkpoint = weights_file(*weights);
   source.weights = weights_from(source.checkpoint);
   source.complete = true;
-  source.learned = checkpoint::read_learned(source.checkpoint);
   try {
     source.state = checkpoint::read_state(source.checkpoint);
   } catch (const Error& only_weights) {
     log::debug(only_weights.what());  // a file of Keras or model.h5: load_weights says what is wrong with others
   }
+  return source;
+}
+
+/// What the file holds of the data that the model was trained on. A file that cannot be read has nothing:
+/// load_weights() reports why.
+void read_data_facts(ModelSource& source) {
+  if (source.checkpoint.empty()) return;
+  try {
+    source.learned = source.state ? source.state->learned : checkpoint::read_learned(source.checkpoint);
+    source.class_names = data::class_names_of_model(
+        source.learned, source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
+  } catch (const Error& error) {
+    log::debug(error.what());
+  }
+}
+
+}  // namespace
+
+ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
+                              experiment::Overrides overrides, const SourceUse& use) {
+  ModelSource source = open_source(path, weights, std::move(overrides), use);
+  read_data_facts(source);
   return source;
 }
 

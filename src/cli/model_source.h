@@ -20,6 +20,7 @@ struct ModelSource {
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
   std::string learned{};      ///< data::Source::learn() as the file holds it
+  ClassNames class_names{};   ///< as the file has them
   bool is_run_model = false;  ///< the file is the model.h5 of a run
   bool complete = false;      ///< the model must use every layer of the file (`--weights`)
 

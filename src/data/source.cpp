@@ -11,6 +11,12 @@ void Source::read_exact(std::int64_t /*index*/, int input, DType type, void* /*o
   throw Error(ErrorKind::kInternal, fmt::format("input '{}' is not stored as {}", input_name(input), name_of(type)));
 }
 
+ClassNames class_names_of(const Source& source) {
+  ClassNames names;
+  for (int which = 0; which < source.labels(); ++which) names.add(source.label_name(which), source.class_names(which));
+  return names;
+}
+
 bool ModelSide::wants_ids(const std::string& input, std::size_t inputs) const {
   if (input.empty() && inputs == 1 && input_shapes.size() == 1) return input_type(0) == DType::kI32;
   const auto found = std::find(input_names.begin(), input_names.end(), input);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "core/class_names.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "data/on_error.h"
@@ -140,7 +141,8 @@ class Source {
   /// that learns must not be called, and shapes are unknown; labels and sizes are there. Throws Error{kData}.
   virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
 
-  virtual std::vector<std::string> class_names() const { return {}; }
+  /// Of a label's classes; empty: they have no names.
+  virtual std::vector<std::string> class_names(int /*which*/ = 0) const { return {}; }
   /// Of a table: what each column of its inputs holds and how it becomes numbers, a line each. Else none.
   virtual std::vector<std::string> column_lines() const { return {}; }
   /// Of such a table's row: "age  39 -> 0.0271", a line for each column of the inputs.
@@ -153,7 +155,18 @@ class Source {
   virtual std::string cache_key() const { return fingerprint(); }
 };
 
+/// Of all labels, by their names.
+ClassNames class_names_of(const Source& source);
+
 config::Family& dataset_family();
+
+/// How a data set uses what was fitted to the data of a model (ModelSide::learned).
+enum class FittedUse {
+  kExact,             ///< eval, predict, export: labels that the config names otherwise are Error{kUsage}
+  kResume,            ///< fit --resume: such labels are Error{kCheckpoint}
+  kInputs,            ///< fit --init-from: inputs as they were fitted, labels as the config and the data have them
+  kInputsIfPossible,  ///< fit with model.weights: as kInputs; if the data have other inputs all is fitted again
+};
 
 /// What the model wants, for Synthetic and for checks.
 struct ModelSide {
@@ -176,6 +189,9 @@ struct ModelSide {
   bool pixels = false;
   /// What the model's training data taught (Source::learn), from its checkpoint or the training set; "": nothing yet.
   std::string learned{};
+  FittedUse fitted_use = FittedUse::kExact;
+  /// Whether labels are fitted to data.train although inputs are not.
+  bool fits_labels() const { return fitted_use == FittedUse::kInputs || fitted_use == FittedUse::kInputsIfPossible; }
 
   DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }

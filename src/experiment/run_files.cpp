@@ -19,6 +19,7 @@ std::vector<std::string> run_files(const std::vector<std::string>& outputs) {
   files.insert(files.end(), {kDataErrors, kReport});
   std::vector<std::string> of_outputs{""};
   of_outputs.insert(of_outputs.end(), outputs.begin(), outputs.end());
+  for (const std::string& output : outputs) files.push_back(evaluation_file("labels", output, "", ".txt"));
   for (const char* const on : {"", "train", "validation"}) {
     files.push_back(evaluation_file("eval", "", on, ".json"));
     files.push_back(evaluation_file("gates", "", on, ".json"));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/class_names.h"
 #include "export/compiled.h"
 #include "export/preparation.h"
 #include "graph/model.h"
@@ -22,7 +23,7 @@ namespace dptrain::exporting {
 struct Exported {
   const graph::Model& model;  ///< every weight with its values
   Compiled compiled{};
-  std::vector<std::string> class_names{};
+  ClassNames class_names{};
   std::string learned{};                            ///< JSON: what samples are made with, data::Source::learn()
   std::optional<OptimizerState> optimizer_state{};  ///< of compiled.optimizer
   std::optional<std::int64_t> opset{};              ///< of ONNX's operators; the other formats have none

@@ -37,9 +37,9 @@ std::string expected(const std::vector<std::string>& names, std::size_t classes,
 }
 
 /// Of sample `index`; -1 where its label is none of the classes, which the loader reports.
-std::int64_t class_of(const data::Source& source, std::int64_t index, std::vector<float>& row) {
-  if (source.label_type() == data::LabelType::kClass) return source.label_class(index);
-  source.label_values(index, row.data());
+std::int64_t class_of(const data::Source& source, std::int64_t index, int which, std::vector<float>& row) {
+  if (source.label_type(which) == data::LabelType::kClass) return source.label_class(index, which);
+  source.label_values(index, row.data(), which);
   if (row.size() == 1) return std::isfinite(row[0]) ? std::lrint(row[0]) : -1;
   return std::max_element(row.begin(), row.end()) - row.begin();
 }
@@ -47,12 +47,12 @@ std::int64_t class_of(const data::Source& source, std::int64_t index, std::vecto
 std::vector<float> balanced(const experiment::ClassWeight& wish, const ClassWeightContext& context,
                             std::size_t classes) {
   const data::Source& source = context.labels;
-  if (source.label_type() == data::LabelType::kNone) fail(wish, "the data set has no labels");
-  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width())));
+  if (source.label_type(context.which) == data::LabelType::kNone) fail(wish, "the data set has no labels");
+  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width(context.which))));
   std::vector<std::int64_t> counts(classes, 0);
   std::int64_t samples = 0;
   for (std::int64_t i = 0; i < source.size(); ++i) {
-    const std::int64_t label = class_of(source, i, row);
+    const std::int64_t label = class_of(source, i, context.which, row);
     if (label < 0 || label >= static_cast<std::int64_t>(classes)) continue;
     ++counts[static_cast<std::size_t>(label)];
     ++samples;
@@ -71,7 +71,7 @@ std::vector<float> balanced(const experiment::ClassWeight& wish, const ClassWeig
 std::vector<float> class_weights(const experiment::ClassWeight& wish, const ClassWeightContext& context) {
   const auto classes = static_cast<std::size_t>(std::max<std::int64_t>(2, context.outputs));
   if (wish.balanced) return balanced(wish, context, classes);
-  const std::vector<std::string> names = context.labels.class_names();
+  const std::vector<std::string> names = context.labels.class_names(context.which);
   std::vector<float> weights(classes, 1.0F);
   std::vector<bool> given(classes, false);
   for (const auto& [key, weight] : wish.weights) {

@@ -13,6 +13,7 @@ namespace dptrain::session {
 
 struct ClassWeightContext {
   const data::Source& labels;  ///< of training
+  int which = 0;               ///< of its labels
   std::int64_t outputs = 0;    ///< of the model; 1: two classes
   bool synthetic = false;      ///< generated data have no names: weights by name are left out
 };

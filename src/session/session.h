@@ -58,7 +58,7 @@ class Session {
   std::shared_ptr<const data::Source> source(const std::string& set) const { return data_->source(set); }
   /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& feeds() const { return feeds_; }
-  const std::vector<std::string>& class_names() const { return data_->class_names(); }
+  const ClassNames& class_names() const { return data_->class_names(); }
   std::vector<std::string> column_lines() const { return data_->column_lines(); }
   /// What samples of the training data are made with (data::Source::learn()), to be kept with the model.
   const std::string& learned() const { return data_->learned(); }

@@ -59,7 +59,8 @@ SessionData::SessionData(const experiment::Experiment& experiment, const graph::
       graph_(graph),
       setting_(std::move(setting)),
       loader_only_(options.loader_only),
-      learned_(options.learned) {
+      learned_(options.learned),
+      fitted_use_(options.fitted_use) {
   if (!options.wants_data) return;
   objectives_ = experiment::objectives(experiment.config.train, graph);
   open(options);
@@ -92,7 +93,7 @@ void SessionData::open(const SessionOptions& options) {
     const Shape& shape = graph::tensor_of(graph_, graph_.outputs[output]).shape;
     objective.labels = label_kind(objective.loss, shape, *any, data::find_label(*any, names[output]), mixed);
   }
-  class_names_ = any->class_names();
+  class_names_ = data::class_names_of(*any);
 }
 
 /// Only training knows class weights.
@@ -101,6 +102,7 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
   if (!wish || !options.training || objectives_.size() != 1 || !sources_.train) return;
   objectives_.front().class_weights =
       session::class_weights(*wish, {.labels = *sources_.train,
+                                     .which = data::find_label(*sources_.train, model_side().output_names.front()),
                                      .outputs = model_side().outputs.front().elements(),
                                      .synthetic = options.data == DataMode::kSynthetic});
 }
@@ -161,7 +163,7 @@ std::int64_t SessionData::samples() const {
 std::string SessionData::class_weights_line() const {
   if (objectives_.empty() || objectives_.front().class_weights.empty()) return "";
   return describe_class_weights(*experiment_.config.train.class_weight, objectives_.front().class_weights,
-                                class_names_);
+                                class_names_.names_of(model_side().output_names.front()));
 }
 
 std::string SessionData::fingerprint() const { return sources_.train ? sources_.train->fingerprint() : ""; }
@@ -176,6 +178,7 @@ std::string SessionData::facts() const {
 data::ModelSide SessionData::model_side() const {
   data::ModelSide side = experiment::input_side(graph_);
   side.learned = learned_;
+  side.fitted_use = fitted_use_;
   const auto add_output = [&](std::size_t output) {
     side.output_names.push_back(graph::name_of(graph_, graph_.outputs[output]));
     side.outputs.push_back(graph::tensor_of(graph_, graph_.outputs[output]).shape);

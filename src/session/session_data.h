@@ -69,7 +69,7 @@ class SessionData {
 
   /// With labels as the data set has them; none where labels are not wanted.
   const std::vector<plan::Objective>& objectives() const { return objectives_; }
-  const std::vector<std::string>& class_names() const { return class_names_; }
+  const ClassNames& class_names() const { return class_names_; }
   const std::string& learned() const { return sources_.learned; }
   /// Of the training data: data::Source::column_lines().
   std::vector<std::string> column_lines() const {
@@ -109,12 +109,13 @@ class SessionData {
   Setting setting_;
   bool loader_only_;
   std::string learned_;  // before the data sets are opened
+  data::FittedUse fitted_use_;
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;
   data::LengthBuckets buckets_;  // of the training set
   std::vector<Set> sets_;
   std::vector<data::FeatureInput> border_;  // inputs of the head, where the data sets are features
-  std::vector<std::string> class_names_;
+  ClassNames class_names_;
   std::size_t bad_samples_told_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "data/source.h"
 #include "mpi/processes.h"
 #include "session/devices.h"
 
@@ -20,12 +21,13 @@ struct SessionOptions {
   bool wants_train = true;  ///< data sets to open
   bool wants_validation = true;
   bool wants_test = false;
-  bool wants_data = true;             ///< false: no data set at all (predict on files); labels are not wanted
-  bool loader_only = false;           ///< bench: no plan, no replicas; every core may prepare batches
-  std::int64_t foreign_samples = 0;   ///< of data that the caller feeds (predict): the last batch is prepared for
-  std::string learned{};              ///< from the model's checkpoint, data::Source::learn(); "": the data are asked
-  bool force_sync_batchnorm = false;  ///< verify; with virtual shards nothing is synchronised
-  bool read_weights = false;          ///< a fresh start: fill the model from the file that `model.weights` names
+  bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
+  bool loader_only = false;          ///< bench: no plan, no replicas; every core may prepare batches
+  std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
+  std::string learned{};             ///< from the model's checkpoint, data::Source::learn(); "": the data are asked
+  data::FittedUse fitted_use = data::FittedUse::kExact;  ///< of `learned`
+  bool force_sync_batchnorm = false;                     ///< verify; with virtual shards nothing is synchronised
+  bool read_weights = false;  ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
   /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and
   /// compute_features() comes before the first batch.

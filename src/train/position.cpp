@@ -10,6 +10,7 @@
 #include "core/json_depth.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "data/sources/csv_learned.h"
 #include "session/conv_cache.h"
 #include "train/saved_state.h"
 
@@ -153,13 +154,13 @@ void compare_data(const json& trainer, const session::Session& session) {
 }
 
 /// Labels are numbers of classes: with other classes, or another order, they would mean others.
-void compare_classes(const std::vector<std::string>& before, const std::vector<std::string>& now) {
-  if (before.empty() || now.empty() || before == now) return;
+void compare_classes(const ClassNames& before, const ClassNames& now) {
+  if (!before.differs_from(now)) return;
   throw Error(
       ErrorKind::kCheckpoint,
       fmt::format("the checkpoint was trained on the classes {}, the data set has {}; give the data set the same "
                   "class_names, or start afresh from the weights with --init-from",
-                  join(before, ", "), join(now, ", ")));
+                  before.text(), now.text()));
 }
 
 /// Machines differ in what they were tuned to, and versions in their rules.
@@ -332,7 +333,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     if (trainer.contains("validation")) restore_validation(trainer["validation"], position);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
     position.last_logs = saved_logs(trainer.value("logs", json::array()));
-    compare_classes(state.class_names, session.class_names());
+    compare_classes(data::class_names_of_model(state.learned, state.class_names), session.class_names());
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())

@@ -153,7 +153,7 @@ std::string command_line(const std::vector<std::string>& command) {
 }  // namespace
 
 RunDirectory::RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
-                           const std::vector<std::string>& class_names) {
+                           const ClassNames& class_names) {
   choose(experiment, options);
   make_folders(fs::path(path_) / "checkpoints");
   describe(experiment, options, class_names);
@@ -181,7 +181,7 @@ void RunDirectory::choose(const experiment::Experiment& experiment, const RunOpt
 }
 
 void RunDirectory::describe(const experiment::Experiment& experiment, const RunOptions& options,
-                            const std::vector<std::string>& class_names) const {
+                            const ClassNames& class_names) const {
   std::error_code error;
   const std::string resolved_config = config::to_yaml(resolved(experiment));
   const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
@@ -189,7 +189,10 @@ void RunDirectory::describe(const experiment::Experiment& experiment, const RunO
   write_text(file("config.resolved.yaml"), resolved_config);
   const std::string before = options.resuming_here ? read_text(file("command.txt")) : "";
   write_text(file("command.txt"), before + command_line(options.command) + "\n");
-  if (!class_names.empty()) write_text(file("labels.txt"), join(class_names, "\n") + "\n");
+  if (!class_names.empty()) write_text(file("labels.txt"), join(class_names.first(), "\n") + "\n");
+  for (const ClassNames::Entry& entry : class_names.entries())
+    if (!entry.output.empty())
+      write_text(file(experiment::evaluation_file("labels", entry.output, "", ".txt")), join(entry.names, "\n") + "\n");
 }
 
 std::string RunDirectory::checkpoint(const std::string& name) const {

@@ -31,8 +31,7 @@ class RunDirectory {
   /// Makes the directory, locks it for as long as this object lives, and writes config.yaml, config.resolved.yaml,
   /// command.txt and labels.txt. Throws Error{kUsage} when it is not empty (and neither overwrite nor resuming_here) or
   /// another process has it, Error{kWrite} when it cannot be written, or read where the run goes on.
-  RunDirectory(const experiment::Experiment& experiment, const RunOptions& options,
-               const std::vector<std::string>& class_names);
+  RunDirectory(const experiment::Experiment& experiment, const RunOptions& options, const ClassNames& class_names);
 
   /// The directory of another process's run: this one writes nothing there, and need not see it.
   explicit RunDirectory(std::string path_of_first) : path_(std::move(path_of_first)), is_here_(false) {}
@@ -58,7 +57,7 @@ class RunDirectory {
  private:
   void choose(const experiment::Experiment& experiment, const RunOptions& options);
   void describe(const experiment::Experiment& experiment, const RunOptions& options,
-                const std::vector<std::string>& class_names) const;
+                const ClassNames& class_names) const;
 
   std::string path_;
   bool is_here_ = true;

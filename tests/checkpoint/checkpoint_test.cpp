@@ -98,7 +98,10 @@ TEST(Checkpoint, LargeTextsAndManyNamesFit) {
   const sample::Folder folder;
   State state;
   state.resolved_config = std::string(300'000, 'x') + "\n";
-  for (int i = 0; i < 3000; ++i) state.class_names.push_back("class number " + std::to_string(i) + " of a long list");
+  std::vector<std::string> names;
+  for (int i = 0; i < 3000; ++i) names.push_back("class number " + std::to_string(i) + " of a long list");
+  state.class_names.add("kind", names);
+  state.class_names.add("size", {"large", "m\xC3\xA4\xC3\x9Fig"});
   state.arrays.push_back({"empty", Shape{0, 3}, {}});
   save(folder / "last.h5", sample::tiny_cnn(), {}, state);
   const State read = read_state(folder / "last.h5");
@@ -117,7 +120,7 @@ TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
   graph::Model loaded = scrambled(model);
   load_weights(folder / "model.h5", loaded);
   expect_same_weights(model, loaded);
-  EXPECT_EQ(read_class_names(folder / "model.h5"), (std::vector<std::string>{"ankle boot", "bag"}));
+  EXPECT_EQ(read_class_names(folder / "model.h5"), ClassNames({"ankle boot", "bag"}));
   EXPECT_TRUE(is_checkpoint(folder / "model.h5"));
   EXPECT_THAT(refusal_of([&] { read_state(folder / "model.h5"); }),
               HasSubstr("start from its weights with --init-from"));
@@ -227,7 +230,7 @@ TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
   const graph::Model model = sample::tiny_cnn();
   State state = sample::state_of(model);
   state.arrays.back().name = "a\x1b[2Jb\nequal";
-  state.class_names[1] = "\xC2\x9Bmm";
+  state.class_names = {"T-shirt", "\xC2\x9Bmm", "Bag"};
   save(folder / "a.h5", model, {}, state);
   state.arrays.back().values = {4};
   state.resolved_config = "name: \x1b]0;title\x07\n";

@@ -89,7 +89,7 @@ TEST(Keras3File, GroupsAreWhereKerasLooks) {
             (std::vector<std::string>{"key_dense", "output_dense", "query_dense", "value_dense", "vars"}));
   EXPECT_EQ(file.root.group("layers/conv2d_1/vars").text("name"), "second");
   EXPECT_FALSE(file.root.contains("optimizer"));
-  EXPECT_THAT(file.class_names(), ElementsAre("a", "b"));
+  EXPECT_EQ(file.class_names(), ClassNames({"a", "b"}));
   EXPECT_EQ(file.learned(), "{}");
 }
 

@@ -38,6 +38,11 @@ TEST(Classes, ProbabilitiesAreLeftAlone) {
   EXPECT_EQ(Classes(softmax_loss(false), {3}, {}).name(1), "1");
 }
 
+TEST(Classes, WithoutANameAreNumbers) {
+  EXPECT_EQ(Classes(softmax_loss(false), {3}, {"cat", "dog"}).name(2), "2");
+  EXPECT_THROW(Classes(softmax_loss(false), {3}, {"a", "b", "c", "d"}), Error);
+}
+
 TEST(Classes, OneSigmoidTellsTwoClassesApart) {
   optim::BinaryCrossentropySpec spec;
   spec.from_logits = true;
@@ -68,8 +73,6 @@ TEST(Classes, AMapHasAClassAtEachPosition) {
   EXPECT_EQ(masks.count(), 2);
   EXPECT_EQ(masks.positions(), 6);
 }
-
-TEST(Classes, WrongNumberOfNames) { EXPECT_THROW(Classes(softmax_loss(false), {3}, {"cat", "dog"}), Error); }
 
 TEST(Confusion, RowsAreTrueColumnsPredicted) {
   Confusion matrix(3);

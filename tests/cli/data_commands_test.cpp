@@ -38,7 +38,7 @@ class Numbers : public data::Source {
   std::int64_t label_class(std::int64_t index, int) const override { return index % 2; }
   void label_values(std::int64_t, float*, int) const override {}
   std::string label_place(std::int64_t index, int) const override { return "item " + std::to_string(index); }
-  std::vector<std::string> class_names() const override { return {"even", "odd", "none"}; }
+  std::vector<std::string> class_names(int) const override { return {"even", "odd", "none"}; }
   std::string fingerprint() const override { return ""; }
 
  private:
@@ -50,7 +50,7 @@ class FarNumbers : public Numbers {
  public:
   using Numbers::Numbers;
   std::int64_t label_class(std::int64_t index, int) const override { return index == 0 ? -3 : 4'000'000'000'000; }
-  std::vector<std::string> class_names() const override { return {}; }
+  std::vector<std::string> class_names(int) const override { return {}; }
 };
 
 TEST(DataScan, CountsLabelsOfAnySize) {

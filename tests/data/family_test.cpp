@@ -53,7 +53,16 @@ TEST(DatasetFamily, ReadsIdx) {
   EXPECT_EQ(spec.inputs.paths[0].second.value, "/home/user/d/x.gz");
   EXPECT_EQ(spec.labels.paths.front().second.value, "/home/user/configs/y");
   EXPECT_EQ(spec.take, 7);
-  EXPECT_THAT(spec.class_names, ElementsAre("a", "NO"));
+  EXPECT_THAT(spec.class_names.first(), ElementsAre("a", "NO"));
+}
+
+TEST(DatasetFamily, ReadsClassNamesOfEachLabel) {
+  const config::Typed typed = read(dataset_family(),
+                                   "IDX: {inputs: x, labels: {kind: k, size: s}, class_names: {size: [s, l], kind: "
+                                   "[cat, NO]}}");
+  EXPECT_EQ(typed.as<IDXSpec>().class_names.text(), "size: s, l; kind: cat, NO");
+  EXPECT_EQ(read(dataset_family(), config::to_yaml(typed.write())).as<IDXSpec>().class_names,
+            typed.as<IDXSpec>().class_names);
 }
 
 TEST(DatasetFamily, ReadsNumpy) {

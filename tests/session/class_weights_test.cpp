@@ -33,7 +33,7 @@ class Labels final : public data::Source {
       out[i] = width_ == 1 ? float(label_class(index, 0)) : label_class(index, 0) == i ? 1 : 0;
   }
   std::string label_place(std::int64_t, int) const override { return ""; }
-  std::vector<std::string> class_names() const override { return names_; }
+  std::vector<std::string> class_names(int) const override { return names_; }
   std::string fingerprint() const override { return ""; }
 
  private:

@@ -58,7 +58,7 @@ std::shared_ptr<const Source> open_cifar10(const CIFAR10Spec& spec, const ModelS
   layout.shape = Shape{kSide, kSide, kChannels};
   layout.channels_first = true;
   layout.record = 1 + layout.shape.elements();
-  std::vector<std::string> names = spec.class_names;
+  std::vector<std::string> names = spec.class_names.first();
   if (names.empty()) names = names_in(folder / "batches.meta.txt");
   auto source = open_records(files_of(folder, spec.subset), layout, std::move(names), "cifar10");
   for (std::int64_t i = 0; i < source->size(); ++i)

@@ -68,7 +68,7 @@ class ClassSource : public Source {
   std::int64_t label_width(int) const final { return 1; }
   std::int64_t label_class(std::int64_t index, int which) const final;
   void label_values(std::int64_t index, float* out, int which) const final;
-  std::vector<std::string> class_names() const final { return classes_.names; }
+  std::vector<std::string> class_names(int) const final { return classes_.names; }
   std::string fingerprint() const final { return fingerprint_; }
 
  protected:

@@ -79,7 +79,7 @@ class LabelReader {
         for (const std::string& name : label.columns) numbers_.push_back({name, table_.cell_of(column_of(name))});
         continue;
       }
-      if (label.classes.empty()) label.classes = spec.class_names;
+      if (label.classes.empty()) label.classes = spec.class_names.names_of(label.name);
       Classes& classes = classes_.emplace_back(table_, column, label.classes);
       label.classes = classes.names;
     }

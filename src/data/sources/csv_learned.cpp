@@ -98,6 +98,15 @@ bool CsvLearned::names_files() const {
 
 std::string CsvLearned::text() const { return to_json(*this).dump(); }
 
+ClassNames class_names_of_model(const std::string& learned, const ClassNames& stored) {
+  if (stored.has_named_output() || learned.empty()) return stored;
+  const Json json = Json::parse(learned, nullptr, false);
+  if (!json.is_object() || json.value("data_set", Json()) != kKind) return stored;
+  ClassNames names;
+  for (const CsvLearned::Label& label : CsvLearned::of(learned).labels) names.add(label.name, label.classes);
+  return names.has_named_output() ? names : stored;
+}
+
 CsvLearned CsvLearned::of(const std::string& text) try {
   return from_json(Json::parse(text));
 } catch (const Json::exception& error) {

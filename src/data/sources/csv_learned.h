@@ -35,4 +35,8 @@ struct CsvLearned {
   static CsvLearned of(const std::string& text);
 };
 
+/// Class names of a model: those that its file has (`stored`), or, if an older version wrote one list for all labels of
+/// a table, each label's own.
+ClassNames class_names_of_model(const std::string& learned, const ClassNames& stored);
+
 }  // namespace dptrain::data

@@ -120,6 +120,40 @@ void complain_of_difference(const std::string& key, const std::string& now) {
                           key, now));
 }
 
+std::string label_text(const std::string& output, const Names& columns) {
+  return (output.empty() ? "" : output + ": ") + printable(join(columns, ", "));
+}
+
+void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use) {
+  const ErrorKind kind = use == FittedUse::kResume ? ErrorKind::kCheckpoint : ErrorKind::kUsage;
+  const auto fail = [&](const std::string& key, const Names& now, const Names& before) {
+    throw Error(kind,
+                fmt::format("the config's {} are {}, the model was trained with {}; put these back, or train with "
+                            "the new ones: dptrain fit CONFIG --init-from FILE",
+                            key, printable(join(now, ", ")), printable(join(before, ", "))));
+  };
+  Names now, before;
+  for (const auto& group : spec.labels.groups) now.push_back(label_text(group.name, group.columns));
+  for (const CsvLearned::Label& label : learned.labels) before.push_back(label_text(label.name, label.columns));
+  if (!now.empty() && !before.empty() && now != before) fail("labels", now, before);
+  for (const CsvLearned::Label& label : learned.labels)
+    if (const Names& names = spec.class_names.names_of(label.name);
+        !names.empty() && !label.classes.empty() && names != label.classes)
+      fail("class_names", names, label.classes);
+}
+
+/// A model that had the column among its inputs would read its answer.
+void check_no_label_is_input(const CSVSpec& spec, const CsvLearned& learned) {
+  if (!spec.inputs.groups.empty()) return;
+  for (const std::string& label : flat(spec.labels.groups))
+    if (std::ranges::find(learned.columns, label, &CsvLearned::Column::name) != learned.columns.end())
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("labels names the column '{}', which is an input of the model that the "
+                              "weights come from; list the inputs without it, as in `inputs: "
+                              "[COLUMN, ...]`, and train afresh",
+                              printable(label)));
+}
+
 void check_against_config(const CSVSpec& spec, const CsvLearned& learned) {
   for (const auto& [name, encoder] : spec.columns) {
     const auto found = std::ranges::find(learned.columns, name, &CsvLearned::Column::name);
@@ -157,9 +191,11 @@ CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::
   return plan;
 }
 
-CsvPlan plan_as_learned(const CSVSpec& spec, CsvLearned learned, const std::vector<std::string>& files,
-                        bool with_labels) {
+CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
+                       bool with_labels) {
+  CsvLearned learned = CsvLearned::of(model.learned);
   check_against_config(spec, learned);
+  model.fits_labels() ? check_no_label_is_input(spec, learned) : check_labels(spec, learned, model.fitted_use);
   CsvPlan plan;
   plan.schema = table::look(files, look_options(spec)).schema;
   for (table::Column& column : plan.schema.columns) column.kept = false;
@@ -186,17 +222,20 @@ CsvPlan plan_as_learned(const CSVSpec& spec, CsvLearned learned, const std::vect
   };
   for (const CsvLearned::Column& column : learned.columns)
     want(column.name, column_type_of(column.encoder), column.form, spec.missing_columns);
-  if (!with_labels) learned.labels.clear();
+  if (!with_labels || model.fits_labels()) learned.labels.clear();
   for (const CsvLearned::Label& label : learned.labels)
     for (const std::string& name : label.columns)
       want(name, label.classes.empty() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
+  if (with_labels && model.fits_labels()) plan_labels(spec, plan.schema, learned, files.front());
   if (with_labels && spec.sample_weight) want(*spec.sample_weight, table::ColumnType::kNumber, {}, false);
   plan.learned = std::move(learned);
   return plan;
 }
 
-CsvPlan plan_of_stream(const CSVSpec& spec, CsvLearned learned) {
+CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
+  CsvLearned learned = CsvLearned::of(model.learned);
   check_against_config(spec, learned);
+  check_labels(spec, learned, model.fitted_use);
   CsvPlan plan;
   plan.schema.dialect = learned.dialect;
   if (spec.separator) plan.schema.dialect.separator = spec.separator->front();

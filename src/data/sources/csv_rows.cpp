@@ -83,8 +83,7 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths) {
 
 std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model) {
   const std::vector<std::string> files = csv_files(spec.files);
-  CsvPlan plan = model.learned.empty() ? plan_by_looking(spec, model, files)
-                                       : plan_as_learned(spec, CsvLearned::of(model.learned), files, true);
+  CsvPlan plan = model.learned.empty() ? plan_by_looking(spec, model, files) : plan_as_fitted(spec, model, files, true);
   std::vector<table::BadRow> bad;
   table::ReadOptions options;
   options.threads = machine::cpus();

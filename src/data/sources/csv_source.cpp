@@ -26,8 +26,7 @@ class CsvBase : public LabelledSource {
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
     show_labels(rows_->labels);
     sample_weights_ = rows_->sample_weights;
-    for (const CsvLearned::Label& label : rows_->plan.labels)
-      if (class_names_.empty()) class_names_ = label.classes;
+    for (const CsvLearned::Label& label : rows_->plan.labels) class_names_.add(label.name, label.classes);
     fingerprint_ = rows_->fingerprint;
   }
 
@@ -272,7 +271,9 @@ class CsvUntaught final : public CsvBase {
     TaskPool pool(machine::cpus());
     std::vector<std::future<std::string>> all;
     for (const CsvLearned::Column& column : learned.columns)
-      all.push_back(pool.send([&, this, &column = column] { return learn_column(samples, found, column); }));
+      all.push_back(pool.send([&, this, &column = column] {
+        return column.learned.empty() ? learn_column(samples, found, column) : column.learned;
+      }));
     for (std::size_t i = 0; i < all.size(); ++i) learned.columns[i].learned = all[i].get();
     return learned.text();
   }
@@ -303,7 +304,7 @@ std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, c
 
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role) {
   std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
-  if (model.learned.empty()) return std::make_shared<CsvUntaught>(std::move(rows), model);
+  if (model.learned.empty() || model.fits_labels()) return std::make_shared<CsvUntaught>(std::move(rows), model);
   const CsvLearned& plan = rows->plan;
   return samples_as(rows, plan, model, true);
 }

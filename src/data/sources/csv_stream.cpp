@@ -32,9 +32,7 @@ CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::str
   const bool from_stdin = path == "-";
   impl_->name = from_stdin ? "stdin" : path;
   impl_->skip = spec.on_error.skip;
-  CsvLearned learned = CsvLearned::of(model.learned);
-  impl_->plan =
-      from_stdin ? plan_of_stream(spec, std::move(learned)) : plan_as_learned(spec, std::move(learned), {path}, false);
+  impl_->plan = from_stdin ? plan_of_stream(spec, model) : plan_as_fitted(spec, model, {path}, false);
   table::ReadOptions options;
   options.skip = spec.on_error.skip;
   options.on_bad = [this](const table::BadRow& row) { impl_->bad.push_back(bad_sample(row)); };

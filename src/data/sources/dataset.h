@@ -15,6 +15,16 @@
 #include "core/error.h"
 #include "data/source.h"
 
+namespace dptrain::config {
+/// `[cat, dog]`, or {label: such a list}.
+template <>
+struct Value<ClassNames> {
+  static bool read(const Node&, Reader&, ClassNames& out);
+  static Node write(const ClassNames&);
+  static Node schema();
+};
+}  // namespace dptrain::config
+
 namespace dptrain::data {
 
 using config::key;
@@ -22,7 +32,7 @@ using config::key;
 /// Arguments that every data set takes.
 struct DatasetCommon {
   std::optional<std::int64_t> take;  ///< the first so many samples (all, where there are fewer)
-  std::vector<std::string> class_names;
+  ClassNames class_names;
 };
 
 /// What a part of another role's data set takes of it.
@@ -65,10 +75,10 @@ template <class Spec, class Open>
 std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
                                         std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
   using Take = std::optional<std::int64_t> Spec::*;
-  using Names = std::vector<std::string> Spec::*;
+  using Names = ClassNames Spec::*;
   schema.key(config::key("take", static_cast<Take>(&DatasetCommon::take)).at_least(1).doc("the first so many samples"));
-  schema.key(
-      config::key("class_names", static_cast<Names>(&DatasetCommon::class_names)).doc("one name per class, in order"));
+  schema.key(config::key("class_names", static_cast<Names>(&DatasetCommon::class_names))
+                 .doc("one name per class, in order, or {label: names}"));
   auto def = std::make_unique<DatasetDef>();
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };

@@ -190,7 +190,7 @@ class FixedRecords final : public Source {
     const auto [file, record] = place(index);
     return fmt::format("{}, record {}", file->path(), record);
   }
-  std::vector<std::string> class_names() const override { return class_names_; }
+  std::vector<std::string> class_names(int) const override { return class_names_; }
   std::string fingerprint() const override { return fingerprint_; }
   std::string cache_key() const override {
     std::uint64_t hash = kHashStart;

@@ -105,7 +105,7 @@ const RegisteredDataset kFixedRecordsSet = dataset_def<FixedRecordsSpec>(
     [](const FixedRecordsSpec& spec, const ModelSide&, Role) {
       std::vector<std::string> files;
       for (const config::Path& file : spec.files) files.push_back(file.value);
-      return open_records(files, layout_of(spec), spec.class_names, "records");
+      return open_records(files, layout_of(spec), spec.class_names.first(), "records");
     },
     [](const FixedRecordsSpec& spec) { return spec.files; });
 

@@ -78,7 +78,7 @@ void check_not_swapped(const IdxFiles& files, const IdxFile& labels) {
 class IdxSource final : public LabelledSource {
  public:
   IdxSource(std::vector<IdxInput> inputs, std::vector<LabelColumn> labels, std::vector<float> sample_weights,
-            std::int64_t size, std::vector<std::string> class_names, std::string fingerprint)
+            std::int64_t size, ClassNames class_names, std::string fingerprint)
       : LabelledSource("item", std::move(class_names)), inputs_(std::move(inputs)), size_(size) {
     labels_ = std::move(labels);
     sample_weights_ = std::move(sample_weights);
@@ -148,8 +148,7 @@ IdxFile read_idx(const std::string& path) { return parse_idx(*open_bytes(path));
 
 }  // namespace
 
-std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names,
-                                              const ModelSide& model) {
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_names, const ModelSide& model) {
   if (files.inputs.empty()) throw Error(ErrorKind::kUsage, "IDX: inputs must name at least one file, found none");
   const IdxFile& first = files.inputs.front().second;
   const std::int64_t count = first.count;

@@ -30,8 +30,7 @@ struct IdxFiles {
 
 /// `class_names` may be empty. What the model takes for ids is kept as integers. Throws Error{kData} when the files do
 /// not fit together.
-std::shared_ptr<const Source> make_idx_source(IdxFiles files, std::vector<std::string> class_names,
-                                              const ModelSide& model = {});
+std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_names, const ModelSide& model = {});
 
 /// Opens the files of a spec.
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& model = {});

@@ -61,7 +61,8 @@ class ImageFiles final : public ClassSource {
 
 std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, const ModelSide& model, Role) {
   const std::string& directory = spec.directory.value;
-  std::vector<std::string> classes = class_folders(directory, spec.class_names, {.what = "images", .example = "1.jpg"});
+  std::vector<std::string> classes =
+      class_folders(directory, spec.class_names.first(), {.what = "images", .example = "1.jpg"});
   check_channels(spec.color_mode, "images", 3, model);
   compare_with_model(directory, classes.size(), model);
   FileList files;

@@ -86,7 +86,7 @@ std::shared_ptr<const Source> open_join(const JoinSpec& spec, const ModelSide& m
   for (std::size_t i = 0; i < parts.size(); ++i) {
     ModelSide side = model_of_part(model, parts[i].name);
     side.learned = learned[i];
-    opened.push_back({parts[i].name, part_place(i, parts[i]), open_data_set(parts[i].set, side, role)});
+    opened.push_back({parts[i].name, part_place(i, parts[i]), open_data_set(parts[i].set, side, role), learned[i]});
     const auto account = opened.back().source->bad_samples();
     if (account && !account->all().empty())
       fail_at(

@@ -111,7 +111,8 @@ class Joined final : public Source {
     for (const JoinedPart& part : parts_) {
       const std::string learned = part.source->learn(samples);
       any = any || !learned.empty();
-      all.push_back(learned.empty() ? nlohmann::json() : nlohmann::json::parse(learned));
+      const std::string& text = learned.empty() ? part.learned : learned;
+      all.push_back(text.empty() ? nlohmann::json() : nlohmann::json::parse(text));
     }
     return any ? nlohmann::json{{"data_set", kJoinKind}, {"parts", all}}.dump() : "";
   }
@@ -127,10 +128,8 @@ class Joined final : public Source {
     return any ? join_sources(std::move(all), labels_from_) : nullptr;
   }
 
-  std::vector<std::string> class_names() const override {
-    for (const Column& label : labels_)
-      if (auto names = label.source->class_names(); !names.empty()) return names;
-    return {};
+  std::vector<std::string> class_names(int which) const override {
+    return labels_.empty() ? std::vector<std::string>() : label(which).source->class_names(label(which).which);
   }
   std::vector<std::string> column_lines() const override {
     return lines([](const Source& source) { return source.column_lines(); });

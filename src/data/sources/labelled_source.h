@@ -38,13 +38,12 @@ class LabelledSource : public Source {
   }
   bool has_sample_weights() const override { return !sample_weights_.empty(); }
   float sample_weight(std::int64_t index) const override { return sample_weights_[static_cast<std::size_t>(index)]; }
-  std::vector<std::string> class_names() const override { return class_names_; }
+  std::vector<std::string> class_names(int which) const override { return class_names_.names_of(label_name(which)); }
   std::string fingerprint() const override { return fingerprint_; }
 
  protected:
   /// `word`: "row", "item".
-  LabelledSource(const char* word, std::vector<std::string> class_names)
-      : class_names_(std::move(class_names)), word_(word) {}
+  LabelledSource(const char* word, ClassNames class_names) : class_names_(std::move(class_names)), word_(word) {}
 
   const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
   /// In place of labels_: those that somebody else keeps for as long as the source lives.
@@ -52,7 +51,7 @@ class LabelledSource : public Source {
 
   std::vector<LabelColumn> labels_;
   std::vector<float> sample_weights_;
-  std::vector<std::string> class_names_;
+  ClassNames class_names_;
   std::string fingerprint_;
   std::string place_;  ///< of the samples, for messages where there are no labels
 

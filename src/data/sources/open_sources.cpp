@@ -7,6 +7,7 @@
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/missing_file.h"
 #include "core/text.h"
 #include "data/sources/dataset.h"
@@ -71,12 +72,35 @@ std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const Mod
 namespace {
 
 void check_class_names(const config::Typed& spec, const ModelSide& model) {
-  const auto names = static_cast<std::int64_t>(common(spec).class_names.size());
+  const auto names = static_cast<std::int64_t>(common(spec).class_names.first().size());
   if (model.outputs.size() != 1) return;
   const std::int64_t width = model.outputs.front().elements();
   if (names > 0 && width > 1 && names != width)
     fail_at(spec, ErrorKind::kUsage,
             fmt::format("class_names lists {} names, but the model has {} outputs", names, width));
+}
+
+/// Names belong to the classes of one label.
+void check_class_names(const config::Typed& spec, const Source& source) {
+  const ClassNames& given = common(spec).class_names;
+  std::vector<std::string> labels, of_classes;
+  for (int which = 0; which < source.labels(); ++which) {
+    labels.push_back(source.label_name(which));
+    if (source.label_type(which) == LabelType::kClass) of_classes.push_back(labels.back());
+  }
+  if (!given.has_named_output()) {
+    if (!given.empty() && of_classes.size() > 1)
+      log::warn(fmt::format("{}: class_names is one list, and the labels {} have classes; write {{{}: [...], ...}}",
+                            spec.name(), join(of_classes, ", "), of_classes.front()));
+    return;
+  }
+  for (const ClassNames::Entry& entry : given.entries())
+    if (std::ranges::find(labels, entry.output) == labels.end())
+      fail_at(spec, ErrorKind::kUsage,
+              fmt::format("class_names names the label '{}'; the data set has {}{}", entry.output,
+                          labels == std::vector<std::string>{""} ? "one label without a name, which takes a list"
+                                                                 : join(labels, ", "),
+                          did_you_mean(entry.output, labels)));
 }
 
 /// Index of the role that a Split is part of.
@@ -134,6 +158,29 @@ void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
   for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
 }
 
+/// Weights of a model with other columns or words (`model.weights`) have nothing for these data.
+std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSide& model, Role role) {
+  try {
+    return open_data_set(spec, model, role);
+  } catch (const Error& other) {
+    if (model.learned.empty() || model.fitted_use != FittedUse::kInputsIfPossible) throw;
+    model.learned.clear();
+    std::shared_ptr<const Source> source = open_data_set(spec, model, role);
+    const std::string reason = other.what();
+    log::warn(
+        fmt::format("the vocabularies and means in the file of model.weights are not used, new ones are fitted "
+                    "to data.train: {}",
+                    reason.substr(0, reason.find('\n'))));
+    return source;
+  }
+}
+
+/// Data sets of the other roles then have exactly what data.train has.
+void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
+  if (std::string fitted = train.learn(samples); !fitted.empty()) model.learned = std::move(fitted);
+  model.fitted_use = FittedUse::kExact;
+}
+
 /// Opens the data set of a role and gives it and its Splits their samples. `model.learned` is filled by data.train.
 void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
   const config::Typed& spec = *roles.specs[role];
@@ -142,12 +189,13 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
             "its vocabularies and means come from data.train, which is of another kind or missing; make data.train a " +
                 spec.name());
   std::shared_ptr<const Source>& whole = roles.whole[role];
-  whole = open_data_set(spec, model, static_cast<Role>(role));
+  whole = open_as_fitted(spec, model, static_cast<Role>(role));
+  check_class_names(spec, *whole);
   roles.rest[role].resize(static_cast<std::size_t>(whole->size()));
   std::iota(roles.rest[role].begin(), roles.rest[role].end(), 0);
   apply_splits(roles, role, seed);
   try {
-    if (model.learned.empty()) model.learned = whole->learn(roles.rest[role]);
+    if (model.learned.empty() || model.fits_labels()) fit(*whole, roles.rest[role], model);
     if (std::shared_ptr<const Source> taught = whole->taught(model.learned)) whole = std::move(taught);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
@@ -163,17 +211,15 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
 
 /// Labels are positions in the list of names: two data sets must count alike.
 void check_same_classes(const Roles& roles) {
-  std::vector<std::string> names;
+  ClassNames names;
   std::size_t from = 0;
   for (std::size_t r = 0; r < roles.result.size(); ++r) {
-    const std::vector<std::string> found =
-        roles.result[r] ? roles.result[r]->class_names() : std::vector<std::string>{};
-    if (found.empty()) continue;
+    const ClassNames found = roles.result[r] ? class_names_of(*roles.result[r]) : ClassNames();
     if (names.empty()) names = found, from = r;
-    if (names != found)
+    if (found.differs_from(names))
       fail_at(*roles.specs[r], ErrorKind::kData,
               fmt::format("the classes of data.{} are {}, those of data.{} {}; give both the same class_names",
-                          kRoleNames[r], join(found, ", "), kRoleNames[from], join(names, ", ")));
+                          kRoleNames[r], found.text(), kRoleNames[from], names.text()));
   }
 }
 
@@ -185,6 +231,7 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
     check_class_names(*roles.specs[r], model);
     if (is_split(r)) origin(roles, r);
   }
+  if (model.fits_labels() && *roles.specs[0] && !learns(*roles.specs[0])) model.learned.clear();
   const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
   std::array<bool, 3> opened = wanted;
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {

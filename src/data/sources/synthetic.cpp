@@ -209,7 +209,9 @@ class Synthetic final : public Source {
       out[i] = is_class_map(which) ? static_cast<float>(stream.below(classes)) : stream.uniform();
   }
   std::string label_place(std::int64_t index, int) const override { return fmt::format("Synthetic, item {}", index); }
-  std::vector<std::string> class_names() const override { return spec_.class_names; }
+  std::vector<std::string> class_names(int which) const override {
+    return spec_.class_names.names_of(label_name(which));
+  }
   std::string fingerprint() const override { return fingerprint_; }
 
  private:

@@ -190,7 +190,8 @@ class TextFiles final : public ClassSource {
 
 std::shared_ptr<const Source> open_text(const TextSpec& spec, const ModelSide& model, Role) {
   const std::string& directory = spec.directory.value;
-  std::vector<std::string> classes = class_folders(directory, spec.class_names, {.what = "texts", .example = "1.txt"});
+  std::vector<std::string> classes =
+      class_folders(directory, spec.class_names.first(), {.what = "texts", .example = "1.txt"});
   compare_with_model(directory, classes.size(), model);
   auto files = std::make_shared<FileList>();
   Strays strays;

@@ -69,7 +69,7 @@ void check_model(const VideoSpec& spec, const ModelSide& model) {
 std::shared_ptr<const Source> open_video(const VideoSpec& spec, const ModelSide& model, Role) {
   const std::string& directory = spec.directory.value;
   std::vector<std::string> classes =
-      class_folders(directory, spec.class_names, {.what = "clips", .example = "1.mp4, or .../cats/1/0001.jpg"});
+      class_folders(directory, spec.class_names.first(), {.what = "clips", .example = "1.mp4, or .../cats/1/0001.jpg"});
   check_model(spec, model);
   compare_with_model(directory, classes.size(), model);
   ClipList clips;

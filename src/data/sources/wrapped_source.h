@@ -45,7 +45,7 @@ class WrappedSource : public Source {
   bool has_sample_weights() const override { return of_->has_sample_weights(); }
   float sample_weight(std::int64_t index) const override { return of_->sample_weight(at(index)); }
 
-  std::vector<std::string> class_names() const override { return of_->class_names(); }
+  std::vector<std::string> class_names(int which) const override { return of_->class_names(which); }
   std::vector<std::string> column_lines() const override { return of_->column_lines(); }
   std::vector<std::string> cell_lines(std::int64_t index) const override { return of_->cell_lines(at(index)); }
   std::string fingerprint() const override { return of_->fingerprint(); }

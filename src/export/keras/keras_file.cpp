@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "core/atomic_file.h"
 #include "core/crc32.h"
 #include "core/format.h"
@@ -76,6 +78,20 @@ std::uint64_t expected_bytes(const graph::Model& model) {
   return expected_bytes(floats, model.weights.size() + model.graph.layers.size());
 }
 
+std::string class_names_of_outputs(const ClassNames& names) {
+  if (!names.has_named_output()) return "";
+  nlohmann::ordered_json all;
+  for (const ClassNames::Entry& entry : names.entries()) all[entry.output] = entry.names;
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void put_data_facts(Hdf5Writer& file, const Exported& exported) {
+  if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names.first());
+  if (const std::string names = class_names_of_outputs(exported.class_names); !names.empty())
+    file.text(kClassNamesOfOutputs, names);
+  if (!exported.learned.empty()) file.text(kLearned, exported.learned);
+}
+
 void put_model(Hdf5Writer& file, const Exported& exported) {
   file.text_attribute("", "keras_version", kClaimedVersion);
   file.text_attribute("", "backend", kClaimedBackend);
@@ -83,8 +99,7 @@ void put_model(Hdf5Writer& file, const Exported& exported) {
   if (const std::string training = training_config(exported.compiled); !training.empty())
     file.text_attribute("", "training_config", training);
   put_weights(file, exported.model);
-  if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names);
-  if (!exported.learned.empty()) file.text(kLearned, exported.learned);
+  put_data_facts(file, exported);
 }
 
 std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file) {

@@ -12,9 +12,15 @@
 
 namespace dptrain::exporting::keras {
 
-constexpr const char* kClassNames = "class_names";   ///< an attribute of the root, dptrain's own
+constexpr const char* kClassNames = "class_names";  ///< an attribute of the root, dptrain's own
+/// A text in the root where labels have names: {"kind": ["cat", "dog"], ...}. kClassNames has those of the first label.
+constexpr const char* kClassNamesOfOutputs = "dptrain_class_names";
 constexpr const char* kLearned = "dptrain_learned";  ///< a text in the root: data::Source::learn()
 
+/// Text for kClassNamesOfOutputs; "" if no label has a name.
+std::string class_names_of_outputs(const ClassNames& names);
+/// Class names and what was learned from the data, in the root.
+void put_data_facts(Hdf5Writer& file, const Exported& exported);
 /// About what the model takes in a file.
 std::uint64_t expected_bytes(const graph::Model& model);
 std::uint64_t expected_bytes(std::uint64_t floats, std::uint64_t records);

@@ -89,8 +89,7 @@ void put_optimizer(Hdf5Writer& file, const Exported& exported) {
 
 void put_all(Hdf5Writer& file, const Exported& exported) {
   put_layers(file, exported.model);
-  if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names);
-  if (!exported.learned.empty()) file.text(kLearned, exported.learned);
+  keras::put_data_facts(file, exported);
 }
 
 std::uint64_t write_archive(const std::string& path, const Exported& exported) {

@@ -12,6 +12,7 @@
 #include "core/format.h"
 #include "dptrain_version.h"
 #include "export/exporter.h"
+#include "export/keras/keras_file.h"
 #include "export/onnx/free_steps.h"
 #include "export/onnx/module/api.h"
 #include "export/onnx/onnx_model.h"
@@ -57,7 +58,9 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
   if (!exported.class_names.empty())
     file.metadata.emplace_back(
         "class_names",
-        nlohmann::json(exported.class_names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        nlohmann::json(exported.class_names.first()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (const std::string names = keras::class_names_of_outputs(exported.class_names); !names.empty())
+    file.metadata.emplace_back(keras::kClassNamesOfOutputs, names);
   if (!exported.learned.empty()) file.metadata.emplace_back("dptrain_learned", exported.learned);
   std::string bytes;
   if (const std::string fault = serializer()(file, bytes); !fault.empty())

@@ -30,7 +30,9 @@ std::uint64_t write_safetensors(const std::string& path, const Exported& exporte
   nlohmann::ordered_json texts{{"format", "dptrain"},
                                {"dptrain_version", std::string(kVersion)},
                                {"model_config", keras::model_config(model.graph)}};
-  if (!exported.class_names.empty()) texts[keras::kClassNames] = nlohmann::json(exported.class_names).dump();
+  if (!exported.class_names.empty()) texts[keras::kClassNames] = nlohmann::json(exported.class_names.first()).dump();
+  if (const std::string names = keras::class_names_of_outputs(exported.class_names); !names.empty())
+    texts[keras::kClassNamesOfOutputs] = names;
   if (!exported.learned.empty()) texts[keras::kLearned] = exported.learned;
   nlohmann::ordered_json header{{"__metadata__", texts}};
   std::vector<std::span<const std::byte>> parts{{}};

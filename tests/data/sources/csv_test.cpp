@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/fixtures.h"
+#include "data/sources/csv_learned.h"
 #include "data/sources/csv_stream.h"
 #include "data/yaml_sets.h"
 
@@ -172,6 +173,79 @@ TEST_F(CsvTest, AConfigThatSaysOtherEncodersThanTheModelLearnedIsRefused) {
       error_of(ErrorKind::kCheckpoint,
                [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {x: {Normalization: {mean: 3}}}}", model); }),
       HasSubstr("not what the model has learned"));
+}
+
+TEST_F(CsvTest, EachLabelHasItsOwnClasses) {
+  write("t.csv", "x,kind,size,price\n1,dog,small,3\n2,cat,large,4\n");
+  const Sources sources = open("CSV: {file: FOLDERt.csv, inputs: x, labels: {price: price, size: size, kind: kind}}");
+  EXPECT_EQ(class_names_of(*sources.train).text(), "size: large, small; kind: cat, dog");
+  const Sources named = open(
+      "CSV: {file: FOLDERt.csv, inputs: x, labels: {size: size, kind: kind}, class_names: {size: [small, large]}}");
+  EXPECT_EQ(class_names_of(*named.train).text(), "size: small, large; kind: cat, dog");
+  EXPECT_THAT(error_of(ErrorKind::kUsage,
+                       [&] {
+                         open(
+                             "CSV: {file: FOLDERt.csv, inputs: x, labels: {size: size, kind: kind}, "
+                             "class_names: {sise: [small, large]}}");
+                       }),
+              HasSubstr("class_names names the label 'sise'; the data set has size, kind; did you mean 'size'?"));
+  // One list for all labels is what older checkpoints have.
+  EXPECT_EQ(class_names_of_model(sources.learned, {"large", "small"}).text(), "size: large, small; kind: cat, dog");
+  EXPECT_EQ(class_names_of_model("", {"a", "b"}).text(), "a, b");
+}
+
+TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
+  write("t.csv", "x,y,z\n1,0.5,a\n3,1.5,b\n");
+  write("u.csv", "x,z\n5,b\n7,c\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, inputs: x, labels: y}").learned;
+  const std::string other = "CSV: {file: FOLDERt.csv, inputs: x, labels: z}";
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(other, model); }),
+              HasSubstr("the config's labels are z, the model was trained with y"));
+  model.fitted_use = FittedUse::kResume;
+  EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(other, model); }), HasSubstr("the config's labels are z"));
+  for (const FittedUse use : {FittedUse::kInputs, FittedUse::kInputsIfPossible}) {
+    model.fitted_use = use;  // labels are fitted to data.train, its test set has the same
+    const Sources sources =
+        open("CSV: {file: FOLDERu.csv, inputs: x, labels: z}", model, "CSV: {file: FOLDERu.csv, inputs: x, labels: z}");
+    EXPECT_THAT(sources.train->class_names(), ElementsAre("b", "c"));
+    EXPECT_THAT(sources.test->class_names(), ElementsAre("b", "c"));
+    EXPECT_THAT(row(*sources.train, 0), ElementsAre(3));  // (5 - 2) / 1, as the model's own data
+    const auto learned = nlohmann::json::parse(sources.learned);
+    EXPECT_EQ(learned["labels"][0]["columns"][0], "z");
+    EXPECT_EQ(learned["columns"][0]["learned"]["mean"], 2);
+  }
+}
+
+TEST_F(CsvTest, ClassNamesOtherThanThoseOfTheModelAreRefused) {
+  write("t.csv", "x,y\n1,b\n3,a\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  EXPECT_THAT(
+      error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: y, class_names: [b, a]}", model); }),
+      HasSubstr("class_names are b, a, the model was trained with a, b"));
+}
+
+TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
+  write("t.csv", "x,y\n1,0.5\n3,1.5\n");
+  write("u.csv", "v,y\n10,0\n30,1\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_use = FittedUse::kInputs;
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERu.csv, labels: y}", model); }),
+              HasSubstr("has no column 'x'"));
+  model.fitted_use = FittedUse::kInputsIfPossible;
+  const Sources sources = open("CSV: {file: FOLDERu.csv, labels: y}", model);
+  EXPECT_THAT(row(*sources.train, 0), ElementsAre(-1));  // fitted anew: (10 - 20) / 10
+}
+
+TEST_F(CsvTest, ALabelThatWasAnInputIsRefused) {
+  write("t.csv", "x,y,z\n1,0.5,2\n3,1.5,4\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_use = FittedUse::kInputs;
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: z}", model); }),
+              HasSubstr("labels names the column 'z', which is an input of the model"));
 }
 
 TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {

@@ -30,7 +30,7 @@ class Labelled final : public Source {
   std::int64_t label_class(std::int64_t index, int) const override { return index % 3; }
   void label_values(std::int64_t, float*, int) const override {}
   std::string label_place(std::int64_t index, int) const override { return "labels, item " + std::to_string(index); }
-  std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
+  std::vector<std::string> class_names(int) const override { return {"a", "b", "c"}; }
   std::string fingerprint() const override { return "labelled"; }
 };
 
