@@ -118,9 +118,7 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
     log::info("weights from " + source.checkpoint);
 
   const graph::Graph& graph = session.model().graph;
-  const std::vector<Classes> classes =
-      classes_of_outputs(source.experiment, graph,
-                         source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
+  const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, source.class_names);
   std::int64_t most = 0;
   for (const Classes& one : classes)
     if (one.one_per_sample()) most = std::max(most, one.count());
@@ -137,7 +135,9 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
   const std::vector<std::string> names = experiment::output_names(graph);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
-                         flags.probabilities);
+                         flags.probabilities,
+                         input.windows != nullptr ? data::label_scales(*input.windows, classes[i].width())
+                                                  : std::vector<data::LabelScale>());
     answers += columns.back().header();
     places.push_back(
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());

@@ -10,11 +10,13 @@
 
 namespace dptrain::cli {
 
-PredictColumns::PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities)
+PredictColumns::PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
+                               std::vector<data::LabelScale> scales)
     : classes_(classes),
       prefix_(std::move(prefix)),
       top_(std::min(top, classes.count())),
-      probabilities_(probabilities) {}
+      probabilities_(probabilities),
+      scales_(std::move(scales)) {}
 
 std::string PredictColumns::header() const {
   std::string text;
@@ -33,7 +35,11 @@ std::string PredictColumns::header() const {
 std::string PredictColumns::row(const float* output) const {
   std::string text;
   if (!classes_.one_per_sample()) {
-    for (std::int64_t i = 0; i < classes_.width(); ++i) text += fmt::format(",{:.9g}", output[i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(classes_.width()); ++i) {
+      const float value =
+          scales_.empty() ? output[i] : static_cast<float>(output[i] * scales_[i].deviation + scales_[i].mean);
+      text += fmt::format(",{:.9g}", value);
+    }
     return text;
   }
   const std::vector<float> p = classes_.probabilities(output);

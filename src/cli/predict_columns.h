@@ -4,16 +4,20 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/classes.h"
+#include "data/sources/windows.h"
 
 namespace dptrain::cli {
 
 class PredictColumns {
  public:
   /// `prefix`: of the columns' names, "kind_" where the model has several outputs. `top`: so many classes of the most
-  /// probable ones; `probabilities`: a column for each class besides. `classes` outlives the object.
-  PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities);
+  /// probable ones; `probabilities`: a column for each class besides. `scales`: of values that are no classes, one each
+  /// or none. `classes` outlives the object.
+  PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
+                 std::vector<data::LabelScale> scales = {});
 
   /// ",label,probability": each name behind a comma.
   std::string header() const;
@@ -25,6 +29,7 @@ class PredictColumns {
   const std::string prefix_;
   const std::int64_t top_;
   const bool probabilities_;
+  const std::vector<data::LabelScale> scales_;
 };
 
 }  // namespace dptrain::cli

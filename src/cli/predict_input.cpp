@@ -153,10 +153,17 @@ PredictInput table_rows(const std::vector<std::string>& paths, data::CSVSpec spe
   return input;
 }
 
+/// The same of the series whose windows the model was trained on.
+template <class Spec>
+const Spec* known_arrays(const experiment::Experiment& experiment) {
+  const auto* const windows = known_set<data::WindowsSpec>(experiment);
+  return windows != nullptr ? windows->of.get_if<Spec>() : known_set<Spec>(experiment);
+}
+
 /// The arrays that the model's data set names, of another file.
 template <class Spec>
-PredictInput arrays_like(const Spec* known, const std::string& path, const experiment::Experiment& experiment,
-                         const char* type) {
+std::shared_ptr<const data::Source> arrays_like(const Spec* known, const std::string& path,
+                                                const experiment::Experiment& experiment, const char* type) {
   if (known == nullptr)
     throw Error(ErrorKind::kUsage, fmt::format("--input {}: which arrays of it are the inputs is said by the model's "
                                                "data set, and this one was not trained on {}",
@@ -167,18 +174,28 @@ PredictInput arrays_like(const Spec* known, const std::string& path, const exper
   spec.sample_weight = {};
   data::DatasetConfig only;
   only.train = data::dataset_family().make(std::move(spec));
-  return whole(data::open_sources(only, experiment::input_side(experiment.graph), 0).train);
+  return data::open_sources(only, experiment::input_side(experiment.graph), 0).train;
+}
+
+std::shared_ptr<const data::Source> open_arrays(ArrayFile kind, const std::string& path,
+                                                const experiment::Experiment& experiment) {
+  const data::ModelSide side = experiment::input_side(experiment.graph);
+  switch (kind) {
+    case ArrayFile::kIdx: return data::open_idx_inputs(path, side);
+    case ArrayFile::kHdf5:
+      return arrays_like(known_arrays<data::HDF5DatasetSpec>(experiment), path, experiment, "HDF5Dataset");
+    case ArrayFile::kZip: return arrays_like(known_arrays<data::NumpySpec>(experiment), path, experiment, "Numpy");
+    default: return data::open_numpy_inputs(path, side);
+  }
 }
 
 PredictInput of_arrays(ArrayFile kind, const std::string& path, const experiment::Experiment& experiment) {
-  const data::ModelSide side = experiment::input_side(experiment.graph);
-  switch (kind) {
-    case ArrayFile::kIdx: return whole(data::open_idx_inputs(path, side));
-    case ArrayFile::kHdf5:
-      return arrays_like(known_set<data::HDF5DatasetSpec>(experiment), path, experiment, "HDF5Dataset");
-    case ArrayFile::kZip: return arrays_like(known_set<data::NumpySpec>(experiment), path, experiment, "Numpy");
-    default: return whole(data::open_numpy_inputs(path, side));
-  }
+  const std::shared_ptr<const data::Source> arrays = open_arrays(kind, path, experiment);
+  const auto* const windows = known_set<data::WindowsSpec>(experiment);
+  if (windows == nullptr) return whole(arrays);
+  PredictInput input = whole(data::windows_of_inputs(arrays, *windows, experiment::input_side(experiment.graph)));
+  input.windows = windows;
+  return input;
 }
 
 const char* name_of(ArrayFile kind) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/source.h"
+#include "data/sources/windows.h"
 #include "experiment/experiment.h"
 
 namespace dptrain::cli {
@@ -26,6 +27,9 @@ struct PredictInput {
   /// Columns of a table that are kept beside the answers, and their fields of a sample of the last ones.
   std::vector<std::string> kept{};
   std::function<std::string(std::int64_t sample, std::size_t which)> kept_field{};
+
+  /// Of a model of windows that were normalized: the training data set; null: another.
+  const data::WindowsSpec* windows = nullptr;
 
   bool is_named() const { return key != "index"; }
 };

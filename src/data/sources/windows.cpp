@@ -13,12 +13,56 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/sources/subset.h"
+#include "data/sources/wrapped_source.h"
 
 namespace dptrain::data {
 namespace {
 
 /// As Normalization has it.
 constexpr double kLeastDeviation = 1e-7;
+
+/// Of column `c`: one value of `mean` or `variance` serves all columns.
+LabelScale scale_of(const WindowsSpec& spec, std::size_t c) {
+  const auto at = [c](const std::vector<double>& list) { return list[list.size() == 1 ? 0 : c]; };
+  return {.mean = at(spec.mean), .deviation = std::max(std::sqrt(at(spec.variance)), kLeastDeviation)};
+}
+
+void check_scale(const WindowsSpec& spec, std::size_t columns) {
+  for (const auto* list : {&spec.mean, &spec.variance})
+    if (list->size() > 1 && list->size() != columns)
+      throw Error(ErrorKind::kUsage, fmt::format("{} has {} values; expected one, or one for each of {} columns",
+                                                 list == &spec.mean ? "mean" : "variance", list->size(), columns));
+}
+
+/// Whole windows with their columns on the scale of the training data.
+class ScaledWindows final : public WrappedSource {
+ public:
+  ScaledWindows(std::shared_ptr<const Source> windows, const WindowsSpec& spec) : WrappedSource(std::move(windows)) {
+    const auto columns = static_cast<std::size_t>(of().input_shape(0).elements() / spec.sequence_length);
+    check_scale(spec, columns);
+    for (std::size_t c = 0; c < columns; ++c) scales_.push_back(scale_of(spec, c));
+  }
+
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
+    of().read(index, input, out, hint);
+    if (input > 0) return;
+    if (out.type == DType::kU8) out.f32.assign(out.u8.begin(), out.u8.end());
+    out.type = DType::kF32;
+    for (std::size_t i = 0; i < out.f32.size(); ++i) {
+      const LabelScale& scale = scales_[i % scales_.size()];
+      out.f32[i] = static_cast<float>((static_cast<double>(out.f32[i]) - scale.mean) / scale.deviation);
+    }
+  }
+  bool gives(int input, DType type) const override { return input > 0 && of().gives(input, type); }
+  bool view(std::int64_t index, int input, ImageView& out) const override {
+    return input > 0 && of().view(index, input, out);
+  }
+  const std::uint8_t* u8_rows(int input) const override { return input > 0 ? of().u8_rows(input) : nullptr; }
+  const float* f32_rows(int input) const override { return input > 0 ? of().f32_rows(input) : nullptr; }
+
+ private:
+  std::vector<LabelScale> scales_;
+};
 
 class Windows final : public Source {
  public:
@@ -103,8 +147,9 @@ class Windows final : public Source {
   bool has_sample_weights() const override { return series_->has_sample_weights(); }
   float sample_weight(std::int64_t index) const override { return series_->sample_weight(label_step(index, 0)); }
 
-  std::vector<std::string> class_names() const override {
-    return spec_.class_names.empty() ? series_->class_names() : spec_.class_names;
+  std::vector<std::string> class_names(int which) const override {
+    const std::vector<std::string>& names = spec_.class_names.names_of(label_name(which));
+    return names.empty() && has_own_labels() ? series_->class_names(which) : names;
   }
   std::string fingerprint() const override { return words() + " of " + series_->fingerprint(); }
   std::string cache_key() const override { return words() + " of " + series_->cache_key(); }
@@ -167,14 +212,11 @@ class Windows final : public Source {
   void set_scale() {
     if (spec_.mean.empty()) return;
     const auto all = static_cast<std::size_t>(series_->input_shape(0).elements());
-    for (const auto* list : {&spec_.mean, &spec_.variance})
-      if (list->size() != 1 && list->size() != all)
-        throw Error(ErrorKind::kUsage, fmt::format("{} has {} values; expected one, or one for each of {} columns",
-                                                   list == &spec_.mean ? "mean" : "variance", list->size(), all));
+    check_scale(spec_, all);
     for (std::size_t c = 0; c < all; ++c) {
-      const double deviation = std::sqrt(spec_.variance[spec_.variance.size() == 1 ? 0 : c]);
-      scale_.push_back(static_cast<float>(1 / std::max(deviation, kLeastDeviation)));
-      mean_.push_back(static_cast<float>(spec_.mean[spec_.mean.size() == 1 ? 0 : c]));
+      const LabelScale scale = scale_of(spec_, c);
+      scale_.push_back(static_cast<float>(1 / scale.deviation));
+      mean_.push_back(static_cast<float>(scale.mean));
     }
   }
 
@@ -233,6 +275,11 @@ std::string check_windows(const WindowsSpec& spec) {
   if (const std::int64_t least = -(spec.sequence_length - 1) * spec.sampling_rate; spec.horizon < least)
     return fmt::format("horizon must be >= {}, where the window begins, found {}", least, spec.horizon);
   if (spec.mean.empty() != spec.variance.empty()) return "mean and variance go together";
+  if (spec.of && learns(spec.of))
+    return fmt::format(
+        "of must be arrays, one row a step, found a {}; write its columns to a .npy file and name that: "
+        "{{Numpy: {{inputs: series.npy}}}}",
+        spec.of.name());
   return "";
 }
 
@@ -273,6 +320,37 @@ const RegisteredDataset kWindowsSet = dataset_def<WindowsSpec>(
 std::shared_ptr<const Source> make_windows(std::shared_ptr<const Source> series, const WindowsSpec& spec,
                                            const ModelSide& model) {
   return std::make_shared<Windows>(std::move(series), spec, model);
+}
+
+std::shared_ptr<const Source> windows_of_inputs(std::shared_ptr<const Source> arrays, const WindowsSpec& spec,
+                                                const ModelSide& model) {
+  const Shape found = arrays->input_shape(0), window = model.input_shapes.front();
+  if (found.elements() == window.elements())
+    return spec.mean.empty() ? arrays : std::make_shared<ScaledWindows>(std::move(arrays), spec);
+  if (found.elements() * spec.sequence_length != window.elements()) return arrays;  // the loader reports the shapes
+  WindowsSpec whole = spec;
+  whole.start_index = 0;
+  whole.end_index.reset();
+  whole.horizon = 0;
+  whole.label_steps = 1;
+  whole.label_columns.clear();
+  return make_windows(std::move(arrays), whole, model);
+}
+
+std::vector<LabelScale> label_scales(const WindowsSpec& spec, std::int64_t width) {
+  if (spec.mean.empty()) return {};
+  const config::Node of = spec.of.write();
+  if (of.is_map() && !of.entries().empty() && of.entries().front().value.is_map())
+    if (const config::Node* labels = of.entries().front().value.find("labels"); labels != nullptr && !labels->is_null())
+      return {};
+  const std::size_t columns =
+      spec.label_columns.empty() ? std::max(spec.mean.size(), spec.variance.size()) : spec.label_columns.size();
+  std::vector<LabelScale> scales;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) {
+    const std::size_t c = i % columns;
+    scales.push_back(scale_of(spec, spec.label_columns.empty() ? c : static_cast<std::size_t>(spec.label_columns[c])));
+  }
+  return scales;
 }
 
 }  // namespace dptrain::data

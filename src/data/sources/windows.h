@@ -28,4 +28,16 @@ struct WindowsSpec : DatasetCommon {
 std::shared_ptr<const Source> make_windows(std::shared_ptr<const Source> series, const WindowsSpec& spec,
                                            const ModelSide& model);
 
+/// Samples without labels for a model that was trained on such windows. `arrays` has windows, whose columns are put on
+/// the scale of `mean` and `variance`, or the steps of a series, of which every window is made.
+std::shared_ptr<const Source> windows_of_inputs(std::shared_ptr<const Source> arrays, const WindowsSpec& spec,
+                                                const ModelSide& model);
+
+/// x * deviation + mean undoes the scale of a label.
+struct LabelScale {
+  double mean = 0, deviation = 1;
+};
+/// Of each of `width` label values that were made of a series' columns; none if they have no scale of their own.
+std::vector<LabelScale> label_scales(const WindowsSpec& spec, std::int64_t width);
+
 }  // namespace dptrain::data

@@ -10,6 +10,7 @@
 #include "data/loader.h"
 #include "data/sources/split.h"
 #include "data/sources/synthetic.h"
+#include "data/yaml_sets.h"
 #include "support/test_data.h"
 
 namespace dptrain::data {
@@ -126,6 +127,43 @@ TEST(Windows, MeanAndVarianceOfColumns) {
     EXPECT_THAT(window(*source, 4), ElementsAre(-3, 2, -2.5, 2.5));
     EXPECT_THAT(label(*source, 4), ElementsAre(3));
   }
+}
+
+TEST(Windows, InputsOfAPredictionAreNormalized) {
+  WindowsSpec spec = windows_of(2);
+  spec.mean = {10, 100};
+  spec.variance = {4, 16};
+  spec.start_index = 3;
+  ModelSide model;
+  model.input_shapes = {Shape{2, 2}};
+  const auto of_series = windows_of_inputs(ramp(20), spec, model);
+  EXPECT_EQ(of_series->size(), 19);  // up to the end of the series: no label comes after a window
+  const auto trained = make_windows(ramp(20), spec, model);
+  EXPECT_EQ(window(*of_series, 4), window(*trained, 1));
+
+  const auto windows = windows_of_inputs(
+      std::make_shared<Series>(std::vector<std::vector<float>>{{4, 108, 5, 110}, {10, 100, 12, 104}}), spec, model);
+  EXPECT_THAT(window(*windows, 0), ElementsAre(-3, 2, -2.5, 2.5));
+  EXPECT_THAT(window(*windows, 1), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(Windows, ScaleOfTheLabels) {
+  const auto scales = [](const WindowsSpec& spec, std::int64_t width) {
+    std::vector<std::pair<double, double>> all;
+    for (const LabelScale& scale : label_scales(spec, width)) all.emplace_back(scale.mean, scale.deviation);
+    return all;
+  };
+  using testing::Pair;
+  WindowsSpec spec = windows_of(2);
+  spec.of = data_set_of("Numpy: {inputs: series.npy}", "");
+  EXPECT_TRUE(label_scales(spec, 2).empty());
+  spec.mean = {10, 100};
+  spec.variance = {4, 16};
+  EXPECT_THAT(scales(spec, 4), ElementsAre(Pair(10, 2), Pair(100, 4), Pair(10, 2), Pair(100, 4)));
+  spec.label_columns = {1};
+  EXPECT_THAT(scales(spec, 2), ElementsAre(Pair(100, 4), Pair(100, 4)));
+  spec.of = data_set_of("Numpy: {inputs: series.npy, labels: y.npy}", "");
+  EXPECT_TRUE(label_scales(spec, 1).empty());
 }
 
 TEST(Windows, LabelsOfTheSeriesItself) {
