@@ -3,14 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <new>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -66,43 +63,23 @@ int fail(const std::string& text, int code) {
   return code;
 }
 
-/// A config's errors and those that already begin with a place are complete; others get "error: " before them.
-std::string composed(const Error& error) {
-  const std::string text = error.what();
-  const std::string first_line = text.substr(0, text.find('\n'));
-  const bool complete = first_line.starts_with("error: ") || first_line.find(": error: ") != std::string::npos;
-  return complete ? text : "error: " + text;
-}
-
-std::optional<int> whole_number(const std::string& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
-/// "file:line:column: error: message" as the JSON line that a config's errors have; "" for anything else.
-std::string placed_json(const std::string& text) {
-  constexpr std::string_view kMark = ": error: ";
-  const std::size_t mark = std::string_view(text).substr(0, text.find('\n')).find(kMark);
-  if (mark == std::string::npos) return "";
-  const std::vector<std::string> place = split(std::string_view(text).substr(0, mark), ':');
-  if (place.size() < 3) return "";
-  const auto row = whole_number(place[place.size() - 2]), column = whole_number(place.back());
-  if (!row || !column) return "";
-  const std::string file = join(std::span(place).first(place.size() - 2), ":");
+/// The JSON line that a config's errors have; "" without a location.
+std::string json_line(const Error& error) {
+  const SourceLocation& location = error.location();
+  if (!location.is_known()) return "";
   const nlohmann::ordered_json line{{"level", "error"},
-                                    {"file", file},
-                                    {"line", *row},
-                                    {"column", *column},
-                                    {"message", text.substr(mark + kMark.size())}};
+                                    {"file", location.file},
+                                    {"line", location.line},
+                                    {"column", location.column},
+                                    {"message", error.message()}};
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int report(const Error& error, bool json) {
   const auto* config = dynamic_cast<const config::ConfigError*>(&error);
-  const std::string lines = !json ? "" : config != nullptr ? config->json() : placed_json(error.what());
-  if (lines.empty()) return fail(composed(error), error.exit_code());
+  const std::string lines = !json ? "" : config != nullptr ? config->json() : json_line(error);
+  if (lines.empty())
+    return fail((json || error.is_complete() ? "" : "error: ") + std::string(error.what()), error.exit_code());
   std::fputs(lines.c_str(), stderr);
   return error.exit_code();
 }

@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -98,12 +100,16 @@ std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions
 }
 
 void require(const std::vector<gates::Verdict>& verdicts) {
-  std::vector<std::string> failures;
+  std::vector<Error> failures;
   for (const gates::Verdict& verdict : verdicts)
     if (verdict.failed)
-      failures.push_back((verdict.place.known() ? verdict.place.str() + ": error: gate: " : "error: ") +
-                         verdict.message);
-  if (!failures.empty()) throw Error(ErrorKind::kCheck, join(failures, "\n"));
+      failures.push_back(config::error_at(ErrorKind::kCheck, verdict.place,
+                                          (verdict.place.known() ? "gate: " : "") + verdict.message));
+  if (failures.empty()) return;
+  std::string all = failures.front().message();
+  for (const Error& other : std::span(failures).subspan(1))
+    all += std::string("\n") + (other.is_complete() ? "" : "error: ") + other.what();
+  throw Error(ErrorKind::kCheck, all, failures.front().location());
 }
 
 void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values) {

@@ -51,12 +51,18 @@ class Diagnostics {
 class ConfigError : public Error {
  public:
   explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)
-      : Error(kind, diagnostics.render(kind)), json_(diagnostics.render_json()) {}
+      : Error(kind, diagnostics.render(kind), Complete{}), json_(diagnostics.render_json()) {}
 
   const std::string& json() const noexcept { return json_; }
 
  private:
   std::string json_;
 };
+
+/// An error at a place of a config, where that is known.
+inline Error error_at(ErrorKind kind, const Mark& mark, const std::string& message) {
+  if (!mark.known()) return {kind, message};
+  return {kind, message, {.file = mark.source->name, .line = mark.line, .column = mark.column}};
+}
 
 }  // namespace dptrain::config

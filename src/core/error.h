@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dptrain {
 
@@ -19,20 +20,56 @@ enum class ErrorKind {
   kWrite = 10,      ///< cannot write
 };
 
+/// A place in a file. Lines and columns count from 1; line 0: none.
+struct SourceLocation {
+  std::string file;
+  int line = 0;
+  int column = 0;
+
+  bool is_known() const noexcept { return line > 0; }
+  std::string text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
+};
+
 /// The one exception of dptrain. The message says where, what was found, what was expected, what to try.
 /// Asserts are for our own bugs, this is for the world's faults. Copyable across threads (std::exception_ptr).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  /// what() is "file:line:column: error: message" if the location is known.
+  Error(ErrorKind kind, const std::string& message, SourceLocation location)
+      : std::runtime_error(location.is_known() ? location.text() + ": error: " + message : message),
+        kind_(kind),
+        location_(std::move(location)),
+        message_(message),
+        is_complete_(location_.is_known()) {}
 
   ErrorKind kind() const noexcept { return kind_; }
   int exit_code() const noexcept { return static_cast<int>(kind_); }
 
+  /// Whether what() has all places of the error: it is printed without another "error: ".
+  bool is_complete() const noexcept { return is_complete_; }
+  const SourceLocation& location() const noexcept { return location_; }
+  /// what() without the location.
+  std::string message() const { return location_.is_known() ? message_ : what(); }
+
   /// The same error with "where: " before its message, for example "replica 1 (cpu:1), step 412, layer conv2".
-  Error within(const std::string& where) const { return {kind_, where + ": " + what()}; }
+  Error within(const std::string& where) const {
+    Error outer(kind_, where + ": " + message(), location_);
+    outer.is_complete_ = is_complete_;
+    return outer;
+  }
+
+ protected:
+  /// For a text that has its places.
+  struct Complete {};
+  Error(ErrorKind kind, const std::string& text, Complete /*tag*/)
+      : std::runtime_error(text), kind_(kind), is_complete_(true) {}
 
  private:
   ErrorKind kind_;
+  SourceLocation location_;
+  std::string message_;  ///< with a location
+  bool is_complete_ = false;
 };
 
 }  // namespace dptrain

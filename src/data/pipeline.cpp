@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "data/mixing.h"
@@ -28,25 +29,29 @@ void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t ind
   finish_image(view_of(spare), finish, out);
 }
 
+Error Pipeline::Step::error(ErrorKind kind, const std::string& message) const {
+  return config::error_at(kind, mark, name + ": " + message);
+}
+
 Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation) : training_(!evaluation) {
   for (const config::Typed& spec : transforms) {
     Step step{.transform = make_transform(spec),
-              .place = spec.name(),
+              .mark = spec.mark(),
+              .name = spec.name(),
               .text = config::to_yaml(spec.write()),
               .index = 0,
               .folds = false};
     step.index = static_cast<std::uint32_t>(steps_.size());
     step.folds = step.transform->channel_map() || step.transform->mirror({}, 0);
-    if (spec.mark().known()) step.place = spec.mark().str() + ": error: " + spec.name();
     if (evaluation && step.transform->random())
-      throw Error(ErrorKind::kUsage, step.place +
-                                         ": random transforms cannot be used in evaluation; write transforms as "
-                                         "{train: [...], eval: [...]} and leave it out of eval");
+      throw step.error(ErrorKind::kUsage,
+                       "random transforms cannot be used in evaluation; write transforms as {train: [...], eval: "
+                       "[...]} and leave it out of eval");
     if (!steps_.empty() && step.transform->hint().least_height > 0)
-      throw Error(ErrorKind::kUsage, step.place +
-                                         ": scaled_decode tells how images are read, so it can stand in the first "
-                                         "transform only, found in number " +
-                                         std::to_string(steps_.size() + 1));
+      throw step.error(ErrorKind::kUsage,
+                       "scaled_decode tells how images are read, so it can stand in the first transform only, found in "
+                       "number " +
+                           std::to_string(steps_.size() + 1));
     steps_.push_back(std::move(step));
   }
 }
@@ -61,7 +66,7 @@ Shape Pipeline::output(const Shape& input) const {
     try {
       shape = step.transform->output(shape);
     } catch (const Error& error) {
-      throw error.within(step.place);
+      throw step.error(error.kind(), error.message());
     }
   }
   return shape;
@@ -185,10 +190,8 @@ bool Pipeline::mixes() const {
 void Pipeline::check_mixing(bool sizes_differ) const {
   for (const Step& step : steps_) {
     if (sizes_differ && step.transform->mixing() != nullptr)
-      throw Error(ErrorKind::kUsage,
-                  step.place +
-                      ": samples of several sizes cannot be mixed; put `Resizing: {height: .., width: ..}` "
-                      "before it");
+      throw step.error(ErrorKind::kUsage,
+                       "samples of several sizes cannot be mixed; put `Resizing: {height: .., width: ..}` before it");
     if (step.transform->fixes_size()) return;
   }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "core/error.h"
 #include "core/shape.h"
 #include "data/images/finish.h"
 #include "data/source.h"
@@ -122,10 +123,13 @@ class Pipeline {
  private:
   struct Step {
     std::shared_ptr<const Transform> transform;
-    std::string place;  ///< "configs/cifar10_towers.yaml:14:7: error: RandomCrop"
+    config::Mark mark;
+    std::string name;  ///< "RandomCrop"
     std::string text;
     std::uint32_t index = 0;
     bool folds = false;  ///< maps channels or mirrors, and no more
+
+    Error error(ErrorKind kind, const std::string& message) const;
   };
 
   std::size_t unfolded() const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -14,8 +15,7 @@ namespace {
 constexpr std::size_t kMostValues = 64;
 
 [[noreturn]] void refuse_metric(const config::Typed& metric, const std::string& message) {
-  const std::string place = metric.mark().known() ? metric.mark().str() + ": error: " : "";
-  throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", place, metric.name(), message));
+  throw config::error_at(ErrorKind::kUsage, metric.mark(), metric.name() + ": " + message);
 }
 
 }  // namespace

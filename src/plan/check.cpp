@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "graph/masks.h"
@@ -18,8 +19,7 @@ using optim::LossType;
 using optim::Reads;
 
 [[noreturn]] void refuse(const config::Typed& what, const std::string& message) {
-  const std::string place = what.mark().known() ? what.mark().str() + ": error: " : "";
-  throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", place, what.name(), message));
+  throw config::error_at(ErrorKind::kUsage, what.mark(), what.name() + ": " + message);
 }
 
 /// What the loss looks at.

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "layers/activation_layer.h"
@@ -46,12 +47,11 @@ class SlotCrossing {
   void check(const Step& step) const {
     const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;
-    const std::string place = step.spec.mark().known() ? step.spec.mark().str() + ": error: " : "";
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("{}BatchNormalization '{}': synchronized with the other replicas it runs on the first slot, "
+    throw config::error_at(
+        ErrorKind::kUsage, step.spec.mark(),
+        fmt::format("BatchNormalization '{}': synchronized with the other replicas it runs on the first slot, "
                     "{}, found device {}; put it there, or leave synchronized out",
-                    place, step.name, plan_.slots.front().front(), plan_.slots[at(step.slot)].front()));
+                    step.name, plan_.slots.front().front(), plan_.slots[at(step.slot)].front()));
   }
 
   int add_tensor(Tensor tensor) {

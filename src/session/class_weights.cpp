@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -13,8 +14,7 @@ namespace dptrain::session {
 namespace {
 
 [[noreturn]] void fail(const experiment::ClassWeight& wish, const std::string& message) {
-  const std::string place = wish.mark.known() ? wish.mark.str() + ": error: " : "";
-  throw Error(ErrorKind::kUsage, place + "train.class_weight: " + message);
+  throw config::error_at(ErrorKind::kUsage, wish.mark, "train.class_weight: " + message);
 }
 
 /// A class by its name, else by its number.

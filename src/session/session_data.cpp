@@ -43,11 +43,9 @@ auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) tr
 } catch (const config::ConfigError&) {
   throw;
 } catch (const Error& error) {
-  const std::string words = error.what();
-  const bool has_place = words.substr(0, words.find('\n')).find(": error: ") != std::string::npos;
-  if (error.kind() != ErrorKind::kData || !mark.known() || has_place) throw;
+  if (error.kind() != ErrorKind::kData || !mark.known() || error.is_complete()) throw;
   config::Diagnostics diagnostics;
-  diagnostics.error(mark, words);
+  diagnostics.error(mark, error.what());
   throw config::ConfigError(diagnostics, error.kind());
 }
 

@@ -149,7 +149,15 @@ TEST_F(ExitCode, ConfigIs2WithAPlace) {
   EXPECT_EQ(nlohmann::json::parse(later.err)["line"], 1);
 }
 
-/// With --log json an error is searched for the place it names, whatever its length.
+TEST_F(ExitCode, NamesOfFilesAreNoLocations) {
+  EXPECT_EQ(dptrain({"check", "x: error: y.yaml"}).err.find("error: x: error: y.yaml: "), 0U);
+  for (const char* name : {"gone.yaml", "n.yaml:3:4: error: y.yaml"}) {
+    const auto line = nlohmann::json::parse(dptrain({"check", name, "--log", "json"}).err);
+    EXPECT_FALSE(line.contains("file")) << line;
+    EXPECT_TRUE(line["message"].get<std::string>().starts_with(name)) << line;
+  }
+}
+
 TEST_F(ExitCode, ALongMessageIsAMessage) {
   const std::string name(40000, 'x');
   const Outcome outcome = dptrain({"check", name + ".yaml", "--log", "json"});

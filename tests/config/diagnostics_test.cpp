@@ -74,5 +74,16 @@ TEST(Diagnostics, TheExampleOfTheManual) {
             "1 error; nothing was run (exit 2)");
 }
 
+TEST(ErrorAt, KeepsItsLocationWithinOthers) {
+  const auto source = std::make_shared<const Source>(Source{.name = "a.yaml", .directory = "", .lines = {}});
+  const Error error = error_at(ErrorKind::kUsage, Mark{.source = source, .line = 2, .column = 9}, "no such metric");
+  EXPECT_STREQ(error.what(), "a.yaml:2:9: error: no such metric");
+  const Error outer = error.within("process 1");
+  EXPECT_STREQ(outer.what(), "a.yaml:2:9: error: process 1: no such metric");
+  EXPECT_EQ(outer.location().file, "a.yaml");
+  EXPECT_EQ(outer.message(), "process 1: no such metric");
+  EXPECT_FALSE(error_at(ErrorKind::kUsage, {}, "no such metric").is_complete());
+}
+
 }  // namespace
 }  // namespace dptrain::config
