@@ -1,5 +1,6 @@
 #include "checkpoint/contents.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,11 @@ std::string text_of(const Hdf5Bytes& member) {
   std::string text(static_cast<std::size_t>(member.size()), '\0');
   member.read(0, std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+bool is_pytorch(const Hdf5Bytes& archive) {
+  return std::ranges::any_of(archive_names(archive),
+                             [](const std::string& name) { return name.ends_with("data.pkl"); });
 }
 
 /// What else stands in the file as an HDF5 file would have it: all that reads one finds its texts there.
@@ -56,6 +62,11 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   if (is_archive(*bytes)) {
     const auto config = archive_member(bytes, "config.json", kHighestRatio),
                weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
+    if (config == nullptr && is_pytorch(*bytes))
+      bytes->refuse(
+          "is a PyTorch file (torch.save), which dptrain does not read; write its weights in Keras's order of axes to "
+          "a "
+          ".safetensors file");
     if (config == nullptr || weights == nullptr)
       bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
                                 config == nullptr ? "config.json" : "model.weights.h5"));

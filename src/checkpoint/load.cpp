@@ -13,6 +13,14 @@
 namespace dptrain::checkpoint {
 namespace {
 
+/// Convolutions: [out, in, height, width] in PyTorch, [height, width, in, out] in Keras; dense layers likewise.
+bool is_pytorch_order(const Shape& file, const Shape& model) {
+  if (file.rank() < 2 || file.rank() != model.rank()) return false;
+  std::vector<std::int64_t> turned(file.dims().begin() + 2, file.dims().end());
+  turned.insert(turned.end(), {file[1], file[0]});
+  return Shape(std::move(turned)) == model;
+}
+
 using Fate = WeightsReport::Fate;
 
 bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
@@ -101,8 +109,11 @@ class Load {
     for (std::size_t i = 0; i < layer.weights.size(); ++i) {
       const layers::WeightDef& weight = def(layer.weights[i]);
       if (const Shape shape = source.weights[i].shape(); shape != weight.shape) {
-        reasons.push_back(
-            fmt::format("{} is {} in the file, {} in the model", weight.name, shape.str(), weight.shape.str()));
+        reasons.push_back(fmt::format(
+            "{} is {} in the file, {} in the model{}", weight.name, shape.str(), weight.shape.str(),
+            is_pytorch_order(shape, weight.shape) ? "; PyTorch has this order, [out, in, ...]: transpose it "
+                                                    "to Keras's [..., in, out]"
+                                                  : ""));
         misfit(fmt::format("layer '{}'{} {}", layer.name, called, reasons.back()));
       } else {
         reads_.emplace_back(layer.weights[i], &source.weights[i]);

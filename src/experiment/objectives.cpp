@@ -4,6 +4,9 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "optim/loss.h"
+#include "optim/metrics/accuracy.h"
+#include "optim/metrics/f1_score.h"
 
 namespace dptrain::experiment {
 namespace {
@@ -22,6 +25,26 @@ void check_names(config::Reader& reader, const char* key, const ByOutput<T>& arg
                    fmt::format("train.{}: output '{}' has no loss; give it one in train.loss (with the weight 0 in "
                                "train.loss_weights where it shall only be measured)",
                                key, entry.output));
+  }
+}
+
+/// Keras computes these metrics as well, but they are not what their users mean.
+void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
+  for (const plan::Objective& objective : objectives(train, graph)) {
+    if (optim::loss_type(objective.loss).reads != optim::Reads::kProbabilities) continue;
+    const Shape& shape = graph::tensor_of(graph, graph.outputs[static_cast<std::size_t>(objective.output)]).shape;
+    const std::int64_t width = shape.rank() > 0 ? shape.back() : 1;
+    for (const config::Typed& metric : objective.metrics) {
+      const auto* const f1 = metric.get_if<optim::F1ScoreSpec>();
+      if (f1 != nullptr && !f1->threshold && width == 1)
+        diagnostics.warn(metric.mark(),
+                         "F1Score without a threshold takes every sample of a single output for positive; write "
+                         "{F1Score: {threshold: 0.5}}");
+      if (metric.get_if<optim::AccuracySpec>() != nullptr && width > 1)
+        diagnostics.warn(metric.mark(),
+                         "accuracy compares the largest of several outputs with the label; for independent labels "
+                         "write binary_accuracy");
+    }
   }
 }
 
@@ -73,6 +96,7 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
   check_names(reader, "loss", train.loss, train.loss, outputs);
   check_names(reader, "loss_weights", train.loss_weights, train.loss, outputs);
   check_names(reader, "metrics", train.metrics, train.loss, outputs);
+  warn_of_metrics(reader.diagnostics(), train, graph);
   if (train.class_weight && outputs.size() > 1)
     reader.error(
         train.class_weight->mark,

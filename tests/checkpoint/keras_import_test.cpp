@@ -143,7 +143,9 @@ TEST(KerasImport, NamesEverythingThatIsNotSupported) {
     {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4, 4, 3]}},
     {"class_name": "Conv2D", "config": {"name": "c", "filters": 3, "kernel_size": [1, 1],
      "data_format": "channels_first", "kernel_constraint": {"class_name": "MaxNorm", "config": {"max_value": 2}}}},
+    {"class_name": "RandomFlip", "config": {"name": "flip"}},
     {"class_name": "Lambda", "config": {"name": "l"}}]}})");
+  EXPECT_THAT(text, HasSubstr("layer 'flip' (RandomFlip): is of class RandomFlip, an augmentation"));
   EXPECT_THAT(text, HasSubstr("'m.h5': the model cannot be built:\n"));
   EXPECT_THAT(text,
               HasSubstr("layer 'c' (Conv2D): argument 'data_format' is not supported, found \"channels_first\"\n"));

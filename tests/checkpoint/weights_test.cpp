@@ -68,6 +68,14 @@ TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
   EXPECT_EQ(weight(model, "block1_conv/kernel"), before);
 }
 
+TEST(Weights, InTheOrderOfPyTorchAreNamed) {
+  graph::Model model = model_of(kBaseAndHead);
+  const Contents turned = legacy_file({with_bias("block2_conv", {5, 4, 3, 3}), with_bias("head", {2, 20})});
+  EXPECT_THAT(refusal_of(turned, spec_of(WeightsMatch::kName), model),
+              AllOf(HasSubstr("kernel is 5x4x3x3 in the file, 3x3x4x5 in the model; PyTorch has this order"),
+                    HasSubstr("kernel is 2x20 in the file, 20x2 in the model; PyTorch has this order")));
+}
+
 TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
   graph::Model model = model_of(kBaseAndHead);
   const std::vector<float> kernel = weight(model, "block2_conv/kernel");

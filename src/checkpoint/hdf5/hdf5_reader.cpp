@@ -25,12 +25,18 @@ namespace {
 
 constexpr std::array<unsigned char, 8> kSignature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
 
+std::string found_instead(const std::string& name) {
+  if (name.ends_with(".onnx"))
+    return "is an ONNX model, which dptrain writes and does not read; it reads weights from .h5, .keras and "
+           ".safetensors files";
+  return "is not an HDF5 file: its first bytes are different";
+}
+
 std::uint64_t root_address(const Hdf5Bytes& file) {
   std::array<unsigned char, 8> signature{};
   if (file.size() >= signature.size()) file.read(0, std::as_writable_bytes(std::span(signature)));
   if (signature != kSignature)
-    file.refuse(file.size() == 0 ? "is empty, expected an HDF5 file"
-                                 : "is not an HDF5 file: its first bytes are different");
+    file.refuse(file.size() == 0 ? "is empty, expected an HDF5 file" : found_instead(file.name()));
   const std::vector<std::byte> superblock = file.read(8, 88);
   Cursor at(file, superblock);
   const std::uint8_t version = at.u8();

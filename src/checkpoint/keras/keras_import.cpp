@@ -197,7 +197,11 @@ class SectionWriter {
       all.set("shape", input(*layer.definition->config, own));
       if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
     } else if (layers::layer_family().find(type) == nullptr) {
-      own.push_back(fmt::format("is of class {}, which dptrain does not have", type));
+      own.push_back(type.starts_with("Random")
+                        ? fmt::format("is of class {}, an augmentation, which dptrain applies to data: leave the layer "
+                                      "out of the model and write it under data.transforms.train",
+                                      type)
+                        : fmt::format("is of class {}, which dptrain does not have", type));
     } else {
       all = layer_arguments(type, *layer.definition->config, by_keras3_, own);
     }
