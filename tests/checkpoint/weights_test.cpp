@@ -17,6 +17,7 @@ using sample::refusal_of;
 using sample::values_of;
 using sample::weight;
 using sample::with_bias;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Fate = WeightsReport::Fate;
 
