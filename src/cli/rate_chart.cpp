@@ -35,7 +35,7 @@ picture::Chart rate_chart(const experiment::Experiment& experiment, const sessio
   const std::int64_t points = std::min(kPoints, steps);
   for (std::int64_t i = 0; i < points; ++i) {
     const std::int64_t step = points == 1 ? 0 : i * (steps - 1) / (points - 1);
-    rates.push_back({static_cast<double>(step), rate(step) * factor});
+    rates.push_back({static_cast<double>(step), rate(optim::Progress::at_step(step)) * factor});
   }
   return rate_chart(experiment.config.name, rates, steps, per_epoch);
 }

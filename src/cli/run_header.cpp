@@ -42,7 +42,7 @@ std::string accumulation(const session::Session& session) {
 std::string rate_text(const session::Session& session) {
   const experiment::TrainSection& train = session.experiment().config.train;
   const double factor = experiment::rate_factor(train, session.global_batch());
-  const double rate = session.scheduled_rate(0);
+  const double rate = session.scheduled_rate({});
   const char* schedule = optim::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
   if (train.lr_scaling == experiment::LrScaling::kNone) return fmt::format("learning rate {:.4g}{}", rate, schedule);
   return fmt::format("learning rate {:.4g}{} ({} scaling: {:.4g} x {:.4g})", rate, schedule,

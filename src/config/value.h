@@ -43,6 +43,7 @@ struct Duration {
   Unit unit = Unit::kBare;
   bool operator==(const Duration&) const = default;
 
+  bool counts_steps() const { return unit == Unit::kBare || unit == Unit::kSteps; }
   /// As optimizer steps; a bare number counts as steps. Throws Error{kUsage} for seconds.
   std::int64_t steps(std::int64_t steps_per_epoch, std::int64_t batch_size) const;
 };

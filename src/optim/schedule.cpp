@@ -14,8 +14,13 @@ config::Family& schedule_family() {
   return family;
 }
 
-double Epoch::steps_in(const config::Duration& duration) const {
-  return static_cast<double>(std::max<std::int64_t>(1, duration.steps(steps, global_batch)));
+Progress Period::since_end(const Progress& progress) const {
+  return {std::max(0.0, progress.updates - steps), std::max(0.0, progress.batches - steps)};
+}
+
+Period Epoch::period(const config::Duration& duration) const {
+  const auto whole = std::max<std::int64_t>(1, duration.steps(steps, global_batch));
+  return {static_cast<double>(whole), duration.counts_steps()};
 }
 
 std::string positive_steps(const config::Duration& duration) {
@@ -33,7 +38,7 @@ std::string rate_complaint(const LearningRate& rate) {
 }
 
 Rate make_rate(const LearningRate& rate, std::int64_t steps_per_epoch, std::int64_t global_batch) {
-  if (!rate.is_schedule()) return [constant = rate.constant](std::int64_t) { return constant; };
+  if (!rate.is_schedule()) return [constant = rate.constant](const Progress&) { return constant; };
   const auto& type = static_cast<const ScheduleType&>(rate.schedule.def());
   return type.rate(rate.schedule.spec(), {steps_per_epoch, global_batch});
 }

@@ -2,8 +2,8 @@
 
 // Learning-rate schedules (Keras's equations: docs/numerics.md). Each has a file pair in optim/schedules/: the .h holds
 // its spec, the .cpp its equation and one `schedule<Spec>(...)` expression that registers it. The family is filled
-// before main and read-only afterwards: any thread may read it. Durations are turned into steps once, when the number
-// of steps per epoch is known.
+// before main and read-only afterwards: any thread may read it. Durations are converted once, when the number of steps
+// per epoch is known.
 
 #include <cstdint>
 #include <functional>
@@ -26,14 +26,32 @@ struct LearningRate {
   bool is_schedule() const { return static_cast<bool>(schedule); }
 };
 
-/// The rate at an optimizer step, counted from 0 (Keras evaluates at `iterations` before the increment). Pure.
-using Rate = std::function<double(std::int64_t step)>;
+/// How far training is. Both counts are equal unless a run was resumed with another global batch.
+struct Progress {
+  double updates = 0;  ///< of the optimizer (Keras's `iterations` before the increment): for durations in steps
+  double batches = 0;  ///< those of the present size that hold the consumed samples: for durations in epochs or samples
 
-/// What turns durations into steps.
+  static Progress at_step(std::int64_t step) { return {static_cast<double>(step), static_cast<double>(step)}; }
+  Progress after(double steps) const { return {updates + steps, batches + steps}; }
+};
+
+/// A duration, measured in one of the counts of Progress.
+struct Period {
+  double steps = 0;
+  bool counts_updates = true;
+  double elapsed(const Progress& progress) const { return counts_updates ? progress.updates : progress.batches; }
+  /// Progress counted from the end of this period on, at least 0.
+  Progress since_end(const Progress& progress) const;
+};
+
+/// The learning rate of the next update. Pure.
+using Rate = std::function<double(const Progress& progress)>;
+
+/// The constants that convert durations.
 struct Epoch {
   std::int64_t steps = 0, global_batch = 0;
-  /// At least 1: half an epoch of one step is no step at all, and a decay needs one.
-  double steps_in(const config::Duration& duration) const;
+  /// At least 1 step: half an epoch of one step has no step, and a decay needs one.
+  Period period(const config::Duration& duration) const;
 };
 
 struct ScheduleType final : config::TypeDef {
@@ -70,7 +88,7 @@ class ScheduleBuilder {
     type_->schema = std::move(ruled);
     return std::move(*this);
   }
-  /// The equation: of a step s, with all durations in steps.
+  /// The equation: a function of Progress, with all durations converted.
   ScheduleBuilder&& rate(Rate (*of)(const Spec&, const Epoch&)) && {
     type_->rate = [of](const void* spec, const Epoch& epoch) { return of(*static_cast<const Spec*>(spec), epoch); };
     return std::move(*this);

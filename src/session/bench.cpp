@@ -99,7 +99,8 @@ class Run {
  private:
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
-    const replica::StepInputs inputs{number_, session_.scheduled_rate(number_), batch->rows()};
+    const replica::StepInputs inputs{number_, session_.scheduled_rate(optim::Progress::at_step(number_)),
+                                     batch->rows()};
     ++number_;
     ahead_.step(std::move(batch), inputs);
     while (ahead_.is_due()) ahead_.collect();

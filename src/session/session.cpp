@@ -246,7 +246,7 @@ std::int64_t Session::steps_per_epoch() const {
   return train != nullptr ? train->batches_per_epoch() : 1;
 }
 
-double Session::scheduled_rate(std::int64_t step) const { return rate_(step) * rate_factor_; }
+double Session::scheduled_rate(const optim::Progress& progress) const { return rate_(progress) * rate_factor_; }
 
 std::vector<double> Session::split_weights() const {
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;

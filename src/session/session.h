@@ -50,6 +50,7 @@ class Session {
   /// That a replica's share of a batch is cut into in training (train.accumulate_steps); virtual shards apart.
   std::int64_t micro_batches() const { return micro_batches_; }
   std::int64_t steps_per_epoch() const;
+  std::int64_t samples_per_epoch() const { return data_->loader("train")->samples(); }
 
   data::Loader& train_loader() { return *data_->loader("train"); }
   data::Loader* validation_loader() { return data_->loader("validation"); }
@@ -86,8 +87,8 @@ class Session {
   /// features to the loaders. `go_on` hears how many samples are done; false stops it, and then this gives false.
   bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
 
-  /// Rate of a step by the config alone: schedule times lr_scaling.
-  double scheduled_rate(std::int64_t step) const;
+  /// Rate of the next update by the config alone: schedule times lr_scaling.
+  double scheduled_rate(const optim::Progress& progress) const;
 
   /// "open data", "plan", "replicas" ... with seconds.
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }

@@ -65,7 +65,8 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
                            .feeds = options.feeds}) {}
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
-  return session.replicas().step(batch.host(), {number, session.scheduled_rate(number), batch.rows()});
+  return session.replicas().step(batch.host(),
+                                 {number, session.scheduled_rate(optim::Progress::at_step(number)), batch.rows()});
 }
 
 replica::StepSums Side::step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {

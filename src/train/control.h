@@ -50,6 +50,9 @@ class Control final : public TrainingControl {
   }
   std::int64_t steps_per_epoch() const override { return run_.session.steps_per_epoch(); }
   std::int64_t global_batch() const override { return run_.session.global_batch(); }
+  double batches(std::int64_t step) const override {
+    return run_.position.batches(run_.session) + static_cast<double>(step - run_.position.step);
+  }
 
  private:
   Run& run_;

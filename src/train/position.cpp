@@ -1,6 +1,7 @@
 #include "train/position.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -263,7 +264,38 @@ void check_order(const json& trainer, const Position& position, session::Session
                           position.samples, words(batch, window), words(session.global_batch(), now)));
 }
 
+/// Older checkpoints lack the key: they know the steps and the batch of their last run.
+double saved_earlier_epochs(const json& trainer) {
+  if (trainer.contains("earlier_epochs")) return trainer["earlier_epochs"].get<double>();
+  const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
+  const auto batch = trainer.at("global_batch").get<std::int64_t>();
+  if (samples <= 0 || batch <= 0)
+    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint has {} samples per epoch and a global batch of {}; "
+                                                    "both must be > 0",
+                                                    samples, batch));
+  const std::int64_t steps = (samples + batch - 1) / batch;
+  return static_cast<double>(saved_count(trainer, "earlier_steps")) / static_cast<double>(steps);
+}
+
 }  // namespace
+
+double Position::batches(const session::Session& session) const {
+  const bool whole = samples == session.samples_per_epoch();  // the last batch may be short
+  const auto per_epoch = static_cast<double>(session.steps_per_epoch());
+  const double of_epoch =
+      whole ? per_epoch : static_cast<double>(samples) / static_cast<double>(session.global_batch());
+  return static_cast<double>(epoch) * per_epoch + of_epoch;
+}
+
+optim::Progress Position::progress(const session::Session& session, std::int64_t number) const {
+  const double earlier = std::round(earlier_epochs * static_cast<double>(session.steps_per_epoch()));
+  const optim::Progress here{static_cast<double>(iterations()), earlier + batches(session)};
+  return here.after(static_cast<double>(number - step));
+}
+
+double Position::rate(const session::Session& session, std::int64_t number) const {
+  return rate_factor * (learning_rate ? *learning_rate : session.scheduled_rate(progress(session, number)));
+}
 
 checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best) {
@@ -271,24 +303,26 @@ checkpoint::State make_state(session::Session& session, const Position& position
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
   state.learned = session.learned();
-  json trainer{
-      {"epoch", position.epoch},
-      {"samples", position.samples},
-      {"step", position.step},
-      {"rate", position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.iterations()))},
-      {"sums", sums_json(position.sums, session.plan())},
-      {"epoch_seconds", position.epoch_seconds},
-      {"seconds", position.seconds},
-      {"seed", session.experiment().config.seed},
-      {"samples_per_epoch", session.train_loader().samples()},
-      {"global_batch", session.global_batch()},
-      {"replicas", session.world().ranks},
-      {"data", session.data_fingerprint()},
-      {"shuffle", shuffle_text(session)}};
+  json trainer{{"epoch", position.epoch},
+               {"samples", position.samples},
+               {"step", position.step},
+               {"rate", position.rate(session, position.step)},
+               {"sums", sums_json(position.sums, session.plan())},
+               {"epoch_seconds", position.epoch_seconds},
+               {"seconds", position.seconds},
+               {"seed", session.experiment().config.seed},
+               {"samples_per_epoch", session.train_loader().samples()},
+               {"global_batch", session.global_batch()},
+               {"replicas", session.world().ranks},
+               {"data", session.data_fingerprint()},
+               {"shuffle", shuffle_text(session)}};
   if (const std::int64_t window = bucket_window(session); window > 0) trainer["bucket_by_length"] = window;
   if (session.conv_choices()) trainer["convolutions"] = session::conv_names(*session.conv_choices());
   if (position.learning_rate) trainer["learning_rate"] = *position.learning_rate;
-  if (position.earlier_steps > 0) trainer["earlier_steps"] = position.earlier_steps;
+  if (position.earlier_steps > 0) {
+    trainer["earlier_steps"] = position.earlier_steps;
+    trainer["earlier_epochs"] = position.earlier_epochs;
+  }
   if (position.rate_factor != 1) trainer["rate_factor"] = position.rate_factor;
   if (position.skipped_steps > 0) trainer["skipped_steps"] = position.skipped_steps;
   if (position.rollbacks > 0) trainer["rollbacks"] = position.rollbacks;
@@ -322,6 +356,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
     position.samples = saved_count(trainer, "samples");
     position.step = saved_count(trainer, "step");
     position.earlier_steps = saved_count(trainer, "earlier_steps");
+    position.earlier_epochs = saved_earlier_epochs(trainer);
     position.sums.loss = trainer.at("sums").at("loss").get<double>();
     restore_output_sums(trainer.at("sums"), position.sums);
     position.sums.samples = saved_count(trainer.at("sums"), "samples");

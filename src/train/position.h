@@ -1,7 +1,7 @@
 #pragma once
 
-// Where training stands, and how that goes into a checkpoint and comes back: position, sums, callbacks, optimizer
-// slots. Main thread.
+// The position of training, and its way into a checkpoint and back: position, sums, callbacks, optimizer state. Main
+// thread. Schedules and periods in epochs or samples follow samples, those in steps follow updates: progress().
 
 #include <cstdint>
 #include <map>
@@ -22,6 +22,7 @@ struct Position {
   std::int64_t samples = 0;             ///< consumed of the current epoch
   std::int64_t step = 0;                ///< optimizer steps done
   std::int64_t earlier_steps = 0;       ///< those that the optimizer had done before the run (fit --init-optimizer)
+  double earlier_epochs = 0;            ///< earlier_steps in epochs of the run's first global batch
   replica::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
   double epoch_seconds = 0;             ///< training time of the current epoch so far
   double seconds = 0;                   ///< training and validation time of the whole epochs, resumed runs included
@@ -35,8 +36,14 @@ struct Position {
   experiment::Logs validated;
   double validation_seconds = 0;
 
-  /// What the optimizer and the learning rate's schedule count: Keras's `iterations`.
+  /// Updates of the optimizer: Keras's `iterations`.
   std::int64_t iterations() const { return earlier_steps + step; }
+  /// Of the run, without earlier steps, in batches of the session's size.
+  double batches(const session::Session& session) const;
+  /// At `number` updates of the run, which must be near: as many batches from here.
+  optim::Progress progress(const session::Session& session, std::int64_t number) const;
+  /// The learning rate of the update after `number`.
+  double rate(const session::Session& session, std::int64_t number) const;
 };
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;

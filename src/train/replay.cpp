@@ -15,23 +15,22 @@ namespace dptrain::train {
 
 namespace {
 
-double rate_of(const session::Session& session, const Position& position, std::int64_t step) {
-  return position.rate_factor * position.learning_rate.value_or(session.scheduled_rate(position.earlier_steps + step));
-}
-
 /// Steps from `position` on, with a validation after each epoch, until an error comes or the run is past `last_step`.
-std::optional<Error> go_on(session::Session& session, const Position& position, std::int64_t last_step) try {
+std::optional<Error> go_on(session::Session& session, Position position, std::int64_t last_step) try {
   data::Loader& loader = session.train_loader();
-  for (std::int64_t step = position.step; step < last_step;) {
+  while (position.step < last_step) {
     const data::Batch batch = loader.next();
     if (batch.rows() == 0) {
       if (data::Loader* validation = session.validation_loader()) evaluate(session, *validation);
       loader.next_epoch();
+      ++position.epoch;
+      position.samples = 0;
       continue;
     }
-    const replica::StepInputs in{position.earlier_steps + step, rate_of(session, position, step), batch.rows()};
+    const replica::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
     session.replicas().step(batch.host(), in);
-    ++step;
+    ++position.step;
+    position.samples = batch.end();
   }
   return std::nullopt;
 } catch (const Error& error) {
@@ -81,7 +80,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   if (batch.indices() != recorded)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
-  const replica::StepInputs in{position.iterations(), rate_of(session, position, position.step), batch.rows()};
+  const replica::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
   const replica::StepSums sums = session.replicas().step(batch.host(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;

@@ -25,11 +25,7 @@ void Run::stop(const std::string& reason) {
   if (stop_reason.empty()) stop_reason = reason;
 }
 
-double Run::rate_of(std::int64_t step) const {
-  return position.rate_factor *
-         (position.learning_rate ? *position.learning_rate
-                                 : session.scheduled_rate(position.earlier_steps + std::max<std::int64_t>(0, step)));
-}
+double Run::rate_of(std::int64_t step) const { return position.rate(session, std::max<std::int64_t>(0, step)); }
 
 experiment::Logs Run::logs() const {
   experiment::Logs logs;

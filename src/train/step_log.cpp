@@ -1,6 +1,7 @@
 #include "train/step_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/clock.h"
@@ -56,7 +57,8 @@ bool StepLog::due() const {
   const config::Duration& every = session.experiment().config.train.log_every;
   if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - interval_.started >= every.value;
   const std::int64_t steps = std::max<std::int64_t>(1, every.steps(session.steps_per_epoch(), session.global_batch()));
-  return (steps > session.steps_per_epoch() ? run_.position.step : batch()) % steps == 0;
+  if (steps <= session.steps_per_epoch()) return batch() % steps == 0;
+  return (every.counts_steps() ? run_.position.step : std::llround(run_.position.batches(session))) % steps == 0;
 }
 
 void StepLog::write() {

@@ -208,11 +208,19 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
                         .values = values_text(report.logs.items())});
 }
 
+/// Of the run, with the present batch for the steps that are left.
+double Trainer::epochs_in_all() const {
+  if (goal_.epochs) return static_cast<double>(*goal_.epochs);
+  const Position& position = run_.position;
+  const double batches = position.batches(session_) + static_cast<double>(*goal_.steps - position.step);
+  return batches / static_cast<double>(session_.steps_per_epoch());
+}
+
 /// Of the run, at the speed so far; nothing where it ends with this epoch.
 std::optional<double> Trainer::seconds_left() const {
   const Position& position = run_.position;
-  const double epochs = goal_.in_epochs(session_.steps_per_epoch());
-  const double done = static_cast<double>(position.step) / static_cast<double>(session_.steps_per_epoch());
+  const double epochs = epochs_in_all();
+  const double done = position.batches(session_) / static_cast<double>(session_.steps_per_epoch());
   if (epochs - static_cast<double>(position.epoch) <= 1 || done <= 0) return std::nullopt;
   const double spent = position.seconds + position.epoch_seconds + position.validation_seconds;
   return spent / done * (epochs - done);
@@ -268,10 +276,7 @@ void Trainer::roll_back() {
 
 bool Trainer::finished() const { return run_.is_stopping() || goal_.reached(run_.position.epoch, queued_steps()); }
 
-std::string Trainer::epochs_text() const {
-  if (goal_.epochs) return fmt::format("/{}", *goal_.epochs);
-  return fmt::format("/{}", (*goal_.steps + session_.steps_per_epoch() - 1) / session_.steps_per_epoch());
-}
+std::string Trainer::epochs_text() const { return fmt::format("/{:.0f}", std::ceil(epochs_in_all())); }
 
 std::uint32_t Trainer::own_wishes() const {
   std::uint32_t own = 0;
@@ -363,6 +368,8 @@ EndReport Trainer::end_report(const FitResult& result) const {
 void Trainer::begin_with(const exporting::OptimizerState& state) {
   train::begin_with(state, session_);
   run_.position.earlier_steps = state.iterations;
+  run_.position.earlier_epochs =
+      static_cast<double>(state.iterations) / static_cast<double>(session_.steps_per_epoch());
   log::info(fmt::format("the optimizer goes on after {} steps", with_commas(state.iterations)));
 }
 

@@ -66,6 +66,7 @@ class Trainer {
   std::int64_t queued_steps() const;
   std::int64_t queued_samples() const;  ///< of this epoch
   std::string epochs_text() const;
+  double epochs_in_all() const;
   std::optional<double> seconds_left() const;
 
   session::Session& session_;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "optim/example.h"
@@ -16,9 +17,17 @@ namespace {
 
 using nlohmann::json;
 
-Rate rate_of(const std::string& yaml, std::int64_t steps_per_epoch = 100, std::int64_t batch = 50) {
+Rate rate_by_progress(const std::string& yaml, std::int64_t steps_per_epoch, std::int64_t batch) {
   const config::Typed sgd = make(optimizer_family(), "SGD: {learning_rate: " + yaml + "}");
   return make_rate(common(sgd).learning_rate, steps_per_epoch, batch);
+}
+
+/// Of a run whose batch never changed.
+std::function<double(std::int64_t step)> rate_of(const std::string& yaml, std::int64_t steps_per_epoch = 100,
+                                                 std::int64_t batch = 50) {
+  return [rate = rate_by_progress(yaml, steps_per_epoch, batch)](std::int64_t step) {
+    return rate(Progress::at_step(step));
+  };
 }
 
 TEST(Schedule, AgreesWithKeras) {
@@ -27,7 +36,7 @@ TEST(Schedule, AgreesWithKeras) {
   int compared = 0;
   for (const json& one : golden["cases"]) {
     const std::string name = one["schedule"];
-    const Rate rate = rate_of("{" + name + ": " + one["config"].dump() + "}");
+    const auto rate = rate_of("{" + name + ": " + one["config"].dump() + "}");
     for (std::size_t i = 0; i < golden["steps"].size(); ++i) {
       // Keras computes in float32: 1e-6 of the largest rate around, since a cosine near its end has lost its leading
       // digits.
@@ -78,7 +87,7 @@ TEST(Schedule, DurationsHaveUnits) {
 
 TEST(Schedule, ConstantAndWarmUp) {
   EXPECT_DOUBLE_EQ(rate_of("1/255")(1000), 1.0 / 255);
-  const Rate warm = rate_of(
+  const auto warm = rate_of(
       "{CosineDecay: {initial_learning_rate: 0, warmup_target: 1e-4, warmup_steps: 200 steps, "
       "decay_steps: 5 epochs}}");
   EXPECT_DOUBLE_EQ(warm(0), 0);
@@ -88,29 +97,57 @@ TEST(Schedule, ConstantAndWarmUp) {
 }
 
 TEST(Schedule, WarmupIsForEverySchedule) {
-  const Rate constant = rate_of("{Warmup: {warmup_steps: 2 epochs, then: 0.1}}");
+  const auto constant = rate_of("{Warmup: {warmup_steps: 2 epochs, then: 0.1}}");
   EXPECT_DOUBLE_EQ(constant(0), 0);
   EXPECT_DOUBLE_EQ(constant(50), 0.025);
   EXPECT_DOUBLE_EQ(constant(200), 0.1);
   EXPECT_DOUBLE_EQ(constant(100000), 0.1);
-  const Rate decay = rate_of(
+  const auto decay = rate_of(
       "{Warmup: {initial_learning_rate: 0.5, warmup_steps: 5000 samples, "
       "then: {ExponentialDecay: {initial_learning_rate: 1, decay_rate: 0.5, decay_steps: 1 epoch}}}}");
   EXPECT_DOUBLE_EQ(decay(50), 0.75);
   EXPECT_DOUBLE_EQ(decay(100), 1);  // what follows counts from here
   EXPECT_DOUBLE_EQ(decay(200), 0.5);
   // Keras's own warm-up is the same line.
-  const Rate own =
+  const auto own =
       rate_of("{CosineDecay: {initial_learning_rate: 0.01, warmup_target: 0.1, warmup_steps: 30, decay_steps: 100}}");
-  const Rate around = rate_of(
+  const auto around = rate_of(
       "{Warmup: {initial_learning_rate: 0.01, warmup_steps: 30, "
       "then: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 100}}}}");
   for (std::int64_t s = 0; s < 150; ++s) EXPECT_DOUBLE_EQ(own(s), around(s)) << s;
 }
 
+/// Two of four epochs were trained with 200 steps each, the rest has 100.
+TEST(Schedule, EpochsAndSamplesFollowSamplesAndStepsFollowUpdates) {
+  const Progress progress{.updates = 400, .batches = 200};
+  const auto at_half = [&](const std::string& yaml) { return rate_by_progress(yaml, 100, 50)(progress); };
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecay: {initial_learning_rate: 1, decay_steps: 4 epochs}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecay: {initial_learning_rate: 1, decay_steps: 20000 samples}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecay: {initial_learning_rate: 1, decay_steps: 800}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecay: {initial_learning_rate: 1, decay_steps: 800 steps}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecayRestarts: {initial_learning_rate: 1, first_decay_steps: 4 epochs}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{ExponentialDecay: {initial_learning_rate: 1, decay_steps: 2 epochs, decay_rate: 0.5}}"),
+                   0.5);
+  EXPECT_DOUBLE_EQ(at_half("{InverseTimeDecay: {initial_learning_rate: 1, decay_steps: 2 epochs, decay_rate: 1}}"),
+                   0.5);
+  EXPECT_DOUBLE_EQ(
+      at_half("{PolynomialDecay: {initial_learning_rate: 1, end_learning_rate: 0, decay_steps: 4 epochs}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{PiecewiseConstantDecay: {boundaries: [2 epochs, 3 epochs], values: [3, 2, 1]}}"), 3);
+  EXPECT_DOUBLE_EQ(at_half("{PiecewiseConstantDecay: {boundaries: [399 steps, 3 epochs], values: [3, 2, 1]}}"), 2);
+  EXPECT_DOUBLE_EQ(at_half("{Warmup: {warmup_steps: 4 epochs, then: 1}}"), 0.5);
+  EXPECT_DOUBLE_EQ(at_half("{Warmup: {warmup_steps: 800, then: 1}}"), 0.5);
+  // The decay begins after a warm-up of an epoch: half of it is over.
+  EXPECT_DOUBLE_EQ(at_half("{Warmup: {warmup_steps: 1 epoch, then: {CosineDecay: {initial_learning_rate: 1, "
+                           "decay_steps: 2 epochs}}}}"),
+                   0.5);
+  EXPECT_DOUBLE_EQ(at_half("{CosineDecay: {initial_learning_rate: 0, warmup_target: 1, warmup_steps: 1 epoch, "
+                           "decay_steps: 2 epochs}}"),
+                   0.5);
+}
+
 /// Whatever rounding makes of a logarithm, a restart comes at its step.
 TEST(Schedule, RestartsComeOnTime) {
-  const Rate rate =
+  const auto rate =
       rate_of("{CosineDecayRestarts: {initial_learning_rate: 1, first_decay_steps: 1000, t_mul: 3, m_mul: 0.5}}");
   double begin = 0, length = 1000, height = 1;
   for (int i = 0; i < 12; ++i) {

@@ -56,11 +56,14 @@ class FakeControl final : public TrainingControl {
     return picture::RgbImage(1, samples);
   }
   config::Node resolved_config(bool) const override { return config; }
-  std::int64_t steps_per_epoch() const override { return 10; }
+  std::int64_t steps_per_epoch() const override { return per_epoch; }
+  double batches(std::int64_t step) const override { return batches_before + static_cast<double>(step); }
   std::int64_t global_batch() const override { return 4; }
 
   bool validation = true, by_steps = false, silent = false, schedule = false, disk_full = false;
   double rate = 0.1, factor = 1;
+  std::int64_t per_epoch = 10;
+  double batches_before = 0;  ///< more than updates, after a resume with another batch
   std::string stopped;
   std::vector<std::string> saved;
   std::set<std::string> files;

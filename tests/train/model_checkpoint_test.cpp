@@ -104,6 +104,26 @@ TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
   EXPECT_EQ(control.saved, (std::vector<std::string>{"b-7.h5", "b-4.h5"}));
 }
 
+/// An epoch of 10 steps, then a resume at half of the second with batches of twice the size.
+TEST(ModelCheckpoint, SaveFreqInEpochsFollowsSamplesAcrossAnotherBatch) {
+  const ModelCheckpointSpec spec{.save_freq = config::Duration{1, config::Duration::Unit::kEpochs}};
+  const auto stops = [](Callback& callback, FakeControl& control, std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t step = first; step <= last; ++step)
+      if (callback.stops_at(control, step)) all.push_back(step);
+    return all;
+  };
+  FakeControl before, after;
+  const auto first = make_callback(spec), second = make_callback(spec);
+  first->train_begin(before, false);
+  EXPECT_EQ(stops(*first, before, 1, 16), std::vector<std::int64_t>{10});
+  after.per_epoch = 5;
+  after.batches_before = -8;
+  second->restore(nlohmann::json::parse(first->save().dump()));
+  second->train_begin(after, true);
+  EXPECT_EQ(stops(*second, after, 17, 25), (std::vector<std::int64_t>{18, 23})) << "the ends of epochs 2 and 3";
+}
+
 TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
   experiment::Logs logs;
   logs.set("loss", 1);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/format.h"
 #include "session/session.h"
 #include "train/callback_def.h"
 #include "train/callbacks/csv_logger.h"
@@ -197,6 +198,58 @@ TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
   const Position back = restore_state(state, session_, {}, best);
   EXPECT_EQ(back.sums.samples, 0);
   EXPECT_EQ(back.sums.outputs, std::vector<double>(session_.plan().sums(), 0.0));
+}
+
+/// A schedule of 4 epochs goes on at its half, whatever the batch; updates are counted as they were made.
+TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
+  const auto with_batch = [](int size) {
+    session::SessionOptions options;
+    options.devices = {.replicas = 1, .threads = 1};
+    options.training = true;
+    return std::make_unique<session::Session>(
+        experiment::load_experiment_text(
+            fmt::format("dptrain: 1\n"
+                        "model: {{layers: [{{Input: {{shape: [4]}}}}, {{Dense: {{units: 3, activation: softmax}}}}]}}\n"
+                        "data: {{train: {{Synthetic: {{samples: 10, class_names: [a, b, c]}}}}}}\n"
+                        "train:\n"
+                        "  epochs: 4\n"
+                        "  batch_size: {}\n"
+                        "  loss: sparse_categorical_crossentropy\n"
+                        "  optimizer: {{SGD: {{learning_rate: {{CosineDecay: {{initial_learning_rate: 1, "
+                        "decay_steps: 4 epochs}}}}}}}}\n",
+                        size),
+            "net.yaml", {}),
+        options);
+  };
+  const auto small = with_batch(3), large = with_batch(6);
+  BestValues best;
+  Position position;
+  position.sums.outputs.assign(small->plan().sums(), 0.0);
+  const auto move_to = [&](std::int64_t epoch, std::int64_t samples, std::int64_t step) {
+    position.epoch = epoch, position.samples = samples, position.step = step;
+  };
+  move_to(2, 0, 8);
+  const auto resumed = [&](session::Session& session) {
+    return restore_state(make_state(*small, position, {}, best), session, {}, best);
+  };
+  EXPECT_DOUBLE_EQ(resumed(*small).rate(*small, 8), 0.5);
+  const Position at_half = resumed(*large);
+  EXPECT_EQ(at_half.iterations(), 8);
+  EXPECT_DOUBLE_EQ(at_half.rate(*large, 8), 0.5);
+  EXPECT_DOUBLE_EQ(at_half.rate(*large, 12), 0) << "2 epochs of 2 steps later";
+  move_to(1, 10, 8);
+  EXPECT_DOUBLE_EQ(resumed(*large).rate(*large, 8), 0.5) << "the last batch of an epoch is short";
+  move_to(1, 3, 5);
+  EXPECT_DOUBLE_EQ(resumed(*large).progress(*large, 5).batches, 2.5);
+  // Two epochs before the run (fit --init-optimizer), and the same from a checkpoint without earlier_epochs.
+  move_to(0, 0, 0);
+  position.earlier_steps = 8, position.earlier_epochs = 2;
+  EXPECT_DOUBLE_EQ(resumed(*large).rate(*large, 0), 0.5);
+  checkpoint::State old = make_state(*small, position, {}, best);
+  json trainer = json::parse(old.trainer);
+  trainer.erase("earlier_epochs");
+  old.trainer = trainer.dump();
+  EXPECT_DOUBLE_EQ(restore_state(old, *large, {}, best).rate(*large, 0), 0.5);
 }
 
 TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {

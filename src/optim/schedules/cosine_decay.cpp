@@ -14,21 +14,23 @@ std::string cosine_rule(const Cosine& spec) {
   return lost ? "warmup_steps needs a warmup_target" : "";
 }
 
-double cosine(const Cosine& spec, double steps, double warmup, double s) {
+double cosine(const Cosine& spec, const Period& decay, const Period& warmup, Progress progress) {
   double base = spec.initial_learning_rate;
   if (spec.warmup_target) {
-    if (s < warmup) return base + (*spec.warmup_target - base) * s / warmup;
-    s -= warmup;
+    const double s = warmup.elapsed(progress);
+    if (s < warmup.steps) return base + (*spec.warmup_target - base) * s / warmup.steps;
+    progress = warmup.since_end(progress);
     base = *spec.warmup_target;
   }
-  const double wave = 0.5 * (1 + std::cos(std::numbers::pi * std::min(s, steps) / steps));
+  const double s = std::min(decay.elapsed(progress), decay.steps);
+  const double wave = 0.5 * (1 + std::cos(std::numbers::pi * s / decay.steps));
   return base * ((1 - spec.alpha) * wave + spec.alpha);
 }
 
 Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
-  const double warmup = spec.warmup_steps.value > 0 ? epoch.steps_in(spec.warmup_steps) : 0;
-  return [spec, warmup, steps = epoch.steps_in(spec.decay_steps)](std::int64_t step) {
-    return cosine(spec, steps, warmup, static_cast<double>(step));
+  const Period warmup = spec.warmup_steps.value > 0 ? epoch.period(spec.warmup_steps) : Period{};
+  return [spec, warmup, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    return cosine(spec, decay, warmup, progress);
   };
 }
 

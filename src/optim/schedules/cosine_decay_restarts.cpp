@@ -25,8 +25,8 @@ Decay decay_at(double time, double t_mul) {
 }
 
 Rate cosine_decay_restarts(const Restarts& spec, const Epoch& epoch) {
-  return [spec, first = epoch.steps_in(spec.first_decay_steps)](std::int64_t step) {
-    const Decay decay = decay_at(static_cast<double>(step) / first, spec.t_mul);
+  return [spec, first = epoch.period(spec.first_decay_steps)](const Progress& progress) {
+    const Decay decay = decay_at(first.elapsed(progress) / first.steps, spec.t_mul);
     const double wave = 0.5 * std::pow(spec.m_mul, decay.number) * (1 + std::cos(std::numbers::pi * decay.over));
     return spec.initial_learning_rate * ((1 - spec.alpha) * wave + spec.alpha);
   };

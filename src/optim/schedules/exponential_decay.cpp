@@ -8,8 +8,8 @@ namespace {
 using Exponential = ExponentialDecaySpec;
 
 Rate exponential_decay(const Exponential& spec, const Epoch& epoch) {
-  return [spec, steps = epoch.steps_in(spec.decay_steps)](std::int64_t step) {
-    const double decays = static_cast<double>(step) / steps;
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    const double decays = decay.elapsed(progress) / decay.steps;
     return spec.initial_learning_rate * std::pow(spec.decay_rate, spec.staircase ? std::floor(decays) : decays);
   };
 }

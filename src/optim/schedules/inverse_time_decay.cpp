@@ -8,8 +8,8 @@ namespace {
 using Inverse = InverseTimeDecaySpec;
 
 Rate inverse_time_decay(const Inverse& spec, const Epoch& epoch) {
-  return [spec, steps = epoch.steps_in(spec.decay_steps)](std::int64_t step) {
-    const double decays = static_cast<double>(step) / steps;
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    const double decays = decay.elapsed(progress) / decay.steps;
     return spec.initial_learning_rate / (1 + spec.decay_rate * (spec.staircase ? std::floor(decays) : decays));
   };
 }

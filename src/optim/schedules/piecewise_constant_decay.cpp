@@ -28,12 +28,13 @@ std::string every_boundary(const std::vector<Duration>& boundaries) {
 }
 
 Rate piecewise_constant_decay(const Piecewise& spec, const Epoch& epoch) {
-  std::vector<double> boundaries;
-  for (const Duration& boundary : spec.boundaries) boundaries.push_back(epoch.steps_in(boundary));
-  return [boundaries, values = spec.values](std::int64_t step) {
+  std::vector<Period> boundaries;
+  for (const Duration& boundary : spec.boundaries) boundaries.push_back(epoch.period(boundary));
+  return [boundaries, values = spec.values](const Progress& progress) {
     // A step equal to a boundary still has the value before it.
-    const auto passed = std::lower_bound(boundaries.begin(), boundaries.end(), static_cast<double>(step));
-    return values[static_cast<std::size_t>(passed - boundaries.begin())];
+    const auto next = std::ranges::find_if(
+        boundaries, [&](const Period& boundary) { return boundary.elapsed(progress) <= boundary.steps; });
+    return values[static_cast<std::size_t>(next - boundaries.begin())];
   };
 }
 

@@ -19,8 +19,8 @@ double polynomial(const Polynomial& spec, double steps, double s) {
 }
 
 Rate polynomial_decay(const Polynomial& spec, const Epoch& epoch) {
-  return [spec, steps = epoch.steps_in(spec.decay_steps)](std::int64_t step) {
-    return polynomial(spec, steps, static_cast<double>(step));
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    return polynomial(spec, decay.steps, decay.elapsed(progress));
   };
 }
 

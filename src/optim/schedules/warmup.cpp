@@ -4,10 +4,10 @@ namespace dptrain::optim {
 namespace {
 
 Rate warmup(const WarmupSpec& spec, const Epoch& epoch) {
-  const double steps = epoch.steps_in(spec.warmup_steps), from = spec.initial_learning_rate;
-  return [steps, from, then = make_rate(spec.then, epoch.steps, epoch.global_batch)](std::int64_t step) {
-    const auto s = static_cast<double>(step);
-    return s < steps ? from + (then(0) - from) * s / steps : then(step - static_cast<std::int64_t>(steps));
+  return [warmup = epoch.period(spec.warmup_steps), from = spec.initial_learning_rate,
+          then = make_rate(spec.then, epoch.steps, epoch.global_batch)](const Progress& progress) {
+    const double s = warmup.elapsed(progress);
+    return s < warmup.steps ? from + (then({}) - from) * s / warmup.steps : then(warmup.since_end(progress));
   };
 }
 

@@ -1,5 +1,6 @@
 #include "train/callbacks/model_checkpoint.h"
 
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <stdexcept>
@@ -52,6 +53,7 @@ class ModelCheckpoint final : public Callback {
     if (!spec_.save_freq || !due(control, step)) return false;
     last_time_ = now_seconds();
     last_step_ = step;
+    last_epochs_ = control.batches(step) / static_cast<double>(control.steps_per_epoch());
     return true;
   }
 
@@ -71,6 +73,7 @@ class ModelCheckpoint final : public Callback {
 
   nlohmann::json save() const override {
     nlohmann::json state{{"written", written_}, {"last_step", last_step_}};
+    if (last_epochs_) state["last_epochs"] = *last_epochs_;
     if (best_) state["best"] = *best_;
     return state;
   }
@@ -83,6 +86,7 @@ class ModelCheckpoint final : public Callback {
             ErrorKind::kCheckpoint,
             fmt::format("the checkpoint's ModelCheckpoint names '{}', which is none of a run's checkpoints", file));
     last_step_ = saved_count(state, "last_step");
+    if (state.contains("last_epochs")) last_epochs_ = state["last_epochs"].get<double>();
   }
 
  private:
@@ -91,11 +95,14 @@ class ModelCheckpoint final : public Callback {
     return spec_.save_best_only && judged_at_validation(control, monitor_);
   }
 
-  /// A bare number counts batches, as in Keras.
+  /// A bare number counts batches, as in Keras. Epochs and samples follow samples, whatever the batch.
   bool due(TrainingControl& control, std::int64_t step) const {
-    if (spec_.save_freq->unit == config::Duration::Unit::kSeconds)
-      return now_seconds() - last_time_ >= spec_.save_freq->value;
-    return step - last_step_ >= spec_.save_freq->steps(control.steps_per_epoch(), control.global_batch());
+    const config::Duration& every = *spec_.save_freq;
+    if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - last_time_ >= every.value;
+    const std::int64_t per_epoch = control.steps_per_epoch(), steps = every.steps(per_epoch, control.global_batch());
+    if (every.counts_steps()) return step - last_step_ >= steps;
+    const double last = last_epochs_ ? *last_epochs_ * static_cast<double>(per_epoch) : static_cast<double>(last_step_);
+    return std::llround(control.batches(step) - last) >= steps;
   }
 
   /// What could not be written counts for nothing: neither as the best nor among the last max_to_keep.
@@ -152,6 +159,7 @@ class ModelCheckpoint final : public Callback {
   std::optional<Attempt> attempt_;  ///< the last save, until it is known how it went
   double last_time_ = 0;
   std::int64_t last_step_ = 0;
+  std::optional<double> last_epochs_;  ///< at last_step_; older checkpoints lack it
 };
 
 void check_monitor(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
