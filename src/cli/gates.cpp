@@ -39,7 +39,11 @@ bool wants_classes(const gates::GatesSection& section) {
 std::string where(const config::Mark& mark) { return mark.known() ? mark.str() + ": " : ""; }
 
 Json json_of(const Verdict& verdict) {
-  Json one{{"gate", verdict.gate}, {"found", verdict.found}, {"limit", verdict.limit}, {"passed", !verdict.failed}};
+  Json one{{"gate", verdict.gate},
+           {"found", verdict.found},
+           {"limit", verdict.limit},
+           {"passed", !verdict.failed},
+           {"verdict", verdict.failed ? "failed" : gates::word_of(verdict)}};
   if (verdict.interval) one["interval"] = {verdict.interval->low, verdict.interval->high};
   if (verdict.failed) one["message"] = verdict.message;
   if (verdict.place.known()) {
@@ -128,7 +132,7 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
     const auto found = std::ranges::find(values, name, &std::pair<std::string, double>::first);
     const double value = found == values.end() ? std::nan("") : found->second;
     if (std::ranges::find(shares, name) != shares.end() && samples > 0 && std::isfinite(value))
-      of_shares.push_back({name, value * samples, samples, limit});
+      of_shares.push_back({name, value, samples, limit});
     else
       append(of_values, gates::judge_value(name, value, limit));
   }
@@ -141,7 +145,7 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
       return;
     }
     if (score && count > 0 && output.classes.one_per_sample())
-      of_shares.push_back({gate, *score * count, count, *limit});
+      of_shares.push_back({gate, *score, count, *limit});
     else  // the positions of a sample are not independent of one another
       append(of_values, gates::judge_value(gate, score.value_or(std::nan("")), *limit));
   };
@@ -156,6 +160,11 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
       add(output, "precision of " + score.name, score.precision, static_cast<double>(predicted),
           limit_of(*section_, score.name, &gates::ClassLimits::precision, section_->class_precision));
     }
+  if (!section_->confidence && !of_shares.empty())
+    notes_.push_back(
+        "gates without confidence compare the value itself; earlier versions judged by an interval, as confidence: "
+        "0.99 "
+        "does");
   std::vector<Verdict> verdicts = gates::judge_shares(of_shares, section_->confidence);
   append(verdicts, std::move(of_values));
   return verdicts;
@@ -227,7 +236,7 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
         drops.push_back({of_output(output.name, "recall of " + output.classes.name(static_cast<std::int64_t>(c))),
                          by_class[c], *section_->class_drop, dispersions[c]});
   }
-  gates::DropVerdicts judged_drops = gates::judge_drops(drops, section_->confidence);
+  gates::DropVerdicts judged_drops = gates::judge_drops(drops, *section_->confidence);
   std::ranges::move(judged_drops.notes, std::back_inserter(notes_));
   return std::move(judged_drops.verdicts);
 }
@@ -288,7 +297,9 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
     if (!log::is_json() && !verdicts.empty()) log::info(gates::table_of(verdicts));
     for (const std::string& note : notes_) log::info(note);
     const Json passed = unjudged_ ? Json() : Json(!gates::any_failed(verdicts));
-    Json json{{"passed", passed}, {"confidence", section_->confidence}, {"gates", Json::array()}};
+    Json json{{"passed", passed},
+              {"confidence", section_->confidence ? Json(*section_->confidence) : Json()},
+              {"gates", Json::array()}};
     for (const Verdict& verdict : verdicts) json["gates"].push_back(json_of(verdict));
     json["notes"] = notes_;
     train::write_text((fs::path(folder) / experiment::evaluation_file("gates", "", set_, ".json")).string(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/format.h"
 #include "core/text.h"
@@ -30,6 +31,8 @@ std::vector<Side> sides_of(const Limit& limit, std::size_t gate) {
   return sides;
 }
 
+double right_of(const ShareGate& gate) { return gate.share * gate.samples; }
+
 /// What could be seen of the gate, and what it takes to see its limit.
 std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   const double seen = drop.seen(level, kPower);
@@ -57,23 +60,30 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
 
 }  // namespace
 
-std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, double confidence) {
+std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, const std::optional<double>& confidence) {
+  std::vector<Verdict> verdicts;
+  if (!confidence) {
+    for (const ShareGate& gate : gates)
+      std::ranges::move(judge_value(gate.name, gate.share, gate.limit), std::back_inserter(verdicts));
+    return verdicts;
+  }
   std::vector<Side> sides;
   for (std::size_t i = 0; i < gates.size(); ++i)
     for (const Side& side : sides_of(gates[i].limit, i)) sides.push_back(side);
   std::vector<double> p;
   for (const Side& side : sides)
-    p.push_back(wilson_p(gates[side.gate].right, gates[side.gate].samples, side.limit, side.at_most));
-  const std::vector<double> levels = holm_levels(p, 1 - confidence);
+    p.push_back(wilson_p(right_of(gates[side.gate]), gates[side.gate].samples, side.limit, side.at_most));
+  const std::vector<double> levels = holm_levels(p, 1 - *confidence);
 
-  std::vector<Verdict> verdicts;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const ShareGate& gate = gates[sides[i].gate];
-    Verdict verdict{.gate = gate.name, .found = gate.right / gate.samples};
+    Verdict verdict{.gate = gate.name, .found = gate.share};
     verdict.limit = limit_text(sides[i].at_most, sides[i].limit);
-    verdict.interval = wilson(gate.right, gate.samples, 1 - levels[i]);
+    verdict.interval = wilson(right_of(gate), gate.samples, 1 - levels[i]);
     verdict.place = gate.limit.mark;
     verdict.failed = p[i] <= levels[i];
+    verdict.proven = verdict.failed || (sides[i].at_most ? verdict.interval->high <= sides[i].limit
+                                                         : verdict.interval->low >= sides[i].limit);
     if (verdict.failed)
       verdict.message =
           fmt::format("{} is {:.4f} of {} samples, surely no {} than {:.4f}; the limit is {} {}", gate.name,
@@ -120,6 +130,7 @@ DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence) 
     verdict.interval = Interval{drop.low(levels[i]), drop.high(alpha)};
     verdict.place = gates[i].limit.mark;
     verdict.failed = p[i] <= levels[i] && verdict.interval->high >= gates[i].limit.value;
+    verdict.proven = verdict.failed || verdict.interval->high < gates[i].limit.value;
     if (verdict.failed)
       verdict.message = fmt::format(
           "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone makes that with p = {:.2g}, where {:.2g} "

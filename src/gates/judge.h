@@ -1,9 +1,11 @@
 #pragma once
 
-// Verdicts from what was measured and the limits. A gate fails on evidence: only where the whole interval lies on the
-// wrong side of the limit, so that noise alone fails one or more of a call's gates with a probability of at most
-// 1 - confidence (Holm's procedure over them). Pure functions; any thread.
+// Verdicts from measured values and limits. Without a confidence a gate compares the value. With one it fails on
+// evidence: only where the whole interval is on the wrong side of the limit, so that noise alone fails one or more of a
+// call's gates with a probability of at most 1 - confidence (Holm's procedure over them). An interval that contains the
+// limit proves nothing, and the gate does not fail. Pure functions; any thread.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,11 @@ namespace dptrain::gates {
 /// A share of samples with its limit; samples > 0.
 struct ShareGate {
   std::string name;
-  double right = 0, samples = 0;
+  double share = 0, samples = 0;
   Limit limit;
 };
-std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, double confidence);
+/// By intervals of that confidence; without one, each as judge_value().
+std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, const std::optional<double>& confidence);
 
 /// A value that has no interval is judged as it was found; NaN fails. Of a limit with two sides there are two.
 std::vector<Verdict> judge_value(const std::string& name, double found, const Limit& limit);

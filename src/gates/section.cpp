@@ -193,9 +193,11 @@ Node Value<GatesSection>::schema() { return gates::gates_schema().json_schema();
 namespace dptrain::gates {
 namespace {
 
-std::string needs_baseline(const GatesSection& gates) {
+std::string section_complaint(const GatesSection& gates) {
   if (gates.baseline.empty() && (gates.pairs() || (gates.speed && gates.speed->of_baseline)))
     return "drop, class_drop and speed.of_baseline need a baseline, the folder of a run or a list of such";
+  if (gates.pairs() && !gates.confidence)
+    return "drop and class_drop need a confidence: a difference of two runs is partly noise; add confidence: 0.99";
   if (!gates.runs.empty() && !gates.pairs()) return "runs are judged by drop and class_drop, which are not there";
   if (gates.pairs() && gates.compare == Compared::kTrainings && gates.baseline.size() + gates.runs.size() < 2)
     return "with one run on each side nobody knows how much seeds alone move a class; name two runs or more of the "
@@ -211,7 +213,7 @@ const config::Schema& gates_schema() {
   static const config::Schema schema =
       config::Schema::of<S>("gates")
           .key(key("confidence", &S::confidence)
-                   .doc("With which a gate must know that its limit is broken before it fails.")
+                   .doc("Judge shares by intervals of this confidence; without it, the value itself is compared.")
                    .at_least(0.5)
                    .below(1))
           .key(key("metrics", &S::metrics).doc("Limits of metrics, by their names in eval."))
@@ -231,7 +233,7 @@ const config::Schema& gates_schema() {
           .key(key("speed", &S::speed).doc("How fast the evaluation must be."))
           .key(key("size", &S::size).doc("The most that the model may have."))
           .key(key("junit", &S::junit).doc("A file for the verdicts as JUnit's XML."))
-          .rule<S>(needs_baseline);
+          .rule<S>(section_complaint);
   return schema;
 }
 

@@ -53,7 +53,7 @@ struct SizeLimit {
 enum class Compared { kTrainings, kModels };
 
 struct GatesSection {
-  double confidence = 0.99;
+  std::optional<double> confidence;  ///< none: the values themselves are compared
   NamedLimits metrics;
   std::optional<Limit> class_recall, class_precision;  ///< of every class that `classes` does not name
   NamedClasses classes;

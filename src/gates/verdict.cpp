@@ -45,12 +45,17 @@ bool any_failed(const std::vector<Verdict>& verdicts) {
   return std::ranges::any_of(verdicts, [](const Verdict& verdict) { return verdict.failed; });
 }
 
+std::string word_of(const Verdict& verdict) {
+  if (verdict.failed) return "FAILED";
+  return verdict.proven ? "ok" : "not proven";
+}
+
 std::string table_of(const std::vector<Verdict>& verdicts) {
   using Row = std::array<std::string, 5>;
   std::vector<Row> rows{{"gate", "found", "interval", "limit", "verdict"}};
   for (const Verdict& verdict : verdicts)
-    rows.push_back({printable(verdict.gate), number_of(verdict.found), interval_of(verdict), verdict.limit,
-                    verdict.failed ? "FAILED" : "ok"});
+    rows.push_back(
+        {printable(verdict.gate), number_of(verdict.found), interval_of(verdict), verdict.limit, word_of(verdict)});
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
@@ -66,15 +71,18 @@ std::string table_of(const std::vector<Verdict>& verdicts) {
 
 std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite, const std::string& unjudged) {
   const auto failures = std::ranges::count_if(verdicts, [](const Verdict& verdict) { return verdict.failed; });
+  const auto unproven = std::ranges::count_if(verdicts, [](const Verdict& verdict) { return !verdict.proven; });
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  xml +=
-      fmt::format("<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-                  xml_text(suite), verdicts.size() + (unjudged.empty() ? 0 : 1), failures, unjudged.empty() ? 0 : 1);
+  xml += fmt::format(
+      "<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
+      xml_text(suite), verdicts.size() + (unjudged.empty() ? 0 : 1), failures, unproven + (unjudged.empty() ? 0 : 1));
   for (const Verdict& verdict : verdicts) {
     const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{} {}\"", xml_text(suite),
                                          xml_text(verdict.gate), xml_text(verdict.limit));
     if (!verdict.failed) {
-      xml += head + "/>\n";
+      xml += verdict.proven ? head + "/>\n"
+                            : head + ">\n      <skipped message=\"not proven: the interval " + interval_of(verdict) +
+                                  " contains the limit\"/>\n    </testcase>\n";
       continue;
     }
     const std::string place = verdict.place.known() ? verdict.place.str() + ": " : "";

@@ -36,6 +36,7 @@ TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
                  "class_recall: {at_least: 70%}\n"
                  "classes: {Shirt: {recall: {at_least: 0.5}}}\n"
                  "baseline: [good, better]\n"
+                 "confidence: 0.95\n"
                  "drop: 0.01\n"
                  "size: {file: 1 MiB}\n",
                  &section),
@@ -57,20 +58,54 @@ TEST(GatesSection, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(read("metrics: {accuracy: 0.9}\n"), HasSubstr("accuracy must be a mapping"));
   EXPECT_THAT(read("metrics: {accuracy: {}}\n"), HasSubstr("needs at_least or at_most"));
   EXPECT_THAT(read("drop: 2\nbaseline: [a, b]\n"), HasSubstr("a share of right answers between 0 and 1"));
-  EXPECT_THAT(read("drop: 0.01\n"), HasSubstr("need a baseline"));
-  EXPECT_THAT(read("drop: 0.01\nbaseline: good\n"), HasSubstr("compare: models"));
-  EXPECT_EQ(read("drop: 0.01\nbaseline: good\ncompare: models\n"), "");
+  EXPECT_THAT(read("confidence: 0.99\ndrop: 0.01\n"), HasSubstr("need a baseline"));
+  EXPECT_THAT(read("confidence: 0.99\ndrop: 0.01\nbaseline: good\n"), HasSubstr("compare: models"));
+  EXPECT_EQ(read("confidence: 0.99\ndrop: 0.01\nbaseline: good\ncompare: models\n"), "");
+  EXPECT_THAT(
+      read("class_drop: 0.01\nbaseline: [a, b]\n"),
+      HasSubstr("gates.yaml:1:1: error: gates: drop and class_drop need a confidence: a difference of two runs is "
+                "partly noise; add confidence: 0.99"));
   EXPECT_THAT(read("baselin: a\n"), HasSubstr("did you mean 'baseline'?"));
+}
+
+TEST(Verdicts, WithoutConfidenceTheValueItselfIsCompared) {
+  const auto judged = [](double share, const std::optional<double>& confidence) {
+    return judge_shares({{"recall of 6", share, 400, {.at_least = 0.75}}}, confidence).front();
+  };
+  EXPECT_EQ(word_of(judged(0.725, std::nullopt)), "FAILED");
+  EXPECT_EQ(judged(0.725, std::nullopt).message, "recall of 6 is 0.725; the limit is at least 0.75");
+  EXPECT_FALSE(judged(0.725, std::nullopt).interval);
+  EXPECT_EQ(word_of(judged(0.75, std::nullopt)), "ok");
+  EXPECT_EQ(word_of(judged(0.725, 0.95)), "not proven");
+  EXPECT_FALSE(judged(0.725, 0.95).failed);
+  EXPECT_EQ(word_of(judged(0.77, 0.95)), "not proven") << "the lower end of the interval is below the limit";
+  EXPECT_EQ(word_of(judged(0.9, 0.95)), "ok");
+  EXPECT_EQ(word_of(judged(0.6, 0.95)), "FAILED");
+  const Verdict most = judge_shares({{"share", 0.2, 400, {.at_most = 0.19}}}, 0.95).front();
+  EXPECT_EQ(word_of(most), "not proven");
+}
+
+/// One run against one that answers all samples alike but 10 of them.
+TEST(Verdicts, ADropThatCannotBeRuledOutIsNotProven) {
+  PairedCounts counts(1, 1);
+  counts.add({1, 1}, 80);
+  counts.add({1, 0}, 6);
+  counts.add({0, 1}, 4);
+  const auto word = [&](double limit) {
+    return word_of(judge_drops({{.name = "a", .counts = counts, .limit = {.value = limit}}}, 0.95).verdicts.front());
+  };
+  EXPECT_EQ(word(0.03), "not proven");
+  EXPECT_EQ(word(0.5), "ok");
 }
 
 TEST(Verdicts, NoiseAloneFailsNoLimit) {
   const auto failed = [](double right, double samples) {
-    return any_failed(judge_shares({{"accuracy", right, samples, {.at_least = 0.9}}}, 0.99));
+    return any_failed(judge_shares({{"accuracy", right / samples, samples, {.at_least = 0.9}}}, 0.99));
   };
   EXPECT_FALSE(failed(88, 100)) << "two of a hundred are noise";
   EXPECT_TRUE(failed(8800, 10000)) << "two hundred of ten thousand are none";
-  EXPECT_FALSE(any_failed(judge_shares({{"share", 12, 100, {.at_most = 0.1}}}, 0.99)));
-  EXPECT_TRUE(any_failed(judge_shares({{"share", 1200, 10000, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_FALSE(any_failed(judge_shares({{"share", 0.12, 100, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_TRUE(any_failed(judge_shares({{"share", 0.12, 10000, {.at_most = 0.1}}}, 0.99)));
   EXPECT_TRUE(any_failed(judge_value("loss", std::nan(""), {.at_most = 1}))) << "what is no number keeps no limit";
 }
 
@@ -95,6 +130,13 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
             "    <testcase classname=\"net\" name=\"b &gt;= 0.9\"/>\n"
             "  </testsuite>\n"
             "</testsuites>\n");
+  verdicts.back().proven = false;
+  EXPECT_THAT(table_of(verdicts), testing::EndsWith(">= 0.9   not proven"));
+  EXPECT_THAT(junit_of(verdicts, "net"), testing::HasSubstr("skipped=\"1\""));
+  EXPECT_THAT(
+      junit_of(verdicts, "net"),
+      testing::HasSubstr("<testcase classname=\"net\" name=\"b &gt;= 0.9\">\n      <skipped message=\"not proven: "
+                         "the interval 0.5000 .. 1.0000 contains the limit\"/>\n    </testcase>\n"));
   EXPECT_EQ(number_text(1555630), "1555630");
   EXPECT_EQ(number_text(0.25), "0.25");
   EXPECT_THAT(junit_of({}, "net", "stopped"), testing::HasSubstr("<skipped message=\"stopped\"/>"));
