@@ -190,40 +190,18 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
   const bool of_trainings = section_->compare == gates::Compared::kTrainings;
   for (const OutputJudgement& output : judged.judgement.outputs) {
     if (!output.answers) continue;
-    std::vector<Answer> mine = *output.answers;
-    std::ranges::sort(mine, {}, &Answer::sample);
     std::vector<const KeptAnswers*> others;
     for (Run& run : runs_) others.push_back(&kept(run, output.name));
-    for (const KeptAnswers* other : others) {
-      if (other->answers.size() != mine.size())
-        throw Error(
-            ErrorKind::kData,
-            fmt::format("{}: has the answers to {} samples, this run has answered {}; both must be evaluated on "
-                        "the same data set",
-                        other->file, with_commas(static_cast<std::int64_t>(other->answers.size())),
-                        with_commas(static_cast<std::int64_t>(mine.size()))));
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        const Answer& theirs = other->answers[i];
-        const std::string label = output.classes.name(mine[i].label);
-        if (theirs.sample != mine[i].sample || other->names[static_cast<std::size_t>(theirs.label)] != label)
-          throw Error(
-              ErrorKind::kData,
-              fmt::format("{}: its sample {} is '{}', where this run's sample {} is '{}'; both must be evaluated "
-                          "on the same data set",
-                          other->file, theirs.sample, printable(other->names[static_cast<std::size_t>(theirs.label)]),
-                          mine[i].sample, printable(label)));
-      }
-    }
+    const PairedAnswers paired = pair_answers(*output.answers, output.classes, others);
+    for (const std::string& note : paired.notes) notes_.push_back(of_output(output.name, note));
     gates::PairedCounts whole(baseline_runs, runs);
     std::vector<gates::PairedCounts> by_class(static_cast<std::size_t>(output.classes.count()), whole);
     std::vector<char> right(static_cast<std::size_t>(baseline_runs + runs));
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      for (std::size_t run = 0; run < others.size(); ++run) {
-        const Answer& theirs = others[run]->answers[i];
-        right[run] = theirs.answer == theirs.label ? 1 : 0;
-      }
-      right.back() = mine[i].answer == mine[i].label ? 1 : 0;
-      by_class[static_cast<std::size_t>(mine[i].label)].add(right);
+    for (const PairedAnswer& pair : paired.pairs) {
+      for (std::size_t run = 0; run < pair.others.size(); ++run)
+        right[run] = pair.others[run].answer == pair.others[run].label ? 1 : 0;
+      right.back() = pair.mine.answer == pair.mine.label ? 1 : 0;
+      by_class[static_cast<std::size_t>(pair.mine.label)].add(right);
     }
     for (const gates::PairedCounts& one : by_class) whole.add(one);
     std::vector<gates::Dispersion> dispersions(by_class.size());

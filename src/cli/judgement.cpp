@@ -155,6 +155,7 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
 
   Judgement judgement{
       .on = on, .samples = sums->samples, .samples_per_second = 0, .values = session::values_of(session.plan(), *sums)};
+  const std::shared_ptr<const data::Source> source = session.source(on);
   judgement.samples_per_second = static_cast<double>(sums->samples) / std::max(seconds, 1e-9);
   for (Gathered& one : gathered) {
     if (processes != nullptr && one.classes->one_per_sample()) add_processes(one.kept, *processes);
@@ -163,7 +164,10 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
     OutputJudgement output{.name = one.loss->name, .classes = *one.classes, .confusion = one.confusion};
     if (output.confusion) output.scores = class_scores(*output.confusion, output.classes);
     output.worst = one.worst.sorted();
-    if (one.classes->one_per_sample()) output.answers = std::move(one.kept);
+    if (one.classes->one_per_sample()) {
+      for (Answer& answer : one.kept) answer.id = source->whole_index(answer.sample);
+      output.answers = std::move(one.kept);
+    }
     judgement.outputs.push_back(std::move(output));
   }
   return judgement;

@@ -130,6 +130,8 @@ class Source {
   virtual const float* all_label_values(int /*which*/) const { return nullptr; }
   /// "labels.gz, item 17": for messages about a label. The file of an image.
   virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
+  /// The sample's index in the whole data set that a Split or `take` has selected from.
+  virtual std::int64_t whole_index(std::int64_t index) const { return index; }
   /// Factors of the samples' losses (`sample_weight`); without them all are 1.
   virtual bool has_sample_weights() const { return false; }
   virtual float sample_weight(std::int64_t /*index*/) const { return 1; }

@@ -72,11 +72,12 @@ TEST_F(ExitCode, HelpAndVersionAreResults) {
 TEST_F(ExitCode, GatesThatFailAre7) {
   for (const char* const run : {"good", "other", "third"})
     expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", run});
-  EXPECT_TRUE(here_.read("good/answers.csv").starts_with("sample,label,answer\n0,"));
+  EXPECT_TRUE(here_.read("good/answers.csv").starts_with("sample,label,answer,id\n0,"));
 
-  here_.write("gates.yaml",
-              "metrics: {loss: {at_most: 1000}}\nbaseline: [good, other]\ndrop: 0.1\nclass_drop: 0.2\n"
-              "speed: {of_baseline: 0.0001}\nsize: {parameters: 1000}\n");
+  here_.write(
+      "gates.yaml",
+      "confidence: 0.99\nmetrics: {loss: {at_most: 1000}}\nbaseline: [good, other]\ndrop: 0.1\nclass_drop: 0.2\n"
+      "speed: {of_baseline: 0.0001}\nsize: {parameters: 1000}\n");
   const Outcome kept = dptrain({"eval", "third", "--gates", "gates.yaml", "--junit", "kept.xml"});
   EXPECT_EQ(kept.code, 0) << kept.err;
   EXPECT_NE(kept.out.find("drop of recall of owl  0 "), std::string::npos) << kept.out;

@@ -40,7 +40,8 @@ struct DatasetPart {
   std::string of;       ///< the role
   double fraction = 0;  ///< of its samples
   bool stratified = false;
-  bool shuffle = true;  ///< drawn; else the last ones
+  bool shuffle = true;                ///< drawn; else the last ones
+  std::optional<std::uint64_t> seed;  ///< of the draw; none: the config's
 };
 
 /// A member of the family.

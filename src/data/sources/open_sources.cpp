@@ -136,8 +136,8 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   const Source& whole = *roles.whole[from];
   SplitIndices parts;
   try {
-    parts = part.shuffle ? split_indices(whole, roles.rest[from], part.fraction, part.stratified, seed,
-                                         static_cast<std::uint32_t>(self))
+    parts = part.shuffle ? split_indices(whole, roles.rest[from], part.fraction, part.stratified,
+                                         part.seed.value_or(seed), static_cast<std::uint32_t>(self))
                          : split_last(whole, roles.rest[from], part.fraction);
   } catch (const Error& error) {
     fail_at(typed, error.kind(), error.what());

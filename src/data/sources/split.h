@@ -3,6 +3,7 @@
 // Split: one data set cut in two, by seed alone or in order.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "data/sources/dataset.h"
@@ -14,7 +15,8 @@ struct SplitSpec : DatasetCommon {
   std::string of = "train";
   double fraction = 0;
   bool stratified = false;
-  bool shuffle = true;  ///< false: the last samples, as Keras's validation_split takes them
+  bool shuffle = true;                ///< false: the last samples, as Keras's validation_split takes them
+  std::optional<std::uint64_t> seed;  ///< none: the config's
 };
 
 struct SplitIndices {

@@ -42,6 +42,7 @@ class WrappedSource : public Source {
     of_->label_values(at(index), out, which);
   }
   std::string label_place(std::int64_t index, int which) const override { return of_->label_place(at(index), which); }
+  std::int64_t whole_index(std::int64_t index) const override { return of_->whole_index(at(index)); }
   bool has_sample_weights() const override { return of_->has_sample_weights(); }
   float sample_weight(std::int64_t index) const override { return of_->sample_weight(at(index)); }
 
