@@ -79,6 +79,11 @@ void Trainer::begin() {
   started_ = now_seconds();
   session_.replicas().set_last_words([this](const Error& why) { faults_.leave_failure(why); });
   for (const auto& callback : run_.callbacks) callback->train_begin(control_, resumed_);
+  if (resumed_ && finished())
+    log::info(fmt::format("nothing to do: the run has trained {} epochs and {} steps; pass {} to train further",
+                          run_.position.epoch, with_commas(run_.position.step),
+                          goal_.epochs ? fmt::format("--epochs {} or more", run_.position.epoch + 1)
+                                       : fmt::format("--steps {} or more", run_.position.step + 1)));
   // A rollback needs the file, and a path that cannot be written fails now rather than after an epoch.
   if (!resumed_ || !control_.has_checkpoint("last.h5")) keeper_.save_last();
   if (session_.caches_prefix() && !finished()) compute_features();

@@ -69,6 +69,14 @@ TEST_F(ExitCode, HelpAndVersionAreResults) {
   EXPECT_NE(dptrain({"help", "eval"}).out.find("Usage: dptrain eval"), std::string::npos);
 }
 
+TEST_F(ExitCode, AResumeOfACompletedRunIsNothingToDo) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "2", "--run-dir", "done"});
+  const Outcome again = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "1", "--run-dir", "done"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("nothing to do: the run has trained 2 epochs"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("pass --epochs 3 or more to train further"), std::string::npos) << again.out;
+}
+
 TEST_F(ExitCode, GatesThatFailAre7) {
   for (const char* const run : {"good", "other", "third"})
     expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", run});
@@ -112,11 +120,11 @@ TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
   };
   gates(2, "gates.yaml:2:3: error: gates: there is no 'acuracy' among", "metrics:\n  acuracy: {at_least: 0}\n");
   gates(2, "there is no class 'owk'; did you mean 'owl'?", "classes: {owk: {recall: {at_least: 0}}}\n");
-  gates(2, "there is no such folder", "baseline: [nowhere, run]\ndrop: 0.1\n");
+  gates(2, "there is no such folder", "confidence: 0.99\nbaseline: [nowhere, run]\ndrop: 0.1\n");
   here_.write("empty/labels.txt", "");
-  gates(3, "answers.csv is not there; 'dptrain eval", "baseline: [run, empty]\ndrop: 0.1\n");
+  gates(3, "answers.csv is not there; 'dptrain eval", "confidence: 0.99\nbaseline: [run, empty]\ndrop: 0.1\n");
   here_.write("empty/answers.csv", "sample,label,answer\n0,cat,dog\n");
-  gates(3, "both must be evaluated on the same data set", "baseline: [run, empty]\ndrop: 0.1\n");
+  gates(3, "both must be evaluated on the same data set", "confidence: 0.99\nbaseline: [run, empty]\ndrop: 0.1\n");
 }
 
 TEST_F(ExitCode, UsageIs2) {
