@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -110,6 +111,21 @@ TEST_F(ExitCode, GatesThatFailAre7) {
   EXPECT_TRUE(fs::exists(here_.path("gated/gates.json")));
   expect(0, "warning: the gates are not judged: --no-report", with({"--no-report", "--run-dir", "quick"}));
   expect(2, "--no-report leaves out the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
+}
+
+/// Their ids are indices in the whole data set: the same samples for other seeds only where the Split has a seed.
+TEST_F(ExitCode, ASplitWithASeedHoldsTheSameSamplesForOtherSeeds) {
+  const auto ids = [&](const char* run, const char* seed, const std::string& split) {
+    expect(0, "",
+           {"fit", "tiny.yaml", "--epochs", "1", "--seed", seed, "--run-dir", run, "--set",
+            "data.validation={Split: " + split + "}"});
+    std::set<std::string> all;
+    std::istringstream lines(here_.read(std::string(run) + "/answers.csv"));
+    for (std::string line; std::getline(lines, line);) all.insert(line.substr(line.rfind(',')));
+    return all;
+  };
+  EXPECT_EQ(ids("a", "1", "{fraction: 0.4, seed: 7}"), ids("b", "2", "{fraction: 0.4, seed: 7}"));
+  EXPECT_NE(ids("c", "1", "{fraction: 0.4}"), ids("d", "2", "{fraction: 0.4}"));
 }
 
 TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
