@@ -1,16 +1,23 @@
 #include "table/column_sample.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cmath>
 
+#include "core/format.h"
+#include "core/text.h"
 #include "table/date.h"
+#include "table/fields.h"
 #include "table/number.h"
 
 namespace dptrain::table {
 namespace {
 
 constexpr std::size_t kExamples = 5;
+/// Cells after which a column without any number (or date) is not one of numbers (or dates).
+constexpr std::int64_t kTries = 1000;
+constexpr NumberMarks kCommaOrThousands = 0b110;  // 1,234 with a decimal comma, and with groups of thousands
 
 /// "user_123" -> "a_9", so that names made alike look alike. Words of hexadecimal digits all have the shape of their
 /// length.
@@ -44,24 +51,9 @@ void ColumnSample::add(const std::string& text, bool missing) {
   ++filled_;
   bytes_ += static_cast<std::int64_t>(text.size());
   spaces_ += std::count(text.begin(), text.end(), ' ');
-  double value = 0;
-  if (numbers_ && read_number(text, value) == NumberFault::kNoNumber) numbers_ = false;
-  if (numbers_) {
-    const bool integer = std::floor(value) == value && text.find_first_of(".eE") == std::string::npos;
-    whole_ = whole_ && std::floor(value) == value;
-    running_ = running_ && integer && (!before_ || value == *before_ + 1);
-    before_ = value;
-    least_ = std::min(least_.value_or(value), value);
-    most_ = std::max(most_.value_or(value), value);
-  }
-  for (std::size_t f = 0; f < fits_.size(); ++f) {
-    if (!fits_[f]) continue;
-    const auto date = read_date(text, static_cast<DateForm>(f));
-    fits_[f] = date.has_value();
-    if (!date) continue;
-    first_date_[f] = std::min(first_date_[f].value_or(*date), *date);
-    last_date_[f] = std::max(last_date_[f].value_or(*date), *date);
-  }
+  if (running_) add_running(text);
+  if (numbers_ > 0 || filled_ <= kTries) add_number(text);
+  add_date(text);
   if (one_shape_) {
     const std::string shape = shape_of(text);
     if (filled_ == 1) shape_ = shape;
@@ -70,18 +62,74 @@ void ColumnSample::add(const std::string& text, bool missing) {
   if (distinct_.insert(text).second && examples_.size() < kExamples) examples_.push_back(text);
 }
 
+void ColumnSample::add_running(const std::string& text) {
+  double value = 0;
+  running_ = read_number(text, value) == NumberFault::kNone && std::floor(value) == value &&
+             text.find_first_of(".eE") == std::string::npos && (!before_ || value == *before_ + 1);
+  before_ = value;
+  if (!first_) first_ = value;
+}
+
+void ColumnSample::add_number(const std::string& text) {
+  const std::string_view sign = sign_in(text);
+  const NumberMarks marks = marks_of(text, sign);
+  if (marks == 0) return;
+  ++numbers_;
+  auto place = std::ranges::find(signs_, sign, &Sign::sign);
+  if (place == signs_.end()) place = signs_.insert(place, {.sign = std::string(sign)});
+  for (std::size_t i = 0; i < place->fitting.size(); ++i) place->fitting[i] += (marks >> i) & 1U;
+}
+
+void ColumnSample::add_date(const std::string& text) {
+  for (std::size_t f = 0; f < dates_.size(); ++f)
+    if ((dates_[f] > 0 || filled_ <= kTries) && read_date(text, static_cast<DateForm>(f))) ++dates_[f];
+}
+
+bool ColumnSample::most(std::int64_t cells) const {
+  constexpr std::int64_t kFew = 20;  // of which none may be an exception
+  return filled_ > 0 && (cells == filled_ || (filled_ >= kFew && cells * 100 >= filled_ * 95));
+}
+
+NumberGuess ColumnSample::settle(const NumberChoice& choice) {
+  guess_ = {};
+  NumberMarks best = choice.allowed;  // formats that fit the most cells
+  for (const Sign& sign : signs_)
+    for (std::size_t i = 0; i < kNumberMarks.size(); ++i)
+      if (((choice.allowed >> i) & 1U) != 0 && sign.fitting[i] > guess_.numbers) {
+        guess_.numbers = sign.fitting[i];
+        guess_.format.sign = sign.sign;
+      }
+  if (guess_.numbers > 0) {
+    const Sign& sign = *std::ranges::find(signs_, guess_.format.sign, &Sign::sign);
+    for (std::size_t i = 0; i < kNumberMarks.size(); ++i)
+      if (sign.fitting[i] < guess_.numbers) best &= ~(1U << i);
+  }
+  const NumberMarks points = best & kPointMarks, commas = best & ~kPointMarks;
+  if (guess_.numbers > 0 && (commas == 0 || points == 0)) guess_.decimal = commas != 0 ? ',' : '.';
+  const NumberMarks preferred = choice.preferred == ',' ? commas : choice.preferred == '.' ? points : 0;
+  guess_.ambiguous = preferred == 0 && (best & 1U) == 0 && (best & kCommaOrThousands) == kCommaOrThousands;
+  const auto first = static_cast<std::size_t>(std::countr_zero(preferred != 0 ? preferred : best));
+  guess_.format = number_format(first, guess_.format.sign);
+  return guess_;
+}
+
 std::optional<DateForm> ColumnSample::form() const {
-  if (ambiguous()) return std::nullopt;
+  if (ambiguous_dates()) return std::nullopt;
+  std::optional<DateForm> best;
   for (const DateForm form : {DateForm::kIso, DateForm::kDayFirst, DateForm::kMonthFirst})
-    if (fits(form)) return form;
-  return std::nullopt;
+    if (fits(form) && (!best || of_form(form) > of_form(*best))) best = form;
+  return best;
 }
 
 bool ColumnSample::is_id(const std::string& name) const {
   constexpr std::int64_t kFew = 20;  // of which all may be different by chance
   if (filled_ < kFew || missing_ > 0 || static_cast<std::int64_t>(distinct_.size()) < filled_) return false;
   // Rows are counted from 0 or 1; years run, too.
-  if (numbers_) return (running_ && *least_ <= 1) || (whole_ && is_name_of_ids(name));
+  if (are_numbers()) {
+    ColumnFacts facts;
+    if (is_name_of_ids(name)) put_range(ColumnType::kNumber, facts);
+    return (running_ && *first_ <= 1) || facts.whole;
+  }
   const bool made_alike = one_shape_ && (shape_.find('9') != std::string::npos || shape_.starts_with("hexadecimal"));
   return spaces_ == 0 && (made_alike || is_name_of_ids(name));
 }
@@ -93,28 +141,69 @@ bool ColumnSample::is_text() const {
 
 ColumnType ColumnSample::type(const std::string& name) const {
   if (filled_ == 0) return ColumnType::kCategory;
-  if (!numbers() && form()) return ColumnType::kDate;  // all different as they may be
+  if (!are_numbers() && form()) return ColumnType::kDate;  // all different as they may be
   if (is_id(name)) return ColumnType::kId;
-  if (numbers()) return ColumnType::kNumber;
+  if (are_numbers()) return ColumnType::kNumber;
   return is_text() ? ColumnType::kText : ColumnType::kCategory;
 }
 
-ColumnFacts ColumnSample::facts() const {
+ColumnFacts ColumnSample::facts(ColumnType type, bool ranges) const {
   ColumnFacts facts;
   facts.filled = filled_;
   facts.missing = missing_;
   facts.distinct = static_cast<std::int64_t>(distinct_.size());
-  facts.whole = numbers() && whole_;
-  if (numbers()) {
-    facts.least = *least_;
-    facts.most = *most_;
-  } else if (const auto dates = form()) {
-    facts.least = *first_date_[static_cast<std::size_t>(*dates)];
-    facts.most = *last_date_[static_cast<std::size_t>(*dates)];
-  }
+  facts.numbers = are_numbers();
+  if (facts.numbers && ranges)
+    put_range(ColumnType::kNumber, facts);
+  else if (ranges && form())
+    put_range(ColumnType::kDate, facts);
+  if (type == ColumnType::kNumber) facts.misfits = filled_ - guess_.numbers;
+  if (type == ColumnType::kDate) facts.misfits = filled_ - of_form(form().value_or(DateForm::kIso));
   facts.mean_length = filled_ > 0 ? static_cast<double>(bytes_) / static_cast<double>(filled_) : 0;
   facts.examples = examples_;
+  facts.trouble = trouble();
   return facts;
+}
+
+void ColumnSample::put_range(ColumnType type, ColumnFacts& facts) const {
+  facts.whole = type == ColumnType::kNumber;
+  std::optional<double> least, most;
+  for (const std::string& text : distinct_) {
+    double value = 0;
+    if (type == ColumnType::kNumber) {
+      if (read_number(text, guess_.format, value) == NumberFault::kNoNumber) continue;
+      facts.whole = facts.whole && std::floor(value) == value;
+    } else {
+      const auto date = read_date(text, *form());
+      if (!date) continue;
+      value = *date;
+    }
+    least = std::min(least.value_or(value), value);
+    most = std::max(most.value_or(value), value);
+  }
+  facts.least = least.value_or(0);
+  facts.most = most.value_or(0);
+}
+
+std::string ColumnSample::trouble() const {
+  if (are_numbers() && guess_.ambiguous)
+    return fmt::format(
+        "{}, which has a decimal comma or groups of thousands; write `decimal: \",\"` or `thousands: \",\"`",
+        found(examples_[0]));
+  if (are_numbers() || form() || !most(numbers_)) return "";
+  // The first of each kind in the order of the alphabet.
+  std::string one, other;
+  for (const std::string& text : distinct_) {
+    const std::string_view sign = sign_in(text);
+    if (marks_of(text, sign) == 0) continue;
+    double ignored = 0;
+    std::string& least = read_number(text, guess_.format, ignored) == NumberFault::kNone ? one : other;
+    if (least.empty() || text < least) least = text;
+  }
+  if (one.empty()) return found(other) + ", which is not a number as `decimal` and `thousands` have it";
+  return fmt::format(
+      "{} and '{}', which are numbers in different formats; write all with one decimal mark and one sign", found(one),
+      printable(other));
 }
 
 }  // namespace dptrain::table

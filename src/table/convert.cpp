@@ -65,17 +65,6 @@ void Converter::note_bad(BadField field) {
   own_bad_.push_back(std::move(field));
 }
 
-void Converter::misfit(const Fields& fields, std::size_t row, std::size_t field, int column, std::string words,
-                       Converted& out) {
-  if (schema_.columns[static_cast<std::size_t>(column)].declared) {
-    note_bad(fields.bad_field(row, field, std::move(words)));
-    return;
-  }
-  const bool known =
-      std::any_of(out.misfits.begin(), out.misfits.end(), [&](const Misfit& other) { return other.column == column; });
-  if (!known) out.misfits.push_back({column, fields.bad_field(row, field, std::move(words))});
-}
-
 void Converter::convert(const Block& block, const FileLayout& file, Converted& out) {
   const Fields& fields = block.fields;
   const auto cells = static_cast<std::size_t>(layout_.cells);
@@ -83,7 +72,6 @@ void Converter::convert(const Block& block, const FileLayout& file, Converted& o
   out.width = cells;
   out.cells.resize(out.rows * cells);
   out.texts.assign(out.rows * static_cast<std::size_t>(layout_.texts), {});
-  out.misfits.clear();
   out.fresh.clear();
   out.line_count = fields.line_count();
   out.bad = fields.bad();
@@ -91,6 +79,7 @@ void Converter::convert(const Block& block, const FileLayout& file, Converted& o
   own_bad_.clear();
   alive_.assign(out.rows, 1);
   numbers(fields, file, out);
+  formatted_numbers(fields, file, out);
   dates(fields, file, out);
   texts(fields, file, out);
   if (fields.high()) check_utf8(block, file);
@@ -113,30 +102,43 @@ void Converter::numbers(const Fields& fields, const FileLayout& file, Converted&
   for (std::size_t i = 0; i < left; ++i) {
     const std::size_t row = left_[i] / columns.count, number = left_[i] % columns.count;
     const std::size_t field = file.number_fields[number];
-    float& value = out.cells[row * cells + file.number_slots[number]].number;
-    const std::string_view text = meaning(fields.field(row, field));
-    const NumberFault fault = read_number(text, value);
-    if (fault == NumberFault::kNone) continue;
-    value = std::numeric_limits<float>::quiet_NaN();
-    if (is_missing(text)) continue;
-    if (fault == NumberFault::kOutOfRange)
-      note_bad(fields.bad_field(row, field, number_words(text, fault)));
-    else
-      misfit(fields, row, field, file.number_columns[number], number_words(text, fault), out);
+    out.cells[row * cells + file.number_slots[number]].number =
+        number_at(fields, row, field, file.number_columns[number]);
   }
+}
+
+/// Those that the kernel cannot read.
+void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out) {
+  const auto cells = static_cast<std::size_t>(layout_.cells);
+  for (const FileLayout::Place& place : file.formatted_numbers)
+    for (std::size_t row = 0; row < out.rows; ++row)
+      out.cells[row * cells + place.slot].number = number_at(fields, row, place.field, place.column);
+}
+
+/// A field's number; NaN: missing, or bad.
+float Converter::number_at(const Fields& fields, std::size_t row, std::size_t field, int column) {
+  const Column& of = schema_.columns[static_cast<std::size_t>(column)];
+  const std::string_view text = meaning(fields.field(row, field));
+  float value = 0;
+  const NumberFault fault = read_number(text, of.numbers, value);
+  if (fault == NumberFault::kNone) return value;
+  if (!is_missing(text)) note_bad(fields.bad_field(row, field, number_words(text, fault, of.numbers, of.name)));
+  return std::numeric_limits<float>::quiet_NaN();
 }
 
 void Converter::dates(const Fields& fields, const FileLayout& file, Converted& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.dates) {
-    const DateForm form = schema_.columns[static_cast<std::size_t>(place.column)].form;
+    const Column& column = schema_.columns[static_cast<std::size_t>(place.column)];
+    const DateForm form = column.form;
     for (std::size_t row = 0; row < out.rows; ++row) {
       const std::string_view text = meaning(fields.field(row, place.field));
       const std::optional<std::int32_t> minutes = read_date(text, form);
       out.cells[row * cells + place.slot].minutes = minutes.value_or(Cell::kNoDate);
       if (!minutes && !is_missing(text))
-        misfit(fields, row, place.field, place.column,
-               fmt::format("{}, expected a date as {}", found(text), date_example(form)), out);
+        note_bad(fields.bad_field(row, place.field,
+                                  fmt::format("{}, expected a date as {}{}", found(text), date_example(form),
+                                              words_hint(text, column.name))));
     }
   }
 }

@@ -14,12 +14,6 @@
 
 namespace dptrain::table {
 
-/// A field that a looked-up type does not hold for.
-struct Misfit {
-  int column;
-  BadField field;
-};
-
 /// A text of a row, where the block's text has it, with its quotes.
 struct TextSpan {
   std::uint64_t offset = 0;
@@ -33,7 +27,6 @@ struct Converted {
   std::vector<LineRun> lines;
   std::uint64_t line_count = 0;
   std::vector<BadField> bad;       ///< in the order of the text, one of a row
-  std::vector<Misfit> misfits;     ///< one of a column
   std::vector<std::size_t> fresh;  ///< places among the cells of words without a code, by column
 };
 
@@ -49,12 +42,13 @@ class Converter {
 
  private:
   void numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  void formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  float number_at(const Fields& fields, std::size_t row, std::size_t field, int column);
   void dates(const Fields& fields, const FileLayout& file, Converted& out);
   void texts(const Fields& fields, const FileLayout& file, Converted& out);
   void categories(const Fields& fields, const FileLayout& file, Converted& out);
   void check_utf8(const Block& block, const FileLayout& file);
   void note_bad(BadField field);
-  void misfit(const Fields& fields, std::size_t row, std::size_t field, int column, std::string words, Converted& out);
   void leave_out(const Fields& fields, Converted& out);
   bool is_missing(std::string_view text) const;
   std::string_view meaning(std::string_view field);

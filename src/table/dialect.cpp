@@ -21,12 +21,16 @@ constexpr std::array kSeparators{',', ';', '\t', '|'};
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// The first rows; the last one of the text only if it is the only one.
+/// The first rows; the last one of the text only if it is the only one. A line whose quote does not end is left out.
 Rows first_rows(std::string_view text, char separator) {
   Rows rows;
   while (!text.empty() && rows.size() < kMostRows) {
     Row row = take_row(text, separator, false);
     if (!row.whole && rows.empty()) row = take_row(text, separator, true);
+    if (const std::size_t line = line_size(text); !row.whole && !row.sound && line < text.size()) {
+      text.remove_prefix(line);
+      continue;
+    }
     if (row.fields.empty() || (!row.whole && !rows.empty())) break;
     text.remove_prefix(row.end);
     if (row.sound) rows.push_back(std::move(row.fields));
@@ -34,9 +38,17 @@ Rows first_rows(std::string_view text, char separator) {
   return rows;
 }
 
+/// Whether text is a number or a date, which no name is.
+bool is_value(const std::string& text) {
+  return marks_of(text, sign_in(text)) != 0 || read_date(text, DateForm::kIso) ||
+         read_date(text, DateForm::kDayFirst) || read_date(text, DateForm::kMonthFirst);
+}
+
 struct Cut {
   double alike = 0;        ///< share of rows with the number of fields that most rows have
-  std::size_t fields = 0;  ///< that number
+  double values = 0;       ///< share of fields that are numbers or dates
+  std::size_t fields = 0;  ///< of most rows
+  auto operator<=>(const Cut&) const = default;
 };
 
 Cut cut_of(const Rows& rows) {
@@ -45,8 +57,14 @@ Cut cut_of(const Rows& rows) {
   Cut cut;
   for (const auto& [fields, times] : seen) {
     const double alike = static_cast<double>(times) / static_cast<double>(rows.size());
-    if (alike > cut.alike) cut = {alike, fields};
+    if (alike > cut.alike) cut = {.alike = alike, .fields = fields};
   }
+  std::size_t fields = 0, values = 0;
+  for (const auto& row : rows) {
+    fields += row.size();
+    values += static_cast<std::size_t>(std::ranges::count_if(row, is_value));
+  }
+  cut.values = static_cast<double>(values) / static_cast<double>(std::max<std::size_t>(fields, 1));
   return cut;
 }
 
@@ -57,19 +75,12 @@ char find_separator(std::string_view text) {
   for (const char separator : kSeparators) {
     const Cut cut = cut_of(first_rows(text, separator));
     if (cut.fields < 2 || cut.alike < kAlike) continue;
-    if (cut.alike > best_cut.alike || (cut.alike == best_cut.alike && cut.fields > best_cut.fields)) {
+    if (cut > best_cut) {
       best = separator;
       best_cut = cut;
     }
   }
   return best;
-}
-
-/// Whether text is a number or a date, which no name is.
-bool is_value(const std::string& text) {
-  float ignored = 0;
-  return read_number(text, ignored) != NumberFault::kNoNumber || read_date(text, DateForm::kIso) ||
-         read_date(text, DateForm::kDayFirst) || read_date(text, DateForm::kMonthFirst);
 }
 
 bool find_header(const Rows& rows) {

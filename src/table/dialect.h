@@ -21,10 +21,13 @@ struct Dialect {
 struct DialectWish {
   std::optional<char> separator{};
   std::optional<bool> header{};
+  std::optional<char> decimal{};    ///< of all numbers: '.' or ','
+  std::optional<char> thousands{};  ///< as NumberFormat has it
 };
 
 /// The separator among , ; tab and | that cuts the rows of `beginning` (of a file, whole rows but perhaps the last)
-/// into the same number of fields, the most if there are several; a comma where none does. The first row is a header
+/// into the same number of fields; of several the one with the most numbers among its fields, then the most fields; a
+/// comma where none does. The first row is a header
 /// where it is text above a column of numbers or dates, or, without such columns, words that are all different and
 /// stand nowhere below.
 Dialect detect_dialect(std::string_view beginning, const DialectWish& wish);

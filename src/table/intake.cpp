@@ -1,8 +1,6 @@
 #include "table/intake.h"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -46,28 +44,6 @@ void settle_words(Converter& converter, const FedBlock& block, Converted& rows, 
     std::int32_t& code = rows.cells[at].code;
     code = codes[at % width][static_cast<std::size_t>(WordTable::kNew - code)];
   }
-}
-
-void Complaints::add(BadRow row) {
-  constexpr std::size_t kMostWaiting = 10'000;
-  waiting_.push_back(std::move(row));
-  if (waiting_.size() >= kMostWaiting) tell();
-}
-
-void Complaints::tell() {
-  for (const BadRow& row : std::exchange(waiting_, {})) {
-    const std::size_t place = std::hash<std::string>()(row.place);
-    if (std::binary_search(told_before_.begin(), told_before_.end(), place)) continue;
-    told_.push_back(place);
-    if (options_.on_bad) options_.on_bad(row);
-  }
-}
-
-void Complaints::begin_again() {
-  waiting_.clear();
-  told_before_.insert(told_before_.end(), told_.begin(), told_.end());
-  std::sort(told_before_.begin(), told_before_.end());
-  told_.clear();
 }
 
 }  // namespace dptrain::table

@@ -21,20 +21,4 @@ BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_l
 void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
                   std::int64_t most_words);
 
-/// What each pass over the files has to say of bad rows; those that an earlier pass has told are not told again.
-class Complaints {
- public:
-  explicit Complaints(const ReadOptions& options) : options_(options) {}
-  void add(BadRow row);
-  /// Tells those that wait to be told.
-  void tell();
-  /// Another pass begins.
-  void begin_again();
-
- private:
-  const ReadOptions& options_;
-  std::vector<BadRow> waiting_;
-  std::vector<std::size_t> told_, told_before_;  // hashes of places; those of earlier passes are sorted
-};
-
 }  // namespace dptrain::table

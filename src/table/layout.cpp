@@ -39,6 +39,13 @@ Cell missing_cell(ColumnType type) {
   return cell;
 }
 
+namespace {
+
+/// Whether numbers without thousands are as in 1.5. The others of such a column are read one by one.
+bool is_decimal_point(const NumberFormat& format) { return format.decimal == '.' && format.sign.empty(); }
+
+}  // namespace
+
 Layout::Layout(const Schema& schema) {
   for (const Column& column : schema.columns) {
     const bool text = column.kept && column.type == ColumnType::kText;
@@ -85,6 +92,8 @@ FileLayout::FileLayout(const Schema& schema, const Layout& layout, std::vector<s
     const Place place{static_cast<std::uint32_t>(field_of[c]), static_cast<std::uint32_t>(slot), static_cast<int>(c)};
     if (field_of[c] < 0) {
       if (type != ColumnType::kText) absent.push_back(place);
+    } else if (type == ColumnType::kNumber && !is_decimal_point(schema.columns[c].numbers)) {
+      formatted_numbers.push_back(place);
     } else if (type == ColumnType::kNumber) {
       number_fields.push_back(place.field);
       number_slots.push_back(place.slot);

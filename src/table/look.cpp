@@ -24,7 +24,7 @@ using Files = std::vector<std::shared_ptr<const FileBytes>>;
 struct Sample {
   std::vector<std::string> names;  // none where no row tells how many there are
   std::vector<ColumnSample> columns;
-  std::int64_t rows = 0;
+  std::int64_t rows = 0, bad_rows = 0;
   bool all = false;
 };
 
@@ -33,7 +33,10 @@ void add_row(const Row& row, const std::unordered_set<std::string>& missing, Sam
     for (std::size_t i = 0; i < row.fields.size(); ++i) sample.names.push_back(column_name(i));
   }
   sample.columns.resize(sample.names.size());
-  if (!row.sound || row.fields.size() != sample.names.size()) return;
+  if (!row.sound || row.fields.size() != sample.names.size()) {
+    ++sample.bad_rows;
+    return;
+  }
   ++sample.rows;
   for (std::size_t i = 0; i < row.fields.size(); ++i)
     sample.columns[i].add(row.fields[i], missing.contains(row.fields[i]));
@@ -54,6 +57,11 @@ Sample take_sample(Blocks& blocks, const Dialect& dialect, const LookOptions& op
     const std::string_view text = blocks.beginning(wanted);
     while (taken < text.size() && !enough(taken)) {
       const Row row = take_row(text.substr(taken), dialect.separator, blocks.ended());
+      if (!row.whole && !row.sound && (blocks.ended() || text.size() >= kMostBytes)) {  // a quote that does not end
+        taken += line_size(text.substr(taken));
+        ++sample.bad_rows;
+        continue;
+      }
       if (!row.whole && !(blocks.ended() && row.sound)) break;
       if (!row.fields.empty()) add_row(row, missing, sample);
       taken += row.end;
@@ -70,19 +78,45 @@ void check_declared(const LookOptions& options, const std::vector<std::string>& 
                                                  printable(name), type_name(type), did_you_mean(name, names)));
 }
 
+/// The formats that the wish leaves.
+NumberMarks allowed_marks(const DialectWish& wish) {
+  NumberMarks marks = 0;
+  for (std::size_t i = 0; i < kNumberMarks.size(); ++i) {
+    const auto [decimal, thousands] = kNumberMarks[i];
+    if (wish.decimal.value_or(decimal) == decimal && wish.thousands.value_or(thousands) == thousands) marks |= 1U << i;
+  }
+  return marks;
+}
+
+/// Chooses the formats of numbers of all columns.
+void settle_numbers(std::vector<ColumnSample>& columns, const DialectWish& wish) {
+  NumberChoice choice{.allowed = allowed_marks(wish)};
+  bool comma = false, point = false;  // some column has this mark and no other one
+  for (ColumnSample& column : columns) {
+    const char decimal = column.settle(choice).decimal;
+    if (!column.are_numbers()) continue;
+    comma = comma || decimal == ',';
+    point = point || decimal == '.';
+  }
+  if (comma == point) return;
+  choice.preferred = comma ? ',' : '.';
+  for (ColumnSample& column : columns) column.settle(choice);
+}
+
 Column column_of(const std::string& name, const ColumnSample& sample, const LookOptions& options,
                  const std::string& file) {
   Column column{.name = name};
   const auto declared = options.declared.find(name);
-  column.declared = declared != options.declared.end();
-  column.type = column.declared ? declared->second : sample.type(name);
+  column.type = declared != options.declared.end() ? declared->second : sample.type(name);
+  column.numbers = sample.numbers();
   column.form = sample.form().value_or(DateForm::kIso);
   column.kept = column.type != ColumnType::kId;
-  if (column.type == ColumnType::kDate && sample.ambiguous())
-    throw Error(ErrorKind::kData, fmt::format("{}: column '{}' is declared a date, and {} may have the day or the "
-                                              "month first; expected one above 12 in the "
-                                              "first rows, or dates as 2026-11-25",
-                                              file, printable(name), found(sample.facts().examples[0])));
+  if (column.type == ColumnType::kDate && sample.ambiguous_dates())
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: column '{}' is declared a date, and {} may have the day or the "
+                            "month first; expected one above 12 in the "
+                            "first rows, or dates as 2026-11-25",
+                            file, printable(name), found(sample.facts(column.type, false).examples[0])));
   return column;
 }
 
@@ -120,11 +154,13 @@ Looked look(const Files& files, const LookOptions& options) {
   if (sample.names.empty()) throw Error(ErrorKind::kData, first + ": is empty, expected rows");
   refuse_columns(sample.names.size(), first + ": ");
   check_declared(options, sample.names);
+  settle_numbers(sample.columns, options.dialect);
   for (std::size_t i = 0; i < sample.names.size(); ++i) {
     looked.schema.columns.push_back(column_of(sample.names[i], sample.columns[i], options, first));
-    looked.facts.push_back(sample.columns[i].facts());
+    looked.facts.push_back(sample.columns[i].facts(looked.schema.columns.back().type, options.ranges));
   }
   looked.rows = sample.rows;
+  looked.bad_rows = sample.bad_rows;
   looked.all = sample.all && files.size() == 1;
   for (std::size_t i = 1; dialect.header && i < files.size(); ++i) {
     Blocks other = blocks_of(files[i]);

@@ -1,21 +1,58 @@
 #pragma once
 
-// Numbers from text, and words for text that is none. Pure; any thread.
+// Numbers from text, and messages for text that is not a number. Pure; any thread.
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dptrain::table {
 
 enum class NumberFault { kNone, kNoNumber, kOutOfRange };
+
+/// How the numbers of a column are written.
+struct NumberFormat {
+  char decimal = '.';     ///< or ','
+  char thousands = '\0';  ///< between groups of three digits: , . ' or a space, which no-break spaces equal; '\0': none
+  std::string sign{};     ///< a currency or percent sign before or after every number
+
+  bool operator==(const NumberFormat&) const = default;
+};
+
+/// All formats without a sign, the simplest ones first.
+inline constexpr std::array<std::pair<char, char>, 8> kNumberMarks{
+    {{'.', '\0'}, {',', '\0'}, {'.', ','}, {',', '.'}, {'.', ' '}, {',', ' '}, {'.', '\''}, {',', '\''}}};
+/// A bit for each of kNumberMarks.
+using NumberMarks = std::uint32_t;
+inline constexpr NumberMarks kAllMarks = (1U << kNumberMarks.size()) - 1;
+/// Those with a decimal point.
+inline constexpr NumberMarks kPointMarks = [] {
+  NumberMarks marks = 0;
+  for (std::size_t i = 0; i < kNumberMarks.size(); ++i) marks |= (kNumberMarks[i].first == '.' ? 1U : 0U) << i;
+  return marks;
+}();
+/// The decimal mark and the thousands separator of the i-th of kNumberMarks, with a sign.
+NumberFormat number_format(std::size_t i, std::string sign);
+
+/// The currency or percent sign that text begins (after + or -) or ends with, or "".
+std::string_view sign_in(std::string_view text);
+/// The formats in which text with this sign is a number.
+NumberMarks marks_of(std::string_view text, std::string_view sign);
 
 /// The float nearest to a decimal number as in 12, -0.5, +.5, 5. and 1e-3; nothing else is one. What is too small is
 /// zero.
 NumberFault read_number(std::string_view text, float& out);
 /// The same with the precision of double.
 NumberFault read_number(std::string_view text, double& out);
+/// A number in a column's format.
+NumberFault read_number(std::string_view text, const NumberFormat& format, float& out);
+NumberFault read_number(std::string_view text, const NumberFormat& format, double& out);
 
 /// "found 'abc', expected a number; ...".
-std::string number_words(std::string_view text, NumberFault fault);
+std::string number_words(std::string_view text, NumberFault fault, const NumberFormat& format, std::string_view column);
+/// What to write for a column of words, as the end of a message.
+std::string words_hint(std::string_view text, std::string_view column);
 
 }  // namespace dptrain::table

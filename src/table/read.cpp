@@ -4,14 +4,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
 #include "core/text.h"
 #include "table/intake.h"
 
@@ -38,18 +36,11 @@ std::shared_ptr<std::vector<Vocabulary>> vocabularies_of(const Schema& schema) {
   return all;
 }
 
-/// A looked-up type that does not hold.
-struct Widened {
-  int column;
-  BadRow row;
-};
-
 /// One pass over the files. Threads take blocks in order, convert them side by side, and hand them in in order again.
 class Pass {
  public:
-  Pass(const Files& files, const Schema& schema, const ReadOptions& options, Complaints& complaints)
+  Pass(const Files& files, const Schema& schema, const ReadOptions& options)
       : options_(options),
-        complaints_(complaints),
         activity_(reading(files), bytes_in(files), Activity::Unit::kBytes),
         parts_(std::make_unique<TableParts>(schema, vocabularies_of(schema))),
         feed_(
@@ -68,7 +59,6 @@ class Pass {
     for (std::thread& other : others) other.join();
     if (error_) std::rethrow_exception(error_);
   }
-  const std::vector<Widened>& widened() const { return widened_; }
   std::unique_ptr<TableParts> take() { return std::move(parts_); }
 
  private:
@@ -128,15 +118,11 @@ class Pass {
       line_ = block.lines_before;
     }
     for (const BadField& bad : rows.bad) {
-      BadRow row = bad_row(bad, block, line_);
+      const BadRow row = bad_row(bad, block, line_);
       if (!options_.skip) throw Error(ErrorKind::kData, row.str());
-      complaints_.add(std::move(row));
+      if (options_.on_bad) options_.on_bad(row);
       ++parts_->skipped;
     }
-    for (const Misfit& misfit : rows.misfits)
-      if (std::none_of(widened_.begin(), widened_.end(),
-                       [&](const Widened& other) { return other.column == misfit.column; }))
-        widened_.push_back({misfit.column, bad_row(misfit.field, block, line_)});
     settle_words(converter, block, rows, *parts_, options_.most_words);
     const std::int64_t to =
         parts_->append(rows, 0, rows.rows, {file_, line_}, block.block.text.data(), block.block.offset);
@@ -152,7 +138,6 @@ class Pass {
   }
 
   const ReadOptions& options_;
-  Complaints& complaints_;
   Activity activity_;
   std::unique_ptr<TableParts> parts_;
 
@@ -168,58 +153,15 @@ class Pass {
   std::exception_ptr error_;
   int file_ = 0;
   std::uint64_t line_ = 0;  // of the file, that the next block begins with
-  std::vector<Widened> widened_;
-};
-
-/// Reads until all looked-up types hold.
-class Reading {
- public:
-  Reading(const Files& files, Schema schema, const ReadOptions& options)
-      : files_(files), schema_(std::move(schema)), options_(options), complaints_(options) {}
-
-  Table run() {
-    for (;;) {
-      Pass pass(files_, schema_, options_, complaints_);
-      pass.run();
-      if (pass.widened().empty()) {
-        complaints_.tell();
-        return Table(pass.take());
-      }
-      complaints_.begin_again();
-      for (const Widened& widened : pass.widened()) widen(widened);
-    }
-  }
-  /// What to add to an error: a type may have been widened by mistake.
-  const std::string& widened() const { return said_; }
-
- private:
-  void widen(const Widened& widened) {
-    Column& column = schema_.columns[static_cast<std::size_t>(widened.column)];
-    const std::string line =
-        fmt::format("column '{}' is no {} as its first rows were, but a category: {}: {}", printable(column.name),
-                    type_name(column.type), widened.row.place, widened.row.words);
-    log::info(line + " (all is read again)");
-    said_ += "; " + line;
-    column.type = ColumnType::kCategory;
-  }
-
-  const Files& files_;
-  Schema schema_;
-  const ReadOptions& options_;
-  Complaints complaints_;
-  std::string said_;
 };
 
 }  // namespace
 
 Table read(const Files& files, const Schema& schema, const ReadOptions& options) {
   check_separator(schema.dialect.separator);
-  Reading reading(files, schema, options);
-  try {
-    return reading.run();
-  } catch (const Error& error) {
-    throw Error(error.kind(), error.what() + reading.widened());
-  }
+  Pass pass(files, schema, options);
+  pass.run();
+  return Table(pass.take());
 }
 
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options) {

@@ -37,13 +37,12 @@ struct ReadOptions {
 
 /// All rows of the files, plain or gzip (their first bytes decide), one file behind the other. With a header columns
 /// are found by name and those that the schema does not know are passed over; without one each row has the schema's
-/// number of fields. Where a looked-up type does not hold, the column becomes a category in the schema of the table,
-/// all is read again, and one log line says so. A vocabulary that comes with the schema is kept as it is.
+/// number of fields. A vocabulary that comes with the schema is kept as it is.
 ///
 /// A row cannot be read where it has another number of fields, a quote that does not end or stands within a field
-/// without quotes, a NUL byte, a kept category or text that is not UTF-8, a declared type that does not hold, a number
-/// beyond the range of floats, or more than most_row_bytes. Skipping goes on behind the row; behind a quote that does
-/// not end, in the next line. Throws Error{kData} besides where a file cannot be read.
+/// without quotes, a NUL byte, a kept category or text that is not UTF-8, a field that is not of the column's type, a
+/// number beyond the range of floats, or more than most_row_bytes. Skipping goes on behind the row; behind a quote that
+/// does not end, in the next line. Throws Error{kData} besides where a file cannot be read.
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
 /// The same of files that are open already, or in memory (table/bytes.h has their voice).
 Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,

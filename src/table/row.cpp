@@ -32,6 +32,13 @@ void append_unquoted(std::string_view field, std::string& out) {
   out += field;
 }
 
+std::size_t line_size(std::string_view text) {
+  bool open = false;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if (const std::size_t end = line_end(text, at, true, open); end > 0) return at + end;
+  return text.size();
+}
+
 Row take_row(std::string_view text, char separator, bool all) {
   Row row;
   std::size_t at = 0;

@@ -25,6 +25,9 @@ struct Row {
 /// any row: whole, and no fields. Fields beyond kMostColumns and one more are left.
 Row take_row(std::string_view text, char separator, bool all);
 
+/// Bytes of the first line, with its end.
+std::size_t line_size(std::string_view text);
+
 /// A field without its quotes, and one for each pair within.
 void append_unquoted(std::string_view field, std::string& out);
 /// Without spaces and tabs at both ends.

@@ -71,7 +71,7 @@ class RowStream::Impl {
                     fmt::format("{}: has no column '{}' to keep; it has {}{}", name_, printable(name),
                                 printable(join(names, ", ")), did_you_mean(name, names)));
       kept_.push_back(static_cast<int>(schema_.columns.size()));
-      schema_.columns.push_back({.name = name, .type = ColumnType::kText, .declared = true, .verbatim = true});
+      schema_.columns.push_back({.name = name, .type = ColumnType::kText, .verbatim = true});
     }
     layout_ = Layout(schema_);
   }
@@ -85,7 +85,6 @@ class RowStream::Impl {
     if (block_.opens_file) line_ = block_.lines_before;
     block_.block.find(schema_.dialect.separator, block_.layout->count);
     converter_->convert(block_.block, *block_.layout, rows_);
-    if (!rows_.misfits.empty()) throw Error(ErrorKind::kData, bad_row(rows_.misfits[0].field, block_, line_).str());
     for (const BadField& bad : rows_.bad) {
       const BadRow row = bad_row(bad, block_, line_);
       if (!options_.skip) throw Error(ErrorKind::kData, row.str());

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "table/dialect.h"
+#include "table/number.h"
 
 namespace dptrain::table {
 
 enum class ColumnType {
-  kNumber,    ///< decimal, as in 12, -0.5 and 1e-3; no hexadecimal, no "inf", no separators of thousands
+  kNumber,    ///< decimal, as in 12, -0.5 and 1e-3, in the column's NumberFormat; no hexadecimal, no "inf"
   kCategory,  ///< one of some words
   kDate,      ///< a day, or a minute of a day
   kText,      ///< sentences
@@ -29,14 +30,13 @@ enum class DateForm { kIso, kDayFirst, kMonthFirst };
 struct Column {
   std::string name;  ///< of the header, or "column1", "column2" without one
   ColumnType type = ColumnType::kNumber;
-  bool declared =
-      false;         ///< by somebody: a field that does not hold is an error. A type that was looked up is widened.
-  bool kept = true;  ///< false: its fields are held to RFC 4180 and forgotten
+  bool kept = true;       ///< false: its fields are held to RFC 4180 and forgotten
   bool optional = false;  ///< a file with a header may lack the column; its cells are missing then
   /// A kText beside the column of its name, which need not be in the schema: its field as it stands, whatever the
   /// bytes. Behind all others.
   bool verbatim = false;
   DateForm form = DateForm::kIso;
+  NumberFormat numbers{};  ///< kNumber
   /// A vocabulary from elsewhere: a word's place is its code, and others are Cell::kUnknown.
   std::optional<std::vector<std::string>> words{};
 };

@@ -35,7 +35,7 @@ class Table {
   Table(Table&&) noexcept;
   Table& operator=(Table&&) noexcept;
 
-  /// As they were in the end: with types widened, and the form of dates.
+  /// As it was read.
   const Schema& schema() const;
   std::int64_t rows() const;
   /// In a row: of kept columns that are numbers, categories or dates, in the schema's order.

@@ -22,12 +22,12 @@ inline std::shared_ptr<const FileBytes> file_of(std::string_view text, std::stri
   return FileBytes::of_memory(std::move(name), {begin, begin + text.size()}, csv_voice());
 }
 
-/// Columns "column1", ... of these types, all of them declared; no header.
+/// Columns "column1", ... of these types, no header.
 inline Schema schema_of(const std::vector<ColumnType>& types) {
   Schema schema;
   schema.dialect.header = false;
   for (std::size_t i = 0; i < types.size(); ++i)
-    schema.columns.push_back({.name = "column" + std::to_string(i + 1), .type = types[i], .declared = true});
+    schema.columns.push_back({.name = "column" + std::to_string(i + 1), .type = types[i]});
   return schema;
 }
 

@@ -40,6 +40,8 @@ TEST(Dialect, SeparatorsThatCutRowsAlike) {
   EXPECT_EQ(separator("a|b|c\n1|2|3\n"), '|');
   EXPECT_EQ(separator("a;b\n\"x,y,z\";2\n\"x\ny\";3\n"), ';');
   EXPECT_EQ(separator("one\ntwo\n"), ',');
+  EXPECT_EQ(separator("10,38;6,29\n10,39;6,30\n"), ';');  // without a header, numbers decide
+  EXPECT_EQ(separator("a;b\n\"1;2\n3;4\n5;6\n"), ';');
   EXPECT_EQ(separator(""), ',');
   EXPECT_EQ(detect_dialect("a,b\n1,2\n", {.separator = ';'}).separator, ';');
 }
@@ -55,6 +57,7 @@ TEST(Dialect, HeadersAreTextAboveValuesOrWordsOfTheirOwn) {
   EXPECT_TRUE(header(",x\n0,1.5\n1,2.5\n"));     // pandas leaves the name of its index out
   EXPECT_TRUE(header("a,b\n1,\n,NA\n"));
   EXPECT_FALSE(header("5.1,3.5,setosa\n4.9,3.0,setosa\n"));
+  EXPECT_FALSE(header("10,5;$2\n11,5;$3\n"));
   EXPECT_FALSE(detect_dialect("a,b\n1,x\n", {.header = false}).header);
 }
 
@@ -70,6 +73,79 @@ TEST(Look, NumbersStayNumbersHoweverFewKinds) {
             ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return 3 * i; }), ColumnType::kNumber);       // different, but not running
   EXPECT_EQ(type_of([](int i) { return i; }, "x", 10), ColumnType::kNumber);  // too few to tell
+}
+
+/// The format of a column of n rows; "trouble" where it has some, "" where it is not one of numbers.
+template <class F>
+std::string format_of(const F& make, int n = 50, const DialectWish& wish = {}, const std::string& other = "a") {
+  std::string text = "x;other\n";
+  for (int i = 0; i < n; ++i) text += fmt::format("{};{}\n", make(i), other);
+  LookOptions options{.dialect = wish};
+  options.dialect.separator = ';';
+  options.dialect.header = true;
+  const Looked found = looked(text, options);
+  if (!found.facts[0].trouble.empty()) return "trouble";
+  if (found.schema.columns[0].type != ColumnType::kNumber) return "";
+  const NumberFormat& numbers = found.schema.columns[0].numbers;
+  return fmt::format("{}{}{}", numbers.decimal, numbers.thousands == '\0' ? "" : std::string(1, numbers.thousands),
+                     numbers.sign);
+}
+
+TEST(Look, FormatsOfNumbersThatFitEveryField) {
+  const auto one = [](const char* text) { return [=](int) { return std::string(text); }; };
+  EXPECT_EQ(format_of(one("12.5")), ".");
+  EXPECT_EQ(format_of(one("10,38")), ",");
+  EXPECT_EQ(format_of(one("0,125")), ",");
+  EXPECT_EQ(format_of(one("23,551.71")), ".,");
+  EXPECT_EQ(format_of(one("1,234,567")), ".,");
+  EXPECT_EQ(format_of(one("1.234,5")), ",.");
+  EXPECT_EQ(format_of(one("1.234")), ".");
+  EXPECT_EQ(format_of(one("1 234,5")), ", ");
+  EXPECT_EQ(format_of(one("1'234.5")), ".'");
+  EXPECT_EQ(format_of(one("$236.11")), ".$");
+  EXPECT_EQ(format_of(one("21,3 %")), ",%");
+  EXPECT_EQ(format_of(one("192.168.10")), "");
+  EXPECT_EQ(format_of([](int i) { return i % 2 == 0 ? "1,234" : "1,5"; }), ",");
+  EXPECT_EQ(format_of([](int i) { return i % 2 == 0 ? "1,234" : "12"; }), "trouble");
+  EXPECT_EQ(format_of([](int i) { return i % 2 == 0 ? "$5" : "€5"; }), "trouble");
+  EXPECT_EQ(format_of([](int i) { return i % 2 == 0 ? "1.5" : "1,5"; }), "trouble");
+  // Another column has the mark.
+  EXPECT_EQ(format_of(one("1,234"), 50, {}, "0,5"), ",");
+  EXPECT_EQ(format_of(one("1,234"), 50, {}, "0.5"), ".,");
+  EXPECT_EQ(format_of(one("12"), 50, {}, "0,5"), ",");
+  EXPECT_EQ(format_of(one("1.234"), 50, {}, "0,5"), ",.");
+  EXPECT_EQ(format_of(one("12.5"), 50, {}, "0,5"), ".");
+  // Given ones.
+  EXPECT_EQ(format_of(one("1,234"), 50, {.decimal = ','}), ",");
+  EXPECT_EQ(format_of(one("1,234"), 50, {.thousands = ','}), ".,");
+  EXPECT_EQ(format_of(one("1,234"), 50, {.thousands = '\0'}), ",");
+  EXPECT_EQ(format_of(one("1.234"), 50, {.thousands = '.'}), ",.");
+  EXPECT_EQ(format_of(one("1.5"), 50, {.decimal = ','}), "trouble");
+}
+
+TEST(Look, FewFieldsOfAnotherTypeAreMisfits) {
+  const auto with = [](const char* word, int every) {
+    return [=](int i) { return i % every == 1 ? std::string(word) : fmt::format("{}", 3 * i); };
+  };
+  EXPECT_EQ(type_of(with("oops", 50)), ColumnType::kNumber);
+  EXPECT_EQ(type_of(with("oops", 10)), ColumnType::kCategory);
+  EXPECT_EQ(type_of(with("oops", 50), "x", 10), ColumnType::kCategory);
+  EXPECT_EQ(type_of([](int i) { return i == 7 ? "soon" : fmt::format("2026-01-{:02}", 1 + i % 28); }),
+            ColumnType::kDate);
+  EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", i == 7 ? 25 : 1 + i % 12); }), ColumnType::kDate);
+  std::string text = "x\n";
+  for (int i = 0; i < 50; ++i) text += i == 7 ? "oops\n" : "1.5\n";
+  const Looked found = looked(text);
+  EXPECT_EQ(found.facts[0].misfits, 1);
+  EXPECT_EQ(found.facts[0].most, 1.5);
+}
+
+TEST(Look, ALineWhoseQuoteDoesNotEndIsLeftOut) {
+  std::string text = "x,y\n\"1,2\n";
+  for (int i = 0; i < 50; ++i) text += fmt::format("{}.5,{}\n", i, i);
+  const Looked found = looked(text);
+  EXPECT_EQ(found.rows, 50);
+  EXPECT_EQ(found.schema.columns[0].type, ColumnType::kNumber);
 }
 
 TEST(Look, IdsAreDifferentInEachRow) {
@@ -133,8 +209,7 @@ TEST(Look, ColumnsWithoutAHeaderAreNumbered) {
 TEST(Look, DeclaredTypesAreTaken) {
   const Looked found = looked("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kCategory);
-  EXPECT_TRUE(found.schema.columns[0].declared);
-  EXPECT_FALSE(found.schema.columns[1].declared);
+  EXPECT_EQ(found.schema.columns[1].type, ColumnType::kNumber);
 }
 
 TEST(Look, ErrorsSayWhereAndWhatToTry) {

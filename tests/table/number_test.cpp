@@ -44,13 +44,57 @@ TEST(Number, BeyondFloatsIsItsOwnFault) {
   EXPECT_EQ(wide, 1e39);
 }
 
+TEST(Number, AFormatHasAMarkGroupsAndASign) {
+  const auto value = [](std::string_view text, const NumberFormat& format) {
+    double number = 0;
+    return read_number(text, format, number) == NumberFault::kNone ? number : -1;
+  };
+  const NumberFormat comma{.decimal = ','}, groups{.decimal = ',', .thousands = '.'}, spaces{.thousands = ' '},
+      dollars{.thousands = ',', .sign = "$"};
+  EXPECT_EQ(value("10,38", comma), 10.38);
+  EXPECT_EQ(value("-0,5e1", comma), -5);
+  EXPECT_EQ(value("7", comma), 7);
+  EXPECT_EQ(value("1.234.567,5", groups), 1234567.5);
+  EXPECT_EQ(value("1234,5", groups), 1234.5);
+  EXPECT_EQ(value("1\xE2\x80\xAF"
+                  "234\xC2\xA0"
+                  "567.5",
+                  spaces),
+            1234567.5);
+  EXPECT_EQ(value("$23,551.71", dollars), 23551.71);
+  EXPECT_EQ(value("-$ 5", dollars), -5);
+  EXPECT_EQ(value("$-5", dollars), -5);
+  EXPECT_EQ(value("21.3 %", {.sign = "%"}), 21.3);
+  for (const char* text : {"1.5", "1,5,5", "1,5.5", ",", "1.234,5"}) EXPECT_EQ(value(text, comma), -1) << text;
+  for (const char* text : {"1.23", "12.3456", "1234.567", "0.125", "1..234", "1.234.", ".234.567", "1,234.567"})
+    EXPECT_EQ(value(text, groups), -1) << text;
+  for (const char* text : {"5", "%5", "$", "$$5", "€5"}) EXPECT_EQ(value(text, dollars), -1) << text;
+}
+
+TEST(Number, MarksAreThoseOfAllFormatsThatFit) {
+  const auto fits = [](std::string_view text, std::size_t i) { return ((marks_of(text, "") >> i) & 1U) != 0; };
+  for (const char* text : {"12", "-3", "1e5", "1.5", "1.234", "1,5", "1,234", "1.234,5", "1'234.5", "1 234", "1.5.5",
+                           "0,125", "x", "", "1.5e3", "1,234,567"})
+    for (std::size_t i = 0; i < kNumberMarks.size(); ++i) {
+      double ignored = 0;
+      EXPECT_EQ(fits(text, i), read_number(text, number_format(i, ""), ignored) == NumberFault::kNone)
+          << text << " in format " << i;
+    }
+  EXPECT_EQ(sign_in("-$5"), "$");
+  EXPECT_EQ(sign_in("5 €"), "€");
+  EXPECT_EQ(sign_in("5"), "");
+}
+
 TEST(Number, WordsSayWhatToTry) {
-  const auto words = [](const char* text) { return number_words(text, fault_of(text)); };
-  EXPECT_EQ(
-      words("abc"),
-      "found 'abc', expected a number; say that the word stands for a missing one, or declare the column a category");
+  const auto words = [](const char* text) { return number_words(text, fault_of(text), {}, "x"); };
+  EXPECT_EQ(words("abc"),
+            "found 'abc', expected a number; try `missing_values: [abc]`, or `columns: {x: StringLookup}` for a column "
+            "of words");
+  EXPECT_EQ(words("1,5"), "found '1,5', expected a number with a decimal point; try `decimal: \",\"`");
+  EXPECT_EQ(words("23,551.71"), "found '23,551.71', expected a number with a decimal point; try `thousands: \",\"`");
+  EXPECT_EQ(number_words("5", NumberFault::kNoNumber, {.sign = "$"}, "x"),
+            "found '5', expected a number with the sign $, as in the other rows; write it in all rows or in none");
   EXPECT_EQ(words("1e39"), "found '1e39', expected a number within the range of floats, 3.4e38");
-  EXPECT_NE(words("1,234").find("nothing between its thousands"), std::string::npos);
   EXPECT_NE(words("-inf").find("a finite number"), std::string::npos);
   EXPECT_NE(words("0x1F").find("a decimal number"), std::string::npos);
   EXPECT_EQ(words(std::string(200, 'x').c_str()).substr(0, 52), "found '" + std::string(40, 'x') + "...',");

@@ -218,7 +218,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
     table::Column& column = plan.schema.columns[static_cast<std::size_t>(plan.schema.find(name))];
     column.type = type;
     column.form = form;
-    column.declared = column.kept = true;
+    column.kept = true;
   };
   for (const CsvLearned::Column& column : learned.columns)
     want(column.name, column_type_of(column.encoder), column.form, spec.missing_columns);
@@ -249,7 +249,6 @@ CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
   for (const CsvLearned::Column& column : learned.columns)
     plan.schema.columns.push_back({.name = column.name,
                                    .type = column_type_of(column.encoder),
-                                   .declared = true,
                                    .optional = spec.missing_columns,
                                    .form = column.form});
   learned.labels.clear();
