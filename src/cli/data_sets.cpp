@@ -19,6 +19,7 @@
 #include "data/transform.h"
 #include "data/video/clip_list.h"
 #include "experiment/model_side.h"
+#include "experiment/objectives.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -60,12 +61,8 @@ std::shared_ptr<const data::Source> open_table(const std::string& path) {
 }  // namespace
 
 data::ModelSide model_side(const experiment::Experiment& experiment) {
-  const graph::Graph& graph = experiment.graph;
-  data::ModelSide side = experiment::input_side(graph);
-  for (const graph::Port& output : graph.outputs) {
-    side.output_names.push_back(graph::name_of(graph, output));
-    side.outputs.push_back(graph::tensor_of(graph, output).shape);
-  }
+  const std::vector<plan::Objective> objectives = experiment::objectives(experiment.config.train, experiment.graph);
+  data::ModelSide side = experiment::model_side(experiment.graph, objectives);
   const auto& transforms = experiment.config.data.transforms.train;
   side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
   return side;

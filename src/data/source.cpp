@@ -23,6 +23,24 @@ bool ModelSide::wants_ids(const std::string& input, std::size_t inputs) const {
   return found != input_names.end() && input_type(static_cast<std::size_t>(found - input_names.begin())) == DType::kI32;
 }
 
+LabelUse ModelSide::label_use(const std::string& label) const {
+  if (label_uses.empty()) return LabelUse::kAny;
+  if (label.empty()) {
+    const bool alike = std::ranges::count(label_uses, label_uses.front()) == std::ssize(label_uses);
+    return alike ? label_uses.front() : LabelUse::kAny;
+  }
+  const auto found = std::ranges::find(output_names, label);
+  return found == output_names.end() ? LabelUse::kAny
+                                     : label_uses[static_cast<std::size_t>(found - output_names.begin())];
+}
+
+std::int64_t ModelSide::classes_of(const std::string& label) const {
+  for (std::size_t i = 0; i < label_uses.size(); ++i)
+    if (label_uses[i] == LabelUse::kClasses && (output_names[i] == label || (label.empty() && outputs.size() == 1)))
+      return outputs[i].back();
+  return 0;
+}
+
 bool ModelSide::is_transformed(std::size_t i) const {
   const auto is_picture = [this](std::size_t k) { return input_type(k) == DType::kF32 && input_shapes[k].rank() >= 3; };
   bool any = false;

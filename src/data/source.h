@@ -170,6 +170,13 @@ enum class FittedUse {
   kInputsIfPossible,  ///< fit with model.weights: as kInputs; if the data have other inputs all is fitted again
 };
 
+/// What a loss compares an output with.
+enum class LabelUse {
+  kAny,      ///< numbers, or two classes; also where no loss is known
+  kClasses,  ///< a class, or a row of numbers
+  kNumbers
+};
+
 /// What the model wants, for Synthetic and for checks.
 struct ModelSide {
   std::vector<std::string> input_names;
@@ -187,6 +194,8 @@ struct ModelSide {
   /// One for each of `outputs`: its loss is over classes at each of several positions, and Synthetic makes such labels.
   /// Empty: none is.
   std::vector<bool> class_maps{};
+  /// One for each of `outputs`; empty: kAny.
+  std::vector<LabelUse> label_uses{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
   /// What the model's training data taught (Source::learn), from its checkpoint or the training set; "": nothing yet.
@@ -203,6 +212,10 @@ struct ModelSide {
   /// four axes), on these alone.
   bool is_transformed(std::size_t i) const;
   bool has_lengths(std::size_t i) const { return input_type(i) == DType::kI32 || padding(i).has_value(); }
+  /// Of the labels of that name, or, "", of all outputs together: kAny where they differ.
+  LabelUse label_use(const std::string& label) const;
+  /// Classes that the output of that name, or the only one, has scores for; 0: unknown, or none.
+  std::int64_t classes_of(const std::string& label) const;
   /// Whether the model takes this input of a data set that has so many for ids.
   bool wants_ids(const std::string& input, std::size_t inputs) const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layers/masking.h"
+#include "optim/loss.h"
 
 namespace dptrain::experiment {
 
@@ -18,6 +19,15 @@ std::optional<double> padding_of(const graph::Graph& graph, int input) {
   return std::nullopt;
 }
 
+data::LabelUse label_use(optim::Reads reads) {
+  switch (reads) {
+    case optim::Reads::kClasses: return data::LabelUse::kClasses;
+    case optim::Reads::kProbabilities: return data::LabelUse::kAny;
+    case optim::Reads::kValues: break;
+  }
+  return data::LabelUse::kNumbers;
+}
+
 }  // namespace
 
 data::ModelSide input_side(const graph::Graph& graph) {
@@ -30,6 +40,26 @@ data::ModelSide input_side(const graph::Graph& graph) {
     side.id_limits.push_back(graph::id_limit(graph, input));
     side.paddings.push_back(padding_of(graph, input));
   }
+  return side;
+}
+
+std::int64_t positions_of(const Shape& output) {
+  return output.elements() > 0 && output.rank() > 0 ? output.elements() / output.back() : 1;
+}
+
+data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Objective>& objectives) {
+  data::ModelSide side = input_side(graph);
+  const auto add_output = [&](std::size_t output) {
+    side.output_names.push_back(graph::name_of(graph, graph.outputs[output]));
+    side.outputs.push_back(graph::tensor_of(graph, graph.outputs[output]).shape);
+  };
+  for (const plan::Objective& objective : objectives) {
+    const optim::Reads reads = optim::loss_type(objective.loss).reads;
+    add_output(static_cast<std::size_t>(objective.output));
+    side.class_maps.push_back(reads == optim::Reads::kClasses && positions_of(side.outputs.back()) > 1);
+    side.label_uses.push_back(label_use(reads));
+  }
+  for (std::size_t i = 0; i < graph.outputs.size() && objectives.empty(); ++i) add_output(i);
   return side;
 }
 

@@ -17,11 +17,6 @@
 namespace dptrain::session {
 namespace {
 
-/// Rows of classes that an output has: all axes but the last.
-std::int64_t positions_of(const Shape& output) {
-  return output.elements() > 0 && output.rank() > 0 ? output.elements() / output.back() : 1;
-}
-
 /// Integers stay integers for losses over classes, one for each position of the output; everything else, and
 /// what is mixed, gets rows of floats.
 optim::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
@@ -29,10 +24,11 @@ optim::LabelKind label_kind(const config::Typed& loss, const Shape& output, cons
   const optim::LossType& type = optim::loss_type(loss);
   if (mixed || type.reads != optim::Reads::kClasses) return optim::LabelKind::kDense;
   if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
-  const std::int64_t positions = positions_of(output);
+  const std::int64_t positions = experiment::positions_of(output);
   if (positions > 1 && source.label_width(which) == positions) return optim::LabelKind::kClass;
   if (type.only_class_numbers && source.label_width(which) == 1)
-    throw Error(ErrorKind::kData, fmt::format("{} wants integer labels, the data set has floats", type.keras_name));
+    throw Error(ErrorKind::kData, fmt::format("{}: the labels are floats, {} expects class numbers; store integers",
+                                              source.label_place(0, which), type.keras_name));
   return optim::LabelKind::kDense;
 }
 
@@ -174,19 +170,9 @@ std::string SessionData::facts() const {
 }
 
 data::ModelSide SessionData::model_side() const {
-  data::ModelSide side = experiment::input_side(graph_);
+  data::ModelSide side = experiment::model_side(graph_, objectives_);
   side.learned = learned_;
   side.fitted_use = fitted_use_;
-  const auto add_output = [&](std::size_t output) {
-    side.output_names.push_back(graph::name_of(graph_, graph_.outputs[output]));
-    side.outputs.push_back(graph::tensor_of(graph_, graph_.outputs[output]).shape);
-  };
-  for (const plan::Objective& objective : objectives_) {
-    add_output(static_cast<std::size_t>(objective.output));
-    side.class_maps.push_back(optim::loss_type(objective.loss).reads == optim::Reads::kClasses &&
-                              positions_of(side.outputs.back()) > 1);
-  }
-  for (std::size_t i = 0; i < graph_.outputs.size() && objectives_.empty(); ++i) add_output(i);
   side.pixels = data::expect_pixels(transforms(false));
   return side;
 }
@@ -234,7 +220,7 @@ std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::Model
     labels.push_back({.output = side.output_names[i],
                       .kind = kind,
                       .width = side.outputs[i].elements(),
-                      .positions = positions_of(side.outputs[i]),
+                      .positions = experiment::positions_of(side.outputs[i]),
                       .probabilities = kind == optim::LabelKind::kDense && optim::loss_type(loss).shares_of_one});
   }
   return labels;

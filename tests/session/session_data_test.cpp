@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "session/session.h"
+#include "support/folder.h"
 
 namespace dptrain::session {
 namespace {
@@ -32,6 +33,26 @@ TEST(SessionData, FitLeavesOutWhatEvalJudgesBy) {
   eval.wants_test = true;
   Session judging(experiment, eval);
   EXPECT_EQ(judging.test_loader()->samples(), 500);
+}
+
+/// The loss decides what a label column of a table holds.
+TEST(SessionData, LabelsOfATableFollowTheLoss) {
+  const dptrain::test::Folder folder;
+  std::ofstream(folder / "t.csv") << "x,y\n1.5,2\n2.5,0\n3.5,1\nodd,1\n";
+  const auto session = [&](const std::string& dense, const std::string& loss) {
+    const experiment::Experiment experiment = experiment::load_experiment_text(
+        "dptrain: 1\nmodel: {layers: [{Input: {shape: [1]}}, {Dense: " + dense +
+            "}]}\ndata: {train: {CSV: {file: " + (folder / "t.csv") + ", labels: y, missing_values: [odd]}}}\n" +
+            "train: {epochs: 1, batch_size: 2, loss: " + loss + "}\n",
+        "table.yaml", {});
+    return Session(experiment, {.devices = {.replicas = 1, .threads = 1}}).train_loader().samples();
+  };
+  EXPECT_EQ(session("{units: 3, activation: softmax}", "sparse_categorical_crossentropy"), 4);
+  EXPECT_EQ(session("{units: 3, activation: softmax}", "categorical_crossentropy"), 4);
+  EXPECT_EQ(session("1", "mse"), 4);
+  std::ofstream(folder / "t.csv") << "x,y\n1.5,yes\n2.5,no\n";
+  EXPECT_THROW(session("1", "mse"), Error);
+  EXPECT_EQ(session("{units: 1, activation: sigmoid}", "binary_crossentropy"), 2);
 }
 
 /// Ids of 1 to 6 words, in batches of like lengths, the same however many replicas share one.

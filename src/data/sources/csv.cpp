@@ -1,7 +1,13 @@
 // The keys of CSV.
 
 #include "data/sources/csv.h"
+
+#include <algorithm>
+#include <array>
+
 #include "config/json_fragment.h"
+#include "core/format.h"
+#include "core/text.h"
 #include "data/sources/csv_source.h"
 
 namespace dptrain::config {
@@ -57,6 +63,14 @@ std::string check_csv(const CSVSpec& spec) {
   if (spec.separator && spec.separator->size() != 1) return "separator must be one character, as in ';' or \"\\t\"";
   if (spec.separator && (*spec.separator == "\"" || *spec.separator == "\n" || *spec.separator == "\r"))
     return "separator must be neither a quote nor the end of a line";
+  if (spec.decimal && *spec.decimal != "." && *spec.decimal != ",")
+    return fmt::format("decimal must be \".\" or \",\", found \"{}\"", printable(*spec.decimal));
+  constexpr std::array kThousands{",", ".", " ", "'", "none"};
+  if (spec.thousands && std::ranges::find(kThousands, *spec.thousands) == kThousands.end())
+    return fmt::format("thousands must be \",\", \".\", \" \", \"'\" or none, found \"{}\"",
+                       printable(*spec.thousands));
+  if (spec.thousands && *spec.thousands == spec.decimal)
+    return fmt::format("decimal and thousands are both \"{}\"; write two different ones", *spec.decimal);
   return "";
 }
 
@@ -80,6 +94,9 @@ std::unique_ptr<DatasetDef> csv_def() {
           .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: a factor of each row's loss"))
           .key(key("separator", &CSVSpec::separator).doc("between fields; found by looking"))
           .key(key("header", &CSVSpec::header).doc("whether the first row has names; found by looking"))
+          .key(key("decimal", &CSVSpec::decimal).doc("decimal mark of numbers, \".\" or \",\"; found by looking"))
+          .key(key("thousands", &CSVSpec::thousands)
+                   .doc("between groups of three digits: \",\", \".\", \" \", \"'\" or none; found by looking"))
           .key(key("missing_values", &CSVSpec::missing_values)
                    .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
           .key(key("missing_columns", &CSVSpec::missing_columns)

@@ -33,6 +33,8 @@ struct CSVSpec : DatasetCommon {
   std::map<std::string, config::Of<encoder_family>> columns;  ///< of those of which not enough is said by looking
   std::optional<std::string> separator;                       ///< one byte; none: found by looking
   std::optional<bool> header;
+  std::optional<std::string> decimal;    ///< "." or ","
+  std::optional<std::string> thousands;  ///< one of , . ' and a space, or "none"
   std::optional<std::vector<std::string>> missing_values;
   bool missing_columns = false;  ///< files other than those of training may lack columns
   OnError on_error;

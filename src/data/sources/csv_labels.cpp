@@ -16,6 +16,7 @@ namespace dptrain::data {
 namespace {
 
 constexpr std::size_t kClassesInMessages = 10;
+constexpr float kClassLimit = 0x1p24F;  // from which on floats skip whole numbers
 
 /// By number where all are numbers.
 std::vector<std::string> sorted_words(std::vector<std::string> words) {
@@ -72,20 +73,21 @@ struct Classes {
 
 class LabelReader {
  public:
-  LabelReader(const CSVSpec& spec, CsvRows& rows) : rows_(rows), table_(rows.table) {
+  LabelReader(const CSVSpec& spec, const ModelSide& model, CsvRows& rows)
+      : model_(model), rows_(rows), table_(rows.table) {
     for (CsvLearned::Label& label : rows.plan.labels) {
       const int column = column_of(label.columns.front());
       if (type_of(column) != table::ColumnType::kCategory) {
-        for (const std::string& name : label.columns) numbers_.push_back({name, table_.cell_of(column_of(name))});
+        for (const std::string& name : label.columns)
+          numbers_.push_back({.name = name, .cell = table_.cell_of(column_of(name)), .integer = label.integers});
         continue;
       }
-      if (label.classes.empty()) label.classes = spec.class_names.names_of(label.name);
       Classes& classes = classes_.emplace_back(table_, column, label.classes);
       label.classes = classes.names;
     }
     if (spec.sample_weight) {
       weight_ = table_.cell_of(column_of(*spec.sample_weight));
-      numbers_.push_back({*spec.sample_weight, weight_});
+      numbers_.push_back({.name = *spec.sample_weight, .cell = weight_});
     }
   }
 
@@ -107,7 +109,9 @@ class LabelReader {
     std::size_t of_words = 0;
     for (const CsvLearned::Label& label : rows_.plan.labels) {
       LabelColumn column{.name = label.name, .place = rows_.place};
-      if (label.classes.empty())
+      if (label.integers)
+        put_integers(label, column);
+      else if (label.classes.empty())
         put_values(label, column);
       else
         put_classes(classes_[of_words++], column);
@@ -123,6 +127,10 @@ class LabelReader {
   struct Number {
     std::string name;
     int cell;
+    bool integer = false;  ///< a class number
+    bool fits(float value) const {
+      return integer ? value >= 0 && value < kClassLimit && value == std::floor(value) : !std::isnan(value);
+    }
   };
 
   int column_of(const std::string& name) const { return table_.schema().find(name); }
@@ -130,7 +138,7 @@ class LabelReader {
   const table::Cell* cells(std::int64_t sample) const { return table_.row(rows_.row_of(sample)); }
 
   bool whole(const table::Cell* cells) const {
-    return std::ranges::all_of(numbers_, [&](const Number& of) { return !std::isnan(cells[of.cell].number); }) &&
+    return std::ranges::all_of(numbers_, [&](const Number& of) { return of.fits(cells[of.cell].number); }) &&
            std::ranges::all_of(classes_, [&](const Classes& of) { return of.knows(cells[of.cell].code); });
   }
   std::optional<table::BadRow> complaint_about(std::int64_t row) const {
@@ -140,9 +148,15 @@ class LabelReader {
     for (const Classes& classes : classes_)
       if (std::string words = classes.complaint(row); !words.empty())
         return about(table_.schema().columns[static_cast<std::size_t>(classes.column)].name, std::move(words));
-    for (const Number& number : numbers_)
-      if (std::isnan(table_.row(row)[number.cell].number))
+    for (const Number& number : numbers_) {
+      const float value = table_.row(row)[number.cell].number;
+      if (std::isnan(value))
         return about(number.name, number.cell == weight_ ? "the sample weight is missing" : "the label is missing");
+      if (!number.fits(value))
+        return about(number.name, fmt::format("label {} is not a class; expected a whole number from 0 on, or "
+                                              "`columns: {{{}: StringLookup}}` for classes of any numbers",
+                                              shortest(value), printable(number.name)));
+    }
     return std::nullopt;
   }
 
@@ -151,6 +165,24 @@ class LabelReader {
     column.width = 1;
     reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
     for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
+  }
+  void put_integers(const CsvLearned::Label& label, LabelColumn& column) const {
+    const std::string& name = label.columns.front();
+    const int cell = table_.cell_of(column_of(name));
+    const std::int64_t classes = model_.classes_of(label.name);
+    column.type = LabelType::kClass;
+    column.width = 1;
+    reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
+    for (std::int64_t i = 0; i < rows_.size(); ++i) {
+      const float value = cells(i)[cell].number;
+      if (classes > 0 && value >= static_cast<float>(classes))
+        throw Error(ErrorKind::kData,
+                    fmt::format("{}: column '{}': label {} is outside 0..{} (the model has {} outputs); "
+                                "`columns: {{{}: StringLookup}}` numbers the classes that occur",
+                                table_.place(rows_.row_of(i)), printable(name), shortest(value), classes - 1, classes,
+                                printable(name)));
+      column.classes.push_back(static_cast<std::int32_t>(value));
+    }
   }
   void put_values(const CsvLearned::Label& label, LabelColumn& column) const {
     column.type = LabelType::kValues;
@@ -164,6 +196,7 @@ class LabelReader {
     }
   }
 
+  const ModelSide& model_;
   CsvRows& rows_;
   const table::Table& table_;
   std::vector<Classes> classes_;
@@ -173,8 +206,8 @@ class LabelReader {
 
 }  // namespace
 
-void put_labels(const CSVSpec& spec, CsvRows& rows, std::vector<table::BadRow>& bad) {
-  LabelReader reader(spec, rows);
+void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std::vector<table::BadRow>& bad) {
+  LabelReader reader(spec, model, rows);
   const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
   if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
     throw Error(ErrorKind::kData,

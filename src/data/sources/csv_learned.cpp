@@ -8,6 +8,7 @@
 #include "config/yaml_parser.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 
 namespace dptrain::data {
 namespace {
@@ -40,6 +41,13 @@ config::Typed encoder_of(const Json& json) {
   return encoder;
 }
 
+Json to_json(const table::NumberFormat& format) {
+  Json json{{"decimal", std::string(1, format.decimal)}};
+  if (format.thousands != '\0') json["thousands"] = std::string(1, format.thousands);
+  if (!format.sign.empty()) json["sign"] = format.sign;
+  return json;
+}
+
 Json to_json(const CsvLearned& learned) {
   Json inputs = Json::array(), columns = Json::array(), labels = Json::array();
   for (const auto& group : learned.inputs) inputs.push_back({{"name", group.name}, {"columns", group.columns}});
@@ -50,14 +58,31 @@ Json to_json(const CsvLearned& learned) {
     if (column_type_of(column.encoder) == table::ColumnType::kDate) json["dates"] = form_name(column.form);
     columns.push_back(std::move(json));
   }
-  for (const auto& label : learned.labels)
+  for (const auto& label : learned.labels) {
     labels.push_back({{"name", label.name}, {"columns", label.columns}, {"classes", label.classes}});
-  return {{"data_set", kKind},
-          {"separator", std::string(1, learned.dialect.separator)},
-          {"header", learned.dialect.header},
-          {"inputs", inputs},
-          {"columns", columns},
-          {"labels", labels}};
+    if (label.integers) labels.back()["integers"] = true;
+  }
+  Json json{{"data_set", kKind},
+            {"separator", std::string(1, learned.dialect.separator)},
+            {"header", learned.dialect.header},
+            {"inputs", inputs},
+            {"columns", columns},
+            {"labels", labels}};
+  for (const auto& [name, format] : learned.numbers) json["numbers"][name] = to_json(format);
+  return json;
+}
+
+char mark_of(const Json& json, const char* key, const char* marks) {
+  const auto mark = json.at(key).get<std::string>();
+  if (mark.size() == 1 && std::string_view(marks).find(mark) != std::string_view::npos) return mark.front();
+  throw Error(ErrorKind::kCheckpoint, fmt::format("a column of numbers has the unknown {} '{}'", key, printable(mark)));
+}
+
+table::NumberFormat format_of(const Json& json) {
+  table::NumberFormat format{.decimal = mark_of(json, "decimal", ".,")};
+  if (json.contains("thousands")) format.thousands = mark_of(json, "thousands", ",. '");
+  format.sign = json.value("sign", "");
+  return format;
 }
 
 CsvLearned from_json(const Json& json) {
@@ -79,7 +104,10 @@ CsvLearned from_json(const Json& json) {
   for (const Json& label : json.at("labels"))
     learned.labels.push_back({.name = label.at("name").get<std::string>(),
                               .columns = label.at("columns").get<Words>(),
-                              .classes = label.at("classes").get<Words>()});
+                              .classes = label.at("classes").get<Words>(),
+                              .integers = label.value("integers", false)});
+  if (const auto numbers = json.find("numbers"); numbers != json.end())
+    for (const auto& [name, format] : numbers->items()) learned.numbers[name] = format_of(format);
   return learned;
 }
 

@@ -3,6 +3,7 @@
 // What a model has to know of the table that it was trained on: which columns go where, their encoders with what they
 // have learned, and the words of the classes. JSON text as Source::learn() gives it.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ struct CsvLearned {
     std::string name;                  ///< of the output; "" for the only one
     std::vector<std::string> columns;  ///< one of words, or some of numbers
     std::vector<std::string> classes;  ///< the words in the order of their classes; empty: numbers
+    bool integers = false;             ///< one column of class numbers; `classes` are their names, if there are any
+    bool is_of_numbers() const { return integers || classes.empty(); }
   };
-  table::Dialect dialect;  ///< of the training files
+  table::Dialect dialect;                              ///< of the training files
+  std::map<std::string, table::NumberFormat> numbers;  ///< of columns that differ from 1234.5
   std::vector<ColumnGroups::Group> inputs;
   std::vector<Column> columns;  ///< those that the inputs name, each once
   std::vector<Label> labels;

@@ -1,6 +1,7 @@
 #include "data/sources/csv_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -8,6 +9,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/encoders/ignore.h"
+#include "data/encoders/string_lookup.h"
 #include "table/look.h"
 
 namespace dptrain::data {
@@ -18,10 +20,14 @@ using Names = std::vector<std::string>;
 
 bool is_ignored(const config::Typed& encoder) { return encoder.get_if<IgnoreSpec>() != nullptr; }
 
+char thousands_of(const std::string& key) { return key == "none" ? '\0' : key.front(); }
+
 table::LookOptions look_options(const CSVSpec& spec) {
-  table::LookOptions options;
+  table::LookOptions options{.ranges = false};
   if (spec.separator) options.dialect.separator = spec.separator->front();
   options.dialect.header = spec.header;
+  if (spec.decimal) options.dialect.decimal = spec.decimal->front();
+  if (spec.thousands) options.dialect.thousands = thousands_of(*spec.thousands);
   if (spec.missing_values) options.missing = *spec.missing_values;
   return options;
 }
@@ -88,29 +94,111 @@ Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Sc
   return {all};
 }
 
-/// What an input or a label column that was not declared is read as.
-void make_readable(table::Column& column) {
-  if (column.type == table::ColumnType::kId) column.type = table::ColumnType::kCategory;
-  column.kept = true;
+/// Columns as a look at the files has found them.
+class LookedColumns {
+ public:
+  LookedColumns(const CSVSpec& spec, table::Looked looked, std::string file)
+      : spec_(spec), looked_(std::move(looked)), file_(std::move(file)) {
+    for (table::Column& column : looked_.schema.columns) column.kept = false;
+  }
+
+  table::Schema& schema() { return looked_.schema; }
+  const std::string& file() const { return file_; }
+  table::Column& at(const std::string& name, const std::string& what) {
+    return column_of(looked_.schema, name, what, file_);
+  }
+  const table::ColumnFacts& facts(const std::string& name) const {
+    return looked_.facts[static_cast<std::size_t>(looked_.schema.find(name))];
+  }
+  /// An input or a label column, which is read. Throws Error{kUsage} where it looks like numbers that cannot be read.
+  table::Column& use(const std::string& name, const std::string& what) {
+    table::Column& column = at(name, what);
+    const auto encoder = spec_.columns.find(name);
+    const bool numbers =
+        encoder == spec_.columns.end() || column_type_of(encoder->second) == table::ColumnType::kNumber;
+    if (const std::string& trouble = facts(name).trouble; numbers && !trouble.empty())
+      throw Error(ErrorKind::kUsage, fmt::format("{}: column '{}': {}; `columns: {{{}: StringLookup}}` reads words",
+                                                 file_, printable(name), trouble, printable(name)));
+    if (column.type == table::ColumnType::kId) column.type = table::ColumnType::kCategory;
+    column.kept = true;
+    return column;
+  }
+
+ private:
+  const CSVSpec& spec_;
+  table::Looked looked_;
+  std::string file_;
+};
+
+bool is_number_word(const std::string& word) {
+  double ignored = 0;
+  return table::read_number(word, ignored) == table::NumberFault::kNone;
 }
 
-void plan_labels(const CSVSpec& spec, table::Schema& schema, CsvLearned& plan, const std::string& file) {
-  for (const auto& group : spec.labels.groups) {
-    CsvLearned::Label label{.name = group.name, .columns = group.columns, .classes = {}};
-    for (const std::string& name : group.columns) {
-      table::Column& column = column_of(schema, name, "labels", file);
-      make_readable(column);
-      if (column.type == table::ColumnType::kText) column.type = table::ColumnType::kCategory;
-      if (column.type == table::ColumnType::kDate)
-        throw Error(ErrorKind::kUsage, fmt::format("labels names the column '{}', which holds dates", name));
-      if (column.type == table::ColumnType::kCategory && group.columns.size() > 1)
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("labels names the column '{}' beside others, but it holds words; several columns are "
-                                "one row of numbers",
-                                name));
-    }
-    plan.labels.push_back(std::move(label));
+/// The words of a label column in the order of their classes, as its encoder has them; none: as they are sorted. Throws
+/// Error{kUsage} for other arguments, which labels do not have.
+Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
+  Names words;
+  config::Typed others = encoder;
+  if (const auto* lookup = encoder.get_if<StringLookupSpec>()) {
+    words = lookup->vocabulary;
+    StringLookupSpec rest = *lookup;
+    rest.vocabulary.clear();
+    others = encoder_family().make(rest);
   }
+  if (others.write(true).is_map())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("columns gives the label '{}' {}, but a label has no arguments other than the vocabulary "
+                            "of StringLookup; write `{}: {}`",
+                            printable(name), config::to_json(others.write(true)), printable(name), encoder.name()));
+  return words;
+}
+
+/// Reads a label column as numbers or words, which its loss and the encoder in `columns` decide, else its fields.
+void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, LookedColumns& columns) {
+  const bool alone = label.columns.size() == 1;
+  const Names& class_names = spec.class_names.names_of(label.name);
+  for (const std::string& name : label.columns) {
+    table::Column& column = columns.use(name, "labels");
+    const auto encoder = spec.columns.find(name);
+    const bool numbers = columns.facts(name).numbers;
+    if (column.type == table::ColumnType::kText) column.type = table::ColumnType::kCategory;
+    if (column.type == table::ColumnType::kDate)
+      throw Error(ErrorKind::kUsage, fmt::format("labels names the column '{}', which holds dates", name));
+    if (encoder != spec.columns.end()) {
+      label.classes = label_vocabulary(name, encoder->second);
+    } else if (use == LabelUse::kNumbers) {
+      column.type = table::ColumnType::kNumber;
+    } else if (alone && numbers && (use == LabelUse::kClasses || !class_names.empty())) {
+      // class_names of numbers are the words of the column, in another order.
+      label.integers = class_names.empty() || !std::ranges::all_of(class_names, is_number_word);
+      column.type = label.integers ? table::ColumnType::kNumber : table::ColumnType::kCategory;
+    }
+    if (column.type == table::ColumnType::kCategory && !alone)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("labels names the column '{}' beside others, but it holds words; several columns are "
+                              "one row of numbers",
+                              name));
+  }
+  const bool words = columns.at(label.columns.front(), "labels").type == table::ColumnType::kCategory;
+  if (!words && !label.integers) return;
+  if (!label.classes.empty() && !class_names.empty() && label.classes != class_names)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("class_names and the vocabulary of '{}' differ; write one of them", label.columns.front()));
+  if (label.classes.empty()) label.classes = class_names;
+}
+
+void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLearned& plan, LookedColumns& columns) {
+  bool any = spec.labels.groups.empty();  // labels of classes
+  for (const auto& group : spec.labels.groups) {
+    CsvLearned::Label& label = plan.labels.emplace_back();
+    label.name = group.name;
+    label.columns = group.columns;
+    plan_label(spec, model.label_use(group.name), label, columns);
+    any = any || label.integers || columns.at(group.columns.front(), "labels").type == table::ColumnType::kCategory;
+  }
+  if (!any && !spec.class_names.empty())
+    throw Error(ErrorKind::kUsage, "class_names are names of classes, but the labels are numbers; remove class_names");
 }
 
 void complain_of_difference(const std::string& key, const std::string& now) {
@@ -136,10 +224,12 @@ void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use)
   for (const auto& group : spec.labels.groups) now.push_back(label_text(group.name, group.columns));
   for (const CsvLearned::Label& label : learned.labels) before.push_back(label_text(label.name, label.columns));
   if (!now.empty() && !before.empty() && now != before) fail("labels", now, before);
-  for (const CsvLearned::Label& label : learned.labels)
-    if (const Names& names = spec.class_names.names_of(label.name);
-        !names.empty() && !label.classes.empty() && names != label.classes)
-      fail("class_names", names, label.classes);
+  for (const CsvLearned::Label& label : learned.labels) {
+    Names names = spec.class_names.names_of(label.name);
+    const auto encoder = spec.columns.find(label.columns.front());
+    if (names.empty() && encoder != spec.columns.end()) names = label_vocabulary(encoder->first, encoder->second);
+    if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class names", names, label.classes);
+  }
 }
 
 /// A model that had the column among its inputs would read its answer.
@@ -164,23 +254,52 @@ void check_against_config(const CSVSpec& spec, const CsvLearned& learned) {
   if (!spec.inputs.groups.empty() && spec.inputs.groups != learned.inputs) complain_of_difference("inputs", "are");
 }
 
+/// How the column's numbers are written: as in the training files, where the config does not have the keys.
+table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, const std::string& name) {
+  const auto found = learned.numbers.find(name);
+  table::NumberFormat format = found == learned.numbers.end() ? table::NumberFormat{} : found->second;
+  if (spec.decimal) format.decimal = spec.decimal->front();
+  if (spec.thousands) format.thousands = thousands_of(*spec.thousands);
+  if (format.thousands == format.decimal) format.thousands = '\0';
+  return format;
+}
+
+/// Formats that looking has found, with the keys that say the same.
+void log_formats(const CSVSpec& spec, const CsvLearned& plan, const std::string& file) {
+  std::map<std::string, Names> columns;  // by what their numbers have
+  for (const auto& [name, format] : plan.numbers) {
+    if (format.decimal == ',' && !spec.decimal)
+      columns["a decimal comma (`decimal: \",\"`)"].push_back(printable(name));
+    if (format.thousands != '\0' && !spec.thousands)
+      columns[fmt::format("groups of thousands (`thousands: \"{}\"`)", format.thousands)].push_back(printable(name));
+    if (!format.sign.empty()) columns[fmt::format("the sign {}", format.sign)].push_back(printable(name));
+  }
+  for (const auto& [what, names] : columns)
+    log::info(fmt::format("{}: numbers have {}: {}", file, what, join(names, ", ")));
+}
+
+void keep_formats(const table::Schema& schema, CsvLearned& learned) {
+  for (const table::Column& column : schema.columns)
+    if (column.kept && column.type == table::ColumnType::kNumber && column.numbers != table::NumberFormat{})
+      learned.numbers[column.name] = column.numbers;
+}
+
 }  // namespace
 
 CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files) {
   table::LookOptions options = look_options(spec);
   for (const auto& [name, encoder] : spec.columns) options.declared[name] = column_type_of(encoder);
   if (spec.sample_weight) options.declared[*spec.sample_weight] = table::ColumnType::kNumber;
+  LookedColumns columns(spec, table::look(files, options), files.front());
   CsvPlan plan;
-  plan.schema = table::look(files, options).schema;
-  plan.learned.dialect = plan.schema.dialect;
-  for (table::Column& column : plan.schema.columns) column.kept = false;
-  const std::string& file = files.front();
-  plan_labels(spec, plan.schema, plan.learned, file);
-  if (spec.sample_weight) column_of(plan.schema, *spec.sample_weight, "sample_weight", file).kept = true;
-  plan.learned.inputs = spec.inputs.groups.empty() ? usual_inputs(spec, model, plan.schema, file) : spec.inputs.groups;
+  plan.learned.dialect = columns.schema().dialect;
+  plan_labels(spec, model, plan.learned, columns);
+  if (spec.sample_weight) columns.use(*spec.sample_weight, "sample_weight");
+  plan.learned.inputs =
+      spec.inputs.groups.empty() ? usual_inputs(spec, model, columns.schema(), columns.file()) : spec.inputs.groups;
   std::set<std::string> seen;
   for (const std::string& name : flat(plan.learned.inputs)) {
-    make_readable(column_of(plan.schema, name, "inputs", file));
+    columns.use(name, "inputs");
     if (!seen.insert(name).second) continue;
     const auto said = spec.columns.find(name);
     if (said != spec.columns.end() && is_ignored(said->second))
@@ -188,6 +307,9 @@ CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::
     plan.learned.columns.push_back({.name = name, .form = {}, .encoder = {}, .learned = {}});
     if (said != spec.columns.end()) plan.learned.columns.back().encoder = said->second;
   }
+  keep_formats(columns.schema(), plan.learned);
+  log_formats(spec, plan.learned, files.front());
+  plan.schema = std::move(columns.schema());
   return plan;
 }
 
@@ -196,13 +318,16 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
   CsvLearned learned = CsvLearned::of(model.learned);
   check_against_config(spec, learned);
   model.fits_labels() ? check_no_label_is_input(spec, learned) : check_labels(spec, learned, model.fitted_use);
-  CsvPlan plan;
-  plan.schema = table::look(files, look_options(spec)).schema;
-  for (table::Column& column : plan.schema.columns) column.kept = false;
+  table::LookOptions options = look_options(spec);
+  for (const std::string& label : flat(spec.labels.groups))
+    if (const auto encoder = spec.columns.find(label); encoder != spec.columns.end())
+      options.declared[label] = column_type_of(encoder->second);
+  LookedColumns columns(spec, table::look(files, options), files.front());
+  table::Schema& schema = columns.schema();
   const auto want = [&](const std::string& name, table::ColumnType type, table::DateForm form, bool optional) {
-    if (plan.schema.find(name) < 0) {
-      if (!optional || !plan.schema.dialect.header) {
-        const Names names = names_of(plan.schema);
+    if (schema.find(name) < 0) {
+      if (!optional || !schema.dialect.header) {
+        const Names names = names_of(schema);
         Names others = names;  // a column that the model wants, too, is no misspelling of this one
         std::erase_if(others, [&](const std::string& other) {
           return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
@@ -213,11 +338,12 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
                                 optional ? "" : "; `missing_columns: true` takes such columns for missing values"));
       }
       log::warn(fmt::format("{}: has no column '{}'; its values are missing", files.front(), printable(name)));
-      plan.schema.columns.push_back({.name = name, .optional = true});
+      schema.columns.push_back({.name = name, .optional = true});
     }
-    table::Column& column = plan.schema.columns[static_cast<std::size_t>(plan.schema.find(name))];
+    table::Column& column = schema.columns[static_cast<std::size_t>(schema.find(name))];
     column.type = type;
     column.form = form;
+    column.numbers = format_of(spec, learned, name);
     column.kept = true;
   };
   for (const CsvLearned::Column& column : learned.columns)
@@ -225,11 +351,13 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
   if (!with_labels || model.fits_labels()) learned.labels.clear();
   for (const CsvLearned::Label& label : learned.labels)
     for (const std::string& name : label.columns)
-      want(name, label.classes.empty() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
-  if (with_labels && model.fits_labels()) plan_labels(spec, plan.schema, learned, files.front());
+      want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
+  if (with_labels && model.fits_labels()) {
+    plan_labels(spec, model, learned, columns);
+    keep_formats(schema, learned);
+  }
   if (with_labels && spec.sample_weight) want(*spec.sample_weight, table::ColumnType::kNumber, {}, false);
-  plan.learned = std::move(learned);
-  return plan;
+  return {.schema = std::move(schema), .learned = std::move(learned)};
 }
 
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
@@ -250,7 +378,8 @@ CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
     plan.schema.columns.push_back({.name = column.name,
                                    .type = column_type_of(column.encoder),
                                    .optional = spec.missing_columns,
-                                   .form = column.form});
+                                   .form = column.form,
+                                   .numbers = format_of(spec, learned, column.name)});
   learned.labels.clear();
   plan.learned = std::move(learned);
   return plan;

@@ -93,14 +93,17 @@ std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& mo
   auto rows = std::make_shared<CsvRows>();
   rows->table = table::read(files, plan.schema, options);
   rows->plan = std::move(plan.learned);
+  if (rows->size() == 0 && bad.empty()) throw Error(ErrorKind::kData, fmt::format("{}: has no rows", files.front()));
+  if (rows->size() == 0)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: no row can be read; the first one: {}", files.front(), bad.front().str()));
   if (model.learned.empty()) choose_encoders(rows->table.schema(), rows->plan);
-  put_labels(spec, *rows, bad);
+  put_labels(spec, model, *rows, bad);
   if (spec.on_error.skip || rows->plan.names_files()) {
     const auto all = rows->size() + static_cast<std::int64_t>(bad.size());
     rows->bad = std::make_shared<BadSamples>(spec.on_error, all, files.front(), "rows");
     for (const table::BadRow& row : bad) rows->bad->add(bad_sample(row));
   }
-  if (rows->size() == 0) throw Error(ErrorKind::kData, fmt::format("{}: has no rows", files.front()));
   describe_files(*rows, files);
   return rows;
 }

@@ -5,14 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/format.h"
 #include "data/fixtures.h"
 #include "data/sources/csv_learned.h"
+#include "data/sources/csv_plan.h"
 #include "data/sources/csv_stream.h"
 #include "data/yaml_sets.h"
 
 namespace dptrain::data {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
@@ -40,6 +43,21 @@ class CsvTest : public testing::Test {
     std::int32_t id = -1;
     source.read_exact(index, input, DType::kI32, &id);
     return id;
+  }
+
+  /// A model whose only output has a loss that takes labels for this.
+  static ModelSide model_for(LabelUse use, std::int64_t outputs = 1) {
+    ModelSide model;
+    model.output_names = {"y"};
+    model.outputs = {Shape{outputs}};
+    model.label_uses = {use};
+    return model;
+  }
+  static float label(const Source& source, std::int64_t index) {
+    if (source.label_type() == LabelType::kClass) return static_cast<float>(source.label_class(index));
+    float value = 0;
+    source.label_values(index, &value);
+    return value;
   }
 
   TempFolder folder_;
@@ -77,6 +95,146 @@ TEST_F(CsvTest, ClassesAreTheSortedWordsOfTheLabel) {
   EXPECT_EQ(words.train->label_class(0), 1);
   const Sources numbers = open("CSV: {file: FOLDERn.csv, labels: y, columns: {y: StringLookup}}");
   EXPECT_THAT(numbers.train->class_names(), ElementsAre("9", "10"));
+}
+
+/// Rows "i,make(i)" below "x,y"; x has a fraction.
+template <class F>
+std::string rows_of(int n, const F& make) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < n; ++i) text += fmt::format("{}.5,{}\n", i % 7, make(i));
+  return text;
+}
+
+TEST_F(CsvTest, LabelsOfALossOfNumbersAreNumbers) {
+  const ModelSide model = model_for(LabelUse::kNumbers);
+  const auto open_with = [&](int every, const std::string& more = "") {
+    write("t.csv", rows_of(60, [&](int i) { return i % every == 3 ? "oops" : std::to_string(3 * i); }));
+    return open("CSV: {file: FOLDERt.csv, labels: y" + more + "}", model).train;
+  };
+  for (const int every : {60, 5})  // one bad cell, and so many that looking alone finds words
+    EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_with(every); }),
+                HasSubstr("t.csv:5:5: column 'y': found 'oops', expected a number"));
+  const auto skipping = open_with(60, ", on_error: skip");
+  EXPECT_EQ(skipping->size(), 59);
+  EXPECT_EQ(label(*skipping, 3), 12);
+  ASSERT_EQ(skipping->bad_samples()->all().size(), 1U);
+  EXPECT_THAT(skipping->bad_samples()->all()[0].file, HasSubstr("t.csv:5:5"));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open_with(60, ", on_error: skip, class_names: [a, b]"); }),
+              HasSubstr("class_names are names of classes, but the labels are numbers"));
+  write("w.csv", rows_of(4, [](int i) { return i % 2 == 0 ? "yes" : "no"; }));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERw.csv, labels: y, on_error: skip}", model); }),
+              HasSubstr("w.csv: no row can be read; the first one: "));
+  // Words on purpose.
+  EXPECT_EQ(label(*open("CSV: {file: FOLDERw.csv, labels: y, columns: {y: StringLookup}}", model).train, 0), 1);
+  EXPECT_EQ(label(*open("CSV: {file: FOLDERw.csv, labels: y}", model_for(LabelUse::kAny)).train, 0), 1);
+}
+
+TEST_F(CsvTest, WholeNumbersAreClassesOfALossOfClasses) {
+  const ModelSide model = model_for(LabelUse::kClasses, 3);
+  write("t.csv", "x,y\n1.5,2\n2.5,0\n3,2\n");  // no 1: classes are not counted
+  const Sources sources = open("CSV: {file: FOLDERt.csv, labels: y}", model, "CSV: {file: FOLDERt.csv, labels: y}");
+  for (const Source* source : {sources.train.get(), sources.test.get()}) {
+    EXPECT_EQ(source->label_type(), LabelType::kClass);
+    EXPECT_EQ(source->label_class(0), 2);
+    EXPECT_THAT(source->class_names(), testing::IsEmpty());
+  }
+  const auto with = [&](const std::string& more) {
+    return open("CSV: {file: FOLDERt.csv, labels: y, " + more + "}", model).train;
+  };
+  EXPECT_THAT(with("class_names: [a, b, c]")->class_names(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(with("class_names: [a, b, c]")->label_class(0), 2);
+  EXPECT_THAT(with("class_names: ['2', '0', '1']")->class_names(), ElementsAre("2", "0", "1"));
+  EXPECT_EQ(with("class_names: ['2', '0', '1']")->label_class(0), 0);
+  const std::string order = "columns: {y: {StringLookup: {vocabulary: ['1', '2', '0']}}}";
+  EXPECT_THAT(with(order)->class_names(), ElementsAre("1", "2", "0"));
+  EXPECT_EQ(with(order)->label_class(0), 1);
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { with(order + ", class_names: [a, b, c]"); }),
+              HasSubstr("class_names and the vocabulary of 'y' differ"));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { with("columns: {y: {Rescaling: 0.5}}"); }),
+              HasSubstr("columns gives the label 'y'"));
+
+  write("u.csv", "x,y\n1.5,1\n2.5,3\n");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERu.csv, labels: y}", model); }),
+              HasSubstr("u.csv:3: column 'y': label 3 is outside 0..2 (the model has 3 outputs); `columns: {y: "
+                        "StringLookup}` numbers"));
+  write("v.csv", "x,y\n1.5,1\n2.5,0.5\n");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERv.csv, labels: y}", model); }),
+              HasSubstr("v.csv:3: column 'y': label 0.5 is not a class"));
+  EXPECT_EQ(open("CSV: {file: FOLDERv.csv, labels: y, on_error: skip}", model).train->size(), 1);
+  // Two columns are a row of numbers.
+  EXPECT_EQ(open("CSV: {file: FOLDERt.csv, inputs: x, labels: [x, y]}", model).train->label_type(), LabelType::kValues);
+}
+
+TEST_F(CsvTest, AFewWordsInAColumnOfNumbersAreBadCells) {
+  write(
+      "t.csv", "x,y\n" + [] {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += fmt::format("{},{}\n", i == 3 ? "oops" : fmt::format("{}.5", i), i % 7);
+        return text;
+      }());
+  const std::string yaml = "CSV: {file: FOLDERt.csv, labels: y, ";
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(yaml + "inputs: x}"); }),
+              HasSubstr("t.csv:5:1: column 'x': found 'oops', expected a number; try `missing_values: [oops]`, or "
+                        "`columns: {x: StringLookup}`"));
+  EXPECT_EQ(open(yaml + "on_error: skip}").train->input_shape(0), Shape({1}));
+  EXPECT_EQ(open(yaml + "missing_values: [oops]}").train->size(), 60);
+  EXPECT_EQ(open(yaml + "columns: {x: StringLookup}}").train->input_shape(0), Shape({61}));
+}
+
+constexpr const char* kGerman =
+    "laenge;breite;datum;preis\n10,38;6,29;01.01.2024;37,43 \u20ac\n12;5,5;13.01.2024;1.040,50 \u20ac\n";
+
+TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
+  write("t.csv", kGerman);
+  const std::string yaml = "CSV: {file: FOLDERt.csv, labels: preis, inputs: [laenge, breite]}";
+  const Sources sources = open(yaml, model_for(LabelUse::kNumbers), yaml);
+  EXPECT_EQ(label(*sources.train, 1), 1040.5F);
+  EXPECT_EQ(label(*sources.test, 1), 1040.5F);
+  EXPECT_EQ(nlohmann::json::parse(sources.learned)["numbers"],
+            nlohmann::json::parse(R"({"laenge": {"decimal": ","}, "breite": {"decimal": ","},
+                                      "preis": {"decimal": ",", "thousands": ".", "sign": "\u20ac"}})"));
+
+  ModelSide model;
+  model.learned = sources.learned;
+  const auto predicted = [&](const std::string& rows, const std::string& set) {
+    write("new.csv", "laenge;breite\n" + rows);
+    return row(*CsvStream(data_set(set).as<CSVSpec>(), model, folder_.file("new.csv")).next(9), 0);
+  };
+  EXPECT_EQ(predicted("10,38;6,29\n", yaml), row(*sources.train, 0));
+  EXPECT_EQ(predicted("12;5,5\n", yaml), row(*sources.train, 1));  // no mark in the column
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { predicted("10.38;6\n", yaml); }),
+              HasSubstr("new.csv:2:1: column 'laenge': found '10.38', expected a number with a decimal comma; try "
+                        "`decimal: \".\"`"));
+  EXPECT_EQ(predicted("10.38;6.29\n", "CSV: {file: FOLDERt.csv, labels: preis, decimal: '.'}"), row(*sources.train, 0));
+  const CsvPlan stream = plan_of_stream(data_set(yaml).as<CSVSpec>(), CsvLearned::of(sources.learned));
+  EXPECT_EQ(stream.schema.columns[0].numbers.decimal, ',');
+  // A checkpoint without the key.
+  auto before = nlohmann::json::parse(sources.learned);
+  before.erase("numbers");
+  model.learned = before.dump();
+  EXPECT_EQ(predicted("10.38;6.29\n", yaml), row(*sources.train, 0));
+}
+
+TEST_F(CsvTest, FormatsOfNumbersCanBeGiven) {
+  write("t.csv", "x,y\n\"1,234\",1\n\"5,678\",2\n");
+  const auto with = [&](const std::string& more) {
+    return open("CSV: {file: FOLDERt.csv, labels: x" + more + "}", model_for(LabelUse::kNumbers)).train;
+  };
+  EXPECT_THAT(
+      error_of(ErrorKind::kUsage, [&] { with(""); }),
+      AllOf(HasSubstr("t.csv: column 'x': found '1,234'"), HasSubstr("write `decimal: \",\"` or `thousands: ")));
+  EXPECT_EQ(label(*with(", decimal: ','"), 0), 1.234F);
+  EXPECT_EQ(label(*with(", thousands: ','"), 0), 1234);
+  EXPECT_EQ(label(*with(", thousands: none"), 0), 1.234F);
+  EXPECT_THAT(
+      error_of(ErrorKind::kUsage, [&] { with(", decimal: '.', thousands: none"); }),
+      HasSubstr("t.csv: column 'x': found '1,234', which is not a number as `decimal` and `thousands` have it"));
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const auto text =
+      config::SourceText::check("CSV: {file: a.csv, decimal: ',', thousands: ','}", "t.yaml", "", diagnostics);
+  dataset_family().read(config::parse_yaml(*text, diagnostics), reader);
+  EXPECT_THAT(diagnostics.render(ErrorKind::kUsage), HasSubstr("decimal and thousands are both"));
 }
 
 TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
@@ -223,7 +381,7 @@ TEST_F(CsvTest, ClassNamesOtherThanThoseOfTheModelAreRefused) {
   model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
   EXPECT_THAT(
       error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: y, class_names: [b, a]}", model); }),
-      HasSubstr("class_names are b, a, the model was trained with a, b"));
+      HasSubstr("class names are b, a, the model was trained with a, b"));
 }
 
 TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
