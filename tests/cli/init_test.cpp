@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
 
 #include "cli/init/draft.h"
@@ -22,6 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class InitTest : public testing::Test {
  protected:
@@ -81,6 +83,34 @@ TEST_F(InitTest, RowsWithoutALabelAreLeftOut) {
   EXPECT_THAT(drafted.said, Contains(HasSubstr("2 missing and left out; the number to predict")));
   const data::Sources sources = open(drafted);
   EXPECT_GT(sources.train->size(), 0);
+}
+
+TEST_F(InitTest, NumbersInAnyFormatAreARegression) {
+  const auto drafted = [&](const std::string& header, const std::function<std::string(int)>& row) {
+    std::string table = header + "\n";
+    for (int i = 0; i < 60; ++i) table += row(i) + "\n";
+    const Draft draft = InitTest::draft(write("t.csv", table));
+    EXPECT_GT(open(draft).train->size(), 0);
+    EXPECT_THAT(draft.yaml, HasSubstr("mean_squared_error"));
+    return draft.yaml;
+  };
+  EXPECT_THAT(drafted("a;preis", [](int i) { return fmt::format("{},5;{},37", i % 7, i); }),
+              HasSubstr("      decimal: \",\"\n"));
+  EXPECT_THAT(drafted("a,b,price", [](int i) { return fmt::format("{}.5,{}%,${}.25", i % 7, i % 9, i); }),
+              Not(HasSubstr("decimal")));
+  EXPECT_THAT(drafted("a,people", [](int i) { return fmt::format("{}.5,\"{},{}\"", i % 7, 1 + i, 100 + i); }),
+              Not(HasSubstr("thousands")));  // the point of the other column decides
+  EXPECT_THAT(drafted("a,people", [](int i) { return fmt::format("{},\"{},{}\"", i % 7, 1 + i, 100 + i); }),
+              HasSubstr("      thousands: \",\"\n"));
+  EXPECT_THAT(drafted("a;people", [](int i) { return fmt::format("{};{},{}", i % 7, 1 + i, 100 + i); }),
+              HasSubstr("      decimal: \",\"\n"));
+  EXPECT_THAT(
+      drafted("a,b,y", [](int i) { return fmt::format("{}.5,{}{},{}.5", i % 7, i % 2 == 0 ? "$" : "€", i, i); }),
+      HasSubstr("b: Ignore            # found '"));
+  EXPECT_THAT(drafted("a,y", [](int i) { return i == 3 ? "oops,1.5" : fmt::format("{}.5,{}.5", i % 7, i); }),
+              HasSubstr("on_error: skip      # of 1 cells of a that are not numbers\n"));
+  EXPECT_THAT(drafted("a,y", [](int i) { return i == 0 ? "\"1,2" : fmt::format("{}.5,{}.5", i % 7, i); }),
+              HasSubstr("on_error: skip      # of 1 rows that break the form of the file\n"));
 }
 
 TEST_F(InitTest, FoldersOfFramesAreClips) {

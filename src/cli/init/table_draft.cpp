@@ -85,6 +85,7 @@ void decide(Column& column, std::int64_t rows) {
   const table::ColumnFacts& facts = *column.facts;
   const auto leave_out = [&](std::string why) { column.why = std::move(why); };
   if (facts.filled == 0) return leave_out("empty");
+  if (!facts.trouble.empty()) return leave_out(facts.trouble);
   if (facts.distinct <= 1 && facts.missing == 0) return leave_out("the same in every row");
   switch (column.type) {
     case table::ColumnType::kNumber: column.use = Use::kNumber; return;
@@ -109,7 +110,7 @@ std::int64_t embedding_width(std::int64_t words) {
 class TableDraft {
  public:
   explicit TableDraft(const DraftRequest& request) : request_(request), test_(test_beside(request.path)) {
-    looked_ = table::look({request.path}, {.dialect = {}, .declared = {}, .rows = kLooks});
+    look();
     rows_ = looked_.rows;
     for (std::size_t i = 0; i < looked_.schema.columns.size(); ++i)
       columns_.push_back({looked_.schema.columns[i].name, &looked_.facts[i], looked_.schema.columns[i].type});
@@ -122,6 +123,9 @@ class TableDraft {
       if (i != target && columns_[i].use != Use::kPhotos) decide(columns_[i], rows_);
     columns_[target].use = Use::kTarget;
     target_ = &columns_[target];
+    if (!target_->facts->trouble.empty())
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: column '{}': {}", request.path, printable(target_->name), target_->facts->trouble));
     classes_ = is_class_like(*target_->facts, target_->type, rows_);
     if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + own_inputs() == 0)
       throw Error(ErrorKind::kData, fmt::format("{}: no column but '{}' is of use", request.path, target_->name));
@@ -144,6 +148,23 @@ class TableDraft {
   bool has_photos() const { return count(Use::kPhotos) > 0; }
   /// Rows that cannot be learned from, and that people leave in.
   bool lacks_labels() const { return target_->facts->missing > 0; }
+  /// What on_error: skip leaves out.
+  std::vector<std::string> skipped() const {
+    std::vector<std::string> skipped;
+    if (looked_.bad_rows > 0)
+      skipped.push_back(fmt::format("{} rows that break the form of the file", with_commas(looked_.bad_rows)));
+    if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
+    for (const Column& column : columns_)
+      if (const std::int64_t misfits = column.facts->misfits; misfits > 0 && is_typed(column))
+        skipped.push_back(fmt::format("{} cells of {} that are not {}s", with_commas(misfits), printable(column.name),
+                                      table::type_name(column.type)));
+    if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");
+    return skipped;
+  }
+  /// Whether a cell of another type is an error.
+  bool is_typed(const Column& column) const {
+    return column.use == Use::kNumber || column.use == Use::kDate || (column.use == Use::kTarget && !classes_);
+  }
   bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
   std::vector<std::string> names(std::initializer_list<Use> uses) const {
     std::vector<std::string> names;
@@ -175,14 +196,44 @@ class TableDraft {
     return data::encoder_family().make(std::move(spec));
   }
 
+  /// Where 1,234 may be 1234 or 1.234 in a whole column, the separator decides, and the config says it.
+  void look() {
+    table::LookOptions options{.rows = kLooks};
+    looked_ = table::look({request_.path}, options);
+    const std::vector<table::Column>& columns = looked_.schema.columns;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].type == table::ColumnType::kNumber && !looked_.facts[i].trouble.empty())
+        (looked_.schema.dialect.separator == ',' ? thousands_ : decimal_) = ",";
+    if (decimal_) options.dialect.decimal = ',';
+    if (thousands_) options.dialect.thousands = ',';
+    if (decimal_ || thousands_)
+      looked_ = table::look({request_.path}, options);
+    else
+      decimal_ = common_decimal();
+  }
+  /// "," where all numbers that have a decimal mark have a comma.
+  std::optional<std::string> common_decimal() const {
+    std::optional<std::string> decimal;
+    for (const table::Column& column : looked_.schema.columns) {
+      if (column.type != table::ColumnType::kNumber) continue;
+      if (column.numbers.decimal == '.') return std::nullopt;
+      decimal = ",";
+    }
+    return decimal;
+  }
+
   /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
   void open() {
     data::CSVSpec spec;
     spec.files = {config::Path{request_.path}};
     spec.labels.groups = {{"", {target_->name}}};
     if (classes_) spec.columns[target_->name] = data::encoder_family().make(data::StringLookupSpec{});
-    spec.on_error.skip = lacks_labels();
+    spec.decimal = decimal_;
+    spec.thousands = thousands_;
+    spec.on_error.skip = !skipped().empty();
     data::ModelSide side;
+    side.output_names = {"target"};
+    side.label_uses = {classes_ ? data::LabelUse::kClasses : data::LabelUse::kNumbers};
     if (has_table_input()) {
       spec.inputs.groups.push_back({is_plain() ? "" : "table", names({Use::kNumber, Use::kDate, Use::kOneHot})});
       side.input_names.push_back("table");
@@ -230,6 +281,7 @@ class TableDraft {
     else
       text += fmt::format(" {} different", with_commas(facts.distinct));
     if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
+    if (facts.misfits > 0) text += fmt::format(", {} of another type", with_commas(facts.misfits));
     switch (column.use) {
       case Use::kTarget:
         if (lacks_labels()) text += " and left out";
@@ -307,6 +359,8 @@ class TableDraft {
     std::string text = "data:\n  train:\n    CSV:\n";
     text += fmt::format("      file: {}\n", yaml_word(request_.reference));
     text += fmt::format("      labels: {}\n", yaml_word(target_->name));
+    if (decimal_) text += fmt::format("      decimal: \"{}\"\n", *decimal_);
+    if (thousands_) text += fmt::format("      thousands: \"{}\"\n", *thousands_);
     if (!is_plain()) {
       text += "      inputs:\n";
       if (has_table_input())
@@ -318,10 +372,8 @@ class TableDraft {
     for (const Column& column : columns_)
       if (column.use != Use::kTarget || classes_)
         text += fmt::format("        {}: {}\n", yaml_key(column.name), encoder(column));
-    std::vector<std::string> skipped;
-    if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
-    if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");
-    if (!skipped.empty()) text += fmt::format("      on_error: skip      # of {}\n", join(skipped, ", and of "));
+    if (const auto rows = skipped(); !rows.empty())
+      text += fmt::format("      on_error: skip      # of {}\n", join(rows, ", and of "));
     text += "  validation:\n";
     const std::string stratified = classes_ ? ", stratified: true" : "";
     text += fmt::format("    Split: {{fraction: 0.15{}}}\n", stratified);
@@ -329,7 +381,7 @@ class TableDraft {
     if (test_)
       text += fmt::format("  test:\n    CSV: {{file: {}, labels: {}{}}}\n",
                           yaml_word((fs::path(request_.reference).parent_path() / *test_).string()),
-                          yaml_word(target_->name), lacks_labels() ? ", on_error: skip" : "");
+                          yaml_word(target_->name), skipped().empty() ? "" : ", on_error: skip");
     return text + (has_photos() ? photo_transforms(photo_.side) : "\n");
   }
   std::string encoder(const Column& column) const {
@@ -368,6 +420,7 @@ class TableDraft {
   const DraftRequest& request_;
   std::optional<std::string> test_;
   table::Looked looked_;
+  std::optional<std::string> decimal_, thousands_;  ///< as CSV has them
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
   const Column* target_ = nullptr;
