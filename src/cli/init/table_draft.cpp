@@ -196,7 +196,7 @@ class TableDraft {
     return data::encoder_family().make(std::move(spec));
   }
 
-  /// Where 1,234 may be 1234 or 1.234 in a whole column, the separator decides, and the config says it.
+  /// Where 1,234 may be 1234 or 1.234 in a whole column, the separator decides, and the config has the key.
   void look() {
     table::LookOptions options{.rows = kLooks};
     looked_ = table::look({request_.path}, options);

@@ -264,7 +264,7 @@ table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, co
   return format;
 }
 
-/// Formats that looking has found, with the keys that say the same.
+/// Formats that looking has found, with the keys that set them.
 void log_formats(const CSVSpec& spec, const CsvLearned& plan, const std::string& file) {
   std::map<std::string, Names> columns;  // by what their numbers have
   for (const auto& [name, format] : plan.numbers) {
