@@ -1,6 +1,7 @@
 // dptrain fit: train, resume, and say how it went.
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -28,6 +29,7 @@
 #include "core/trace.h"
 #include "data/sources/csv_learned.h"
 #include "experiment/run_files.h"
+#include "report/record.h"
 #include "session/environment.h"
 #include "session/shared_file.h"
 #include "session/verify.h"
@@ -213,6 +215,49 @@ exporting::OptimizerState initial_optimizer(const std::string& initial, session:
   return checkpoint::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
 }
 
+/// Settings that change neither the model nor its training.
+bool is_without_effect(const std::string& name) {
+  constexpr std::array kPrefixes{"name",
+                                 "run_dir",
+                                 "runtime.",
+                                 "train.epochs",
+                                 "train.steps",
+                                 "train.max_time",
+                                 "train.log_every",
+                                 "data.loader.workers",
+                                 "data.loader.prefetch",
+                                 "data.loader.cache",
+                                 "parallel.watchdog"};
+  return std::ranges::any_of(kPrefixes, [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+/// A resumed run may have another config than the checkpoint.
+void log_changed_settings(const checkpoint::State& state, const experiment::Experiment& experiment) {
+  constexpr std::size_t kMost = 20;
+  experiment::Overrides overrides;
+  overrides.callbacks = false;
+  std::vector<std::string> lines;
+  try {
+    const auto settings = [](const experiment::Experiment& of) {
+      return report::settings_of(config::to_yaml(experiment::resolved(of)));
+    };
+    const report::Fields now = settings(experiment);
+    const report::Fields before =
+        settings(experiment::load_experiment_text(state.resolved_config, "checkpoint", overrides));
+    for (const auto& [name, value] : now)
+      if (const std::string& was = report::value_of(before, name); was != value && !is_without_effect(name))
+        lines.push_back(was.empty() ? fmt::format("{} {} is new", name, value)
+                                    : fmt::format("{} {} -> {}", name, was, value));
+    for (const auto& [name, was] : before)
+      if (report::value_of(now, name).empty() && !was.empty() && !is_without_effect(name))
+        lines.push_back(fmt::format("{} {} is gone", name, was));
+  } catch (const Error& unreadable) {  // the checkpoint's config needs files that are gone
+    log::debug(unreadable.what());
+  }
+  for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i) log::info("differs from the checkpoint: " + lines[i]);
+  if (lines.size() > kMost) log::info(fmt::format("{} more settings differ", lines.size() - kMost));
+}
+
 /// What the gates and --assert come to, by the process that has the run.
 void judge_end(Gates& gates, const std::vector<Assertion>& assertions, const train::EndReport& ended,
                const std::optional<LastEvaluation>& last, session::Session& session, const train::RunDirectory& run) {
@@ -257,6 +302,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   run.write_json("env.json",
                  session::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
+  if (beginning.state && run.is_here()) log_changed_settings(*beginning.state, session.experiment());
 
   train::FitOptions options;
   options.epochs = flags.overrides.epochs;
