@@ -75,7 +75,10 @@ std::string json_line(const Error& error) {
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-int report(const Error& error, bool json) {
+}  // namespace
+
+int print_error(const Error& error) {
+  const bool json = output_flags().log == "json";
   const auto* config = dynamic_cast<const config::ConfigError*>(&error);
   const std::string lines = !json ? "" : config != nullptr ? config->json() : json_line(error);
   if (lines.empty())
@@ -83,8 +86,6 @@ int report(const Error& error, bool json) {
   std::fputs(lines.c_str(), stderr);
   return error.exit_code();
 }
-
-}  // namespace
 
 App::App() = default;
 
@@ -99,7 +100,7 @@ int App::run(int argc, const char* const* argv) {
       throw Error(ErrorKind::kWrite, fmt::format("cannot write to stdout: {}", std::strerror(failure)));
     return code;
   } catch (const Error& error) {
-    return report(error, output_flags().log == "json");
+    return print_error(error);
   } catch (const std::bad_alloc&) {
     return fail("error: out of memory; try a smaller --batch-size, or --accumulate",
                 static_cast<int>(ErrorKind::kMemory));

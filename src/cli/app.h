@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
+
 namespace dptrain::cli {
 
 /// How the program was called.
@@ -113,6 +115,8 @@ class App {
   std::deque<Command> commands_;
 };
 
+/// Prints an error as --log requires; returns its exit code.
+int print_error(const Error& error);
 /// Text of `dptrain --help` and `dptrain COMMAND --help` (help.cpp).
 std::string help(const App& app);
 std::string help(const Command& command);

@@ -22,7 +22,7 @@ namespace dptrain::cli {
 namespace {
 
 struct CheckFlags {
-  std::string config;
+  std::vector<std::string> configs;
   DeviceFlags devices;
   ConfigFlags overrides;
   std::string data = "real";
@@ -72,8 +72,8 @@ void require_memory(const experiment::Experiment& experiment, const session::Dev
                   session::memory_advice(experiment, devices, {.global_batch = batch, .training = trains}));
 }
 
-int run(const CheckFlags& flags) {
-  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
+void check_config(const std::string& config, const CheckFlags& flags) {
+  const experiment::Experiment experiment = load(config, flags.overrides.overrides());
   session::require_weights_file(experiment);
   if (flags.data == "real") require_files(experiment.config.data);
   const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);
@@ -92,11 +92,22 @@ int run(const CheckFlags& flags) {
     check_data(flags, experiment);
   }
   const bool trains = static_cast<bool>(experiment.config.train.loss);
-  log::print(fmt::format("{}: ok{}", flags.config,
+  log::print(fmt::format("{}: ok{}", config,
                          !trains           ? " as far as it goes: there is no section 'train', so it cannot be trained"
                          : flags.with_data ? ""
                                            : " (data not opened; --with-data does)"));
-  return 0;
+}
+
+/// The exit code is that of the first config with an error.
+int run(const CheckFlags& flags) {
+  int code = 0;
+  for (const std::string& config : flags.configs) try {
+      check_config(config, flags);
+    } catch (const Error& error) {
+      const int own = print_error(error);
+      if (code == 0) code = own;
+    }
+  return code;
 }
 
 }  // namespace
@@ -109,7 +120,7 @@ void add_check(App& app) {
       "the files of the "
       "data sets are there (--data synthetic: not). Every mistake is shown with file, line and column.");
   command.example("configs/fashion_mnist.yaml").example("configs/fashion_mnist.yaml --with-data --cpus 2");
-  command.positional("CONFIG", flags->config, "the experiment, a YAML file");
+  command.positionals("CONFIG", flags->configs, "experiments, YAML files");
   command.section("Check")
       .flag("--with-data", flags->with_data, "open the data sets too and read one batch of each")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");

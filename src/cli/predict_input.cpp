@@ -1,5 +1,6 @@
 #include "cli/predict_input.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "data/encoders/image.h"
+#include "data/images/image_info.h"
+#include "data/sources/csv_learned.h"
 #include "data/sources/csv_stream.h"
 #include "data/sources/hdf5_dataset.h"
 #include "data/sources/idx_source.h"
@@ -112,6 +116,31 @@ PredictInput whole(std::shared_ptr<const data::Source> source, const std::string
   input.fingerprint = source->fingerprint();
   input.next = [source = std::move(source)]() mutable { return std::exchange(source, nullptr); };
   return input;
+}
+
+bool is_picture(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) || !data::format_of_name(path).empty();
+}
+
+/// In place of a table whose only input is a column of paths of images: these. `picture`: one of the paths.
+PredictInput pictures_of_table(const std::vector<std::string>& paths, const std::string& picture,
+                               const std::string& learned, const std::optional<std::string>& on_error) {
+  std::vector<std::string> names;
+  const data::ImageSpec* images = nullptr;
+  const data::CsvLearned table = data::CsvLearned::of(learned);
+  for (const data::CsvLearned::Column& column : table.columns) {
+    names.push_back(printable(column.name));
+    images = column.encoder.get_if<data::ImageSpec>();
+  }
+  if (names.size() != 1 || images == nullptr)
+    throw Error(ErrorKind::kUsage, fmt::format("--input {}: expected a table with the columns {}, found {}", picture,
+                                               join(names, ", "), fs::is_directory(picture) ? "a folder" : "an image"));
+  data::ImageFolderSpec options;
+  options.color_mode = images->color_mode;
+  options.exif = images->exif;
+  options.on_error = on_error_of(options.on_error, on_error);
+  return whole(data::open_images(paths, options), "file");
 }
 
 /// Files one behind the other, each as a stream.
@@ -219,8 +248,11 @@ PredictInput open_predict_input(const std::vector<std::string>& paths, const exp
                                 const std::string& learned, const std::optional<std::string>& on_error,
                                 const std::vector<std::string>& keep) {
   const table::KeptColumns kept = kept_columns(keep);
-  if (const auto* const table = known_set<data::CSVSpec>(experiment))
-    return table_rows(paths, *table, experiment, learned, on_error, kept);
+  if (const auto* const table = known_set<data::CSVSpec>(experiment)) {
+    const auto picture = std::ranges::find_if(paths, is_picture);
+    if (picture == paths.end()) return table_rows(paths, *table, experiment, learned, on_error, kept);
+    return pictures_of_table(paths, *picture, learned, on_error);
+  }
   if (const auto* const join = known_set<data::JoinSpec>(experiment))
     return joined_input(paths, *join, experiment, learned, on_error, kept);
   if (!keep.empty())

@@ -78,6 +78,19 @@ TEST_F(ExitCode, AResumeOfACompletedRunIsNothingToDo) {
   EXPECT_NE(again.out.find("pass --epochs 3 or more to train further"), std::string::npos) << again.out;
 }
 
+TEST_F(ExitCode, AResumeNamesTheSettingsThatDiffer) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
+  const Outcome same = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "2", "--run-dir", "run"});
+  EXPECT_EQ(same.out.find("differs"), std::string::npos) << same.out;
+  const Outcome other = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "3", "--run-dir", "run", "--set",
+                                 "train.batch_size=8", "--set", "callbacks=[TerminateOnNaN]", "--set",
+                                 "train.log_every=1"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("differs from the checkpoint: train.batch_size 16 -> 8"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("differs from the checkpoint: callbacks"), std::string::npos) << other.out;
+  EXPECT_EQ(other.out.find("log_every 50"), std::string::npos) << other.out;
+}
+
 TEST_F(ExitCode, GatesThatFailAre7) {
   for (const char* const run : {"good", "other", "third"})
     expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", run});
@@ -172,6 +185,13 @@ TEST_F(ExitCode, ConfigIs2WithAPlace) {
   EXPECT_EQ(later.code, 2);
   EXPECT_EQ(nlohmann::json::parse(later.err)["file"], "--set") << later.err;
   EXPECT_EQ(nlohmann::json::parse(later.err)["line"], 1);
+}
+
+TEST_F(ExitCode, CheckReadsAllConfigs) {
+  const Outcome outcome = dptrain({"check", "gone.yaml", "tiny.yaml"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("gone.yaml"), std::string::npos);
+  EXPECT_NE(outcome.out.find("tiny.yaml: ok"), std::string::npos);
 }
 
 TEST_F(ExitCode, NamesOfFilesAreNoLocations) {

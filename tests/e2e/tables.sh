@@ -210,6 +210,15 @@ error = sum((a - b) ** 2 for a, b in zip(truth, answers)) / len(truth)
 print(error)
 assert error < 0.5  # of a variance of 5; without one of the columns 1 or more
 PYTHON
+run 2 predict homes --input photos/0.pgm
+says "--input photos/0.pgm: expected a table with the columns photo, rooms, district, found an image"
+sed -e '/facts/d' -e '/Concatenate/d' homes.yaml >seen.yaml
+run 0 fit seen.yaml --cpus 1 --epochs 1 --run-dir seen --set 'data.train.CSV.inputs=photo'
+run 0 predict seen --input photos --output seen-photos.csv
+run 0 predict seen --input homes.csv --output seen-rows.csv
+cut -d, -f2 seen-photos.csv | sort >a.txt
+cut -d, -f2 seen-rows.csv | sort >b.txt
+cmp a.txt b.txt || fail "images are read as the column names them"
 printf 'P5' >photos/7.pgm
 run 3 fit homes.yaml --cpus 2x1 --run-dir damaged
 says "homes.csv:9: column 'photo': "
