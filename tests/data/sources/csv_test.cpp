@@ -206,7 +206,7 @@ TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
               HasSubstr("new.csv:2:1: column 'laenge': found '10.38', expected a number with a decimal comma; try "
                         "`decimal: \".\"`"));
   EXPECT_EQ(predicted("10.38;6.29\n", "CSV: {file: FOLDERt.csv, labels: preis, decimal: '.'}"), row(*sources.train, 0));
-  const CsvPlan stream = plan_of_stream(data_set(yaml).as<CSVSpec>(), CsvLearned::of(sources.learned));
+  const CsvPlan stream = plan_of_stream(data_set(yaml).as<CSVSpec>(), model);
   EXPECT_EQ(stream.schema.columns[0].numbers.decimal, ',');
   // A checkpoint without the key.
   auto before = nlohmann::json::parse(sources.learned);
