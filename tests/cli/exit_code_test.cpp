@@ -82,9 +82,9 @@ TEST_F(ExitCode, AResumeNamesTheSettingsThatDiffer) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
   const Outcome same = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "2", "--run-dir", "run"});
   EXPECT_EQ(same.out.find("differs"), std::string::npos) << same.out;
-  const Outcome other = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "3", "--run-dir", "run", "--set",
-                                 "train.batch_size=8", "--set", "callbacks=[TerminateOnNaN]", "--set",
-                                 "train.log_every=1"});
+  const Outcome other =
+      dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "3", "--run-dir", "run", "--set", "train.batch_size=8",
+               "--set", "callbacks=[TerminateOnNaN]", "--set", "train.log_every=1"});
   EXPECT_EQ(other.code, 0) << other.err;
   EXPECT_NE(other.out.find("differs from the checkpoint: train.batch_size 16 -> 8"), std::string::npos) << other.out;
   EXPECT_NE(other.out.find("differs from the checkpoint: callbacks"), std::string::npos) << other.out;

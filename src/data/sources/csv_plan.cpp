@@ -319,7 +319,8 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
   check_against_config(spec, learned);
   model.fits_labels() ? check_no_label_is_input(spec, learned) : check_labels(spec, learned, model.fitted_use);
   table::LookOptions options = look_options(spec);
-  for (const std::string& label : flat(spec.labels.groups))
+  const bool fits_labels = with_labels && model.fits_labels();
+  for (const std::string& label : fits_labels ? flat(spec.labels.groups) : Names())
     if (const auto encoder = spec.columns.find(label); encoder != spec.columns.end())
       options.declared[label] = column_type_of(encoder->second);
   LookedColumns columns(spec, table::look(files, options), files.front());
@@ -352,7 +353,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
   for (const CsvLearned::Label& label : learned.labels)
     for (const std::string& name : label.columns)
       want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
-  if (with_labels && model.fits_labels()) {
+  if (fits_labels) {
     plan_labels(spec, model, learned, columns);
     keep_formats(schema, learned);
   }
