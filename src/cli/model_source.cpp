@@ -33,8 +33,8 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
   if (!run.empty() && fs::exists(config, error)) return load(config, overrides);
   if (!use.own_model)
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("{}: the file holds weights and no config; with the config at hand: dptrain {}", path,
-                            fmt::format(fmt::runtime(use.with_config), path)));
+                fmt::format("{}: the file holds no config of data and training; with the config at hand: dptrain {}",
+                            path, fmt::format(fmt::runtime(use.with_config), path)));
   config::Node model = config::Node::map(), all = config::Node::map();
   model.set("from_keras", config::Node::text(fs::absolute(path).string()));
   all.set("dptrain", config::Node::integer(1));

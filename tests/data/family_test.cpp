@@ -65,6 +65,11 @@ TEST(DatasetFamily, ReadsClassNamesOfEachLabel) {
             typed.as<IDXSpec>().class_names);
 }
 
+TEST(DatasetFamily, WindowsAreOfArrays) {
+  EXPECT_THAT(refusal(dataset_family(), "Windows: {of: {CSV: x.csv}, sequence_length: 3}"),
+              HasSubstr("of must be arrays, one row a step, found a CSV"));
+}
+
 TEST(DatasetFamily, ReadsNumpy) {
   const config::Typed typed =
       read(dataset_family(), "Numpy: {file: ../d/a.npz, inputs: {left: x, right: r.npy}, labels: y, sample_weight: w}");

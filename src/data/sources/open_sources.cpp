@@ -285,6 +285,8 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
     SyntheticSpec synthetic;
     synthetic.samples = samples;
     if (spec) synthetic.take = common(spec).take, synthetic.class_names = common(spec).class_names;
+    if (model.output_names.size() == 1)  // its labels have no name
+      synthetic.class_names = synthetic.class_names.names_of(model.output_names.front());
     return dataset_family().make(std::move(synthetic));
   };
   // As many training samples as Synthetic has by default, a fifth of that for the others.

@@ -204,6 +204,14 @@ TEST(SyntheticSources, StandInForEveryDataSet) {
       {.train = dataset_family().make(idx), .validation = split("train", 0.1), .test = {}}, kSplitModel, 3);
   EXPECT_EQ(sources.train->size(), 64);
   EXPECT_EQ(sources.train->class_names().size(), 4U);
+  ModelSide named = kSplitModel;
+  named.output_names = {"kind"};
+  idx.class_names = {};
+  idx.class_names.add("kind", {"w", "x", "y", "z"});
+  EXPECT_EQ(synthetic_sources({.train = dataset_family().make(idx), .validation = {}, .test = {}}, named, 3)
+                .train->class_names()
+                .front(),
+            "w");
   EXPECT_EQ(sources.validation->size(), 2000);
   EXPECT_EQ(sources.test, nullptr);
   EXPECT_EQ(synthetic_sources({}, kSplitModel, 3).train->size(), 10000);
