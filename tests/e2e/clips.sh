@@ -7,8 +7,8 @@ config=$DPTRAIN_SOURCE/configs/clips_cnn.yaml
 make=${DPTRAIN_MAKE_CLIPS:?the program that makes clips}
 clips() { run "$1" $2 "$config" --var CLIPS="$PWD/clips" "${@:3}"; }
 logged=(--set "callbacks=[CSVLogger]")
-epochs=12 stop=17  # enough to learn; with sanitizers, which take ten times as long, enough to stop in the middle of one
-if "$DPTRAIN" --version | grep -q '^sanitizers'; then epochs=2 stop=5; fi
+epochs=12 stop=17 clips=120  # enough to learn; with sanitizers, which take ten times as long, to stop within an epoch
+if "$DPTRAIN" --version | grep -q '^sanitizers'; then epochs=2 stop=3 clips=48; fi
 # broken CODE RUN FLAG...: trains on the damaged clips.
 broken() {
   run "$1" fit "$config" --set data.train.Video.directory="$PWD/broken" --var CLIPS="$PWD/clips" --cpus 1 --run-dir "$2" "${logged[@]}" "${@:3}"
@@ -27,7 +27,7 @@ run 3 data scan "$config" --var CLIPS="$PWD/frames"
 says "damaged  1"
 says "frames/train/left/00001: 0007.ppm: byte "
 
-"$make" clips/train --clips 120 --size 40 40 --length 24
+"$make" clips/train --clips $clips --size 40 40 --length 24
 "$make" clips/val --clips 40 --size 40 40 --length 24 --seed 2
 if ls clips/train/up/*.mp4 >/dev/null 2>&1; then
   say "files in four containers, some damaged"

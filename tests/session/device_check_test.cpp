@@ -57,7 +57,7 @@ TEST(DeviceCheck, TheEmulatorPasses) {
 }
 
 TEST(DeviceCheck, WhatDiffersIsNamedAloneAndTheRestGoesOn) {
-  if (test::kThreadSanitizer) GTEST_SKIP() << "the launches of TheEmulatorPasses; a minute";
+  if (test::kThreadSanitizer || test::kAddressSanitizer) GTEST_SKIP() << "the launches of TheEmulatorPasses; a minute";
   std::vector<DeviceCheck> checks;
   for (DeviceCheck& check : device_checks()) {
     if (check.names.front() == "MaxPooling2D" || check.names.front() == "SGD") check.layers = 0;
