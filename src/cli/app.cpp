@@ -102,16 +102,15 @@ int App::run(int argc, const char* const* argv) {
   } catch (const Error& error) {
     return print_error(error);
   } catch (const std::bad_alloc&) {
-    return fail("error: out of memory; try a smaller --batch-size, or --accumulate",
-                static_cast<int>(ErrorKind::kMemory));
+    return print_error({ErrorKind::kMemory, "out of memory; try a smaller --batch-size, or --accumulate"});
   } catch (const std::exception& error) {
     if (const auto* system = dynamic_cast<const std::system_error*>(&error);
         system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
-      return fail(
-          fmt::format("error: cannot start a thread: {}; raise the limit on processes (ulimit -u, or that of the "
-                      "container), or ask for fewer with --cpus and data.loader.workers",
-                      system->code().message()),
-          static_cast<int>(ErrorKind::kDevice));
+      return print_error(
+          {ErrorKind::kDevice,
+           fmt::format("cannot start a thread: {}; raise the limit on processes (ulimit -u, or that of the container), "
+                       "or ask for fewer with --cpus and data.loader.workers",
+                       system->code().message())});
     return fail(fmt::format("internal error: {}; please report it with the command line and the config", error.what()),
                 static_cast<int>(ErrorKind::kInternal));
   }

@@ -1,4 +1,4 @@
-// dptrain fit: train, resume, and say how it went.
+// dptrain fit: training, resuming, and the report at the end.
 
 #include <algorithm>
 #include <array>
@@ -238,21 +238,16 @@ void log_changed_settings(const checkpoint::State& state, const experiment::Expe
   overrides.callbacks = false;
   std::vector<std::string> lines;
   try {
-    const auto settings = [](const experiment::Experiment& of) {
-      return report::settings_of(config::to_yaml(experiment::resolved(of)));
-    };
-    const report::Fields now = settings(experiment);
-    const report::Fields before =
-        settings(experiment::load_experiment_text(state.resolved_config, "checkpoint", overrides));
-    for (const auto& [name, value] : now)
-      if (const std::string& was = report::value_of(before, name); was != value && !is_without_effect(name))
-        lines.push_back(was.empty() ? fmt::format("{} {} is new", name, value)
-                                    : fmt::format("{} {} -> {}", name, was, value));
-    for (const auto& [name, was] : before)
-      if (report::value_of(now, name).empty() && !was.empty() && !is_without_effect(name))
-        lines.push_back(fmt::format("{} {} is gone", name, was));
-  } catch (const Error& unreadable) {  // the checkpoint's config needs files that are gone
-    log::debug(unreadable.what());
+    const experiment::Experiment before =
+        experiment::load_experiment_text(state.resolved_config, "checkpoint", overrides);
+    for (const report::Change& change : report::changes(before, experiment)) {
+      if (is_without_effect(change.name)) continue;
+      lines.push_back(change.was.empty()   ? fmt::format("{} {} is new", change.name, change.now)
+                      : change.now.empty() ? fmt::format("{} {} is gone", change.name, change.was)
+                                           : fmt::format("{} {} -> {}", change.name, change.was, change.now));
+    }
+  } catch (const Error& unreadable) {
+    log::info(fmt::format("the config is not compared with the checkpoint's: {}", unreadable.what()));
   }
   for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i) log::info("differs from the checkpoint: " + lines[i]);
   if (lines.size() > kMost) log::info(fmt::format("{} more settings differ", lines.size() - kMost));
@@ -334,29 +329,31 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
                   model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
-/// What was fitted to the data of the model that the weights come from. `initial`: the file of --init-from, or "".
+/// The file of the initial weights is that of --init-from (`initial`, else "") or of `model.weights`.
+std::string initial_weights(const std::string& initial, const experiment::Experiment& experiment) {
+  const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
+  return !initial.empty() ? initial : weights ? weights->file.value : "";
+}
+
+/// The vocabularies and means that the checkpoint or the file of the initial weights contains.
 void take_fitted(const std::optional<checkpoint::State>& state, const std::string& initial,
                  const experiment::Experiment& experiment, session::SessionOptions& options) {
-  const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
   if (state) {
     options.learned = state->learned;
     options.fitted_use = data::FittedUse::kResume;
-  } else if (!initial.empty()) {
-    options.learned = checkpoint::read_learned(initial);
-    options.fitted_use = data::FittedUse::kInputs;
-  } else if (weights) {
-    options.learned = checkpoint::read_learned(weights->file.value);
-    options.fitted_use = data::FittedUse::kInputsIfPossible;
+  } else if (const std::string file = initial_weights(initial, experiment); !file.empty()) {
+    options.learned = checkpoint::read_learned(file);
+    options.fitted_use = initial.empty() ? data::FittedUse::kInputsIfPossible : data::FittedUse::kInputs;
   }
 }
 
-/// The last layers of the initial weights may be of other classes.
-void log_other_classes(const std::string& initial, const session::Session& session) {
-  if (initial.empty()) return;
+/// The last layer of the initial weights may belong to other classes. `file`: initial_weights().
+void warn_of_other_classes(const std::string& file, const session::Session& session) {
+  if (file.empty()) return;
   const ClassNames before =
-      data::class_names_of_model(checkpoint::read_learned(initial), checkpoint::read_class_names(initial));
+      data::class_names_of_model(checkpoint::read_learned(file), checkpoint::read_class_names(file));
   if (before.differs_from(session.class_names()))
-    log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", initial, before.text(),
+    log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", file, before.text(),
                           session.class_names().text()));
 }
 
@@ -390,7 +387,7 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   options.read_weights = !state && !flags.init_from;
   take_fitted(state, initial.path(), experiment, options);
   session::Session session(experiment, options);
-  if (!state && first) log_other_classes(initial.path(), session);
+  if (!state && first) warn_of_other_classes(initial_weights(initial.path(), experiment), session);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
     checkpoint::load_weights(resumed.path(), session.model());

@@ -136,8 +136,9 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
                          flags.probabilities,
-                         input.windows != nullptr ? data::label_scales(*input.windows, classes[i].width())
-                                                  : std::vector<data::LabelScale>());
+                         input.windows != nullptr && source.experiment.config.train.loss.find(names[i]) != nullptr
+                             ? data::label_scales(*input.windows, classes[i].width())
+                             : std::vector<data::LabelScale>());
     answers += columns.back().header();
     places.push_back(
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());

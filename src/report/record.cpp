@@ -172,10 +172,8 @@ Fields changed_settings(const RunRecord& run) {
     const experiment::Experiment plain =
         experiment::load_experiment_text(run.config, run.folder + "/config.yaml", as_it_is());
     const Fields before = settings_of(config::to_yaml(experiment::resolved(plain)));
-    for (const auto& [name, value] : run.settings) {
-      const std::string& was = value_of(before, name);
-      if (!means_the_same(value, was)) changed.emplace_back(name, was.empty() ? value : was + " → " + value);
-    }
+    for (const auto& [name, was, now] : changes(before, run.settings))
+      if (!now.empty() && !means_the_same(now, was)) changed.emplace_back(name, was.empty() ? now : was + " → " + now);
   } catch (const Error& needs_flags) {  // a variable without a value, say
     log::debug(needs_flags.what());
   }

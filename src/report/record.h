@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/experiment.h"
 #include "graph/model.h"
 #include "picture/class_bars.h"
 #include "train/curves.h"
@@ -91,6 +92,14 @@ RunRecord read_record(const std::string& folder, const std::string& name);
 /// Every scalar, and every list of scalars, of a config by its place: parts of a list by their name or type, where they
 /// have one.
 Fields settings_of(const std::string& yaml);
+
+/// A setting that two configs have otherwise; "": one of them lacks it.
+struct Change {
+  std::string name, was, now;
+};
+/// In the order of `now`, then those that it lacks.
+std::vector<Change> changes(const experiment::Experiment& before, const experiment::Experiment& now);
+std::vector<Change> changes(const Fields& before, const Fields& now);
 
 /// The value of a name, or "".
 const std::string& value_of(const Fields& fields, const std::string& name);

@@ -71,6 +71,22 @@ Fields settings_of(const std::string& yaml) {
   return all.fields_;
 }
 
+std::vector<Change> changes(const Fields& before, const Fields& now) {
+  std::vector<Change> found;
+  for (const auto& [name, value] : now)
+    if (const std::string& was = value_of(before, name); was != value) found.push_back({name, was, value});
+  for (const auto& [name, was] : before)
+    if (!was.empty() && value_of(now, name).empty()) found.push_back({name, was, ""});
+  return found;
+}
+
+std::vector<Change> changes(const experiment::Experiment& before, const experiment::Experiment& now) {
+  const auto settings = [](const experiment::Experiment& of) {
+    return settings_of(config::to_yaml(experiment::resolved(of)));
+  };
+  return changes(settings(before), settings(now));
+}
+
 const std::string& value_of(const Fields& fields, const std::string& name) {
   static const std::string kNone;
   const auto found = std::ranges::find(fields, name, &Fields::value_type::first);

@@ -70,7 +70,7 @@ TEST_F(ExitCode, HelpAndVersionAreResults) {
   EXPECT_NE(dptrain({"help", "eval"}).out.find("Usage: dptrain eval"), std::string::npos);
 }
 
-TEST_F(ExitCode, AResumeOfACompletedRunIsNothingToDo) {
+TEST_F(ExitCode, AResumeOfACompletedRunEndsAtOnce) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "2", "--run-dir", "done"});
   const Outcome again = dptrain({"fit", "tiny.yaml", "--resume", "--epochs", "1", "--run-dir", "done"});
   EXPECT_EQ(again.code, 0) << again.err;
@@ -88,7 +88,7 @@ TEST_F(ExitCode, AResumeNamesTheSettingsThatDiffer) {
   EXPECT_EQ(other.code, 0) << other.err;
   EXPECT_NE(other.out.find("differs from the checkpoint: train.batch_size 16 -> 8"), std::string::npos) << other.out;
   EXPECT_NE(other.out.find("differs from the checkpoint: callbacks"), std::string::npos) << other.out;
-  EXPECT_EQ(other.out.find("log_every 50"), std::string::npos) << other.out;
+  EXPECT_EQ(other.out.find("log_every"), std::string::npos) << other.out;
 }
 
 TEST_F(ExitCode, GatesThatFailAre7) {

@@ -35,6 +35,16 @@ TEST(Record, OfARunThatHasEnded) {
   EXPECT_EQ(run.date, "2026-11-26T08:17:19Z");
 }
 
+TEST(Record, ChangesOfSettings) {
+  const auto text = [](const std::vector<Change>& changes) {
+    std::string all;
+    for (const Change& change : changes) all += change.name + " '" + change.was + "' '" + change.now + "'; ";
+    return all;
+  };
+  EXPECT_EQ(text(changes(Fields{{"a", "1"}, {"b", "2"}, {"gone", "3"}}, Fields{{"new", "4"}, {"a", "1"}, {"b", "5"}})),
+            "new '' '4'; b '2' '5'; gone '3' ''; ");
+}
+
 TEST(Record, PathsRelativeToAnotherFolderAreNoChange) {
   const Runs runs;
   const std::string folder = runs.whole("001");

@@ -38,7 +38,7 @@ Names names_of(const table::Schema& schema) {
   return names;
 }
 
-/// The column of that name. `what` the config calls it: "labels".
+/// The column of that name. `what`: the key that names it, "labels".
 table::Column& column_of(table::Schema& schema, const std::string& name, const std::string& what,
                          const std::string& file) {
   const int place = schema.find(name);
@@ -94,7 +94,7 @@ Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Sc
   return {all};
 }
 
-/// Columns as a look at the files has found them.
+/// The columns of the files with their detected types.
 class LookedColumns {
  public:
   LookedColumns(const CSVSpec& spec, table::Looked looked, std::string file)
@@ -167,6 +167,13 @@ void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, Loo
       throw Error(ErrorKind::kUsage, fmt::format("labels names the column '{}', which holds dates", name));
     if (encoder != spec.columns.end()) {
       label.classes = label_vocabulary(name, encoder->second);
+      if (use == LabelUse::kNumbers && column.type == table::ColumnType::kCategory && label.classes.empty() &&
+          class_names.empty())
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("columns makes classes of the label '{0}', and its loss compares numbers; remove the "
+                                "column from `columns`, take a loss of classes, or give the order of the words: "
+                                "`{0}: {{StringLookup: {{vocabulary: [...]}}}}`",
+                                printable(name)));
     } else if (use == LabelUse::kNumbers) {
       column.type = table::ColumnType::kNumber;
     } else if (alone && numbers && (use == LabelUse::kClasses || !class_names.empty())) {
@@ -225,10 +232,14 @@ void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use)
   for (const CsvLearned::Label& label : learned.labels) before.push_back(label_text(label.name, label.columns));
   if (!now.empty() && !before.empty() && now != before) fail("labels", now, before);
   for (const CsvLearned::Label& label : learned.labels) {
-    Names names = spec.class_names.names_of(label.name);
+    const Names& names = spec.class_names.names_of(label.name);
+    if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class_names", names, label.classes);
     const auto encoder = spec.columns.find(label.columns.front());
-    if (names.empty() && encoder != spec.columns.end()) names = label_vocabulary(encoder->first, encoder->second);
-    if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class names", names, label.classes);
+    const auto* const lookup = encoder == spec.columns.end() ? nullptr : encoder->second.get_if<StringLookupSpec>();
+    if (lookup == nullptr || lookup->vocabulary.empty() || lookup->vocabulary == label.classes) continue;
+    // Older versions trained without the vocabulary of a label.
+    log::warn(fmt::format("the vocabulary of the label '{}' is not used: the model was trained with the classes {}",
+                          printable(label.columns.front()), printable(join(label.classes, ", "))));
   }
 }
 

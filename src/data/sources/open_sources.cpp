@@ -72,8 +72,9 @@ std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const Mod
 namespace {
 
 void check_class_names(const config::Typed& spec, const ModelSide& model) {
-  const auto names = static_cast<std::int64_t>(common(spec).class_names.first().size());
   if (model.outputs.size() != 1) return;
+  const std::string output = model.output_names.empty() ? "" : model.output_names.front();
+  const auto names = static_cast<std::int64_t>(common(spec).class_names.names_of(output).size());
   const std::int64_t width = model.outputs.front().elements();
   if (names > 0 && width > 1 && names != width)
     fail_at(spec, ErrorKind::kUsage,
@@ -158,7 +159,7 @@ void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
   for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
 }
 
-/// Weights of a model with other columns or words (`model.weights`) have nothing for these data.
+/// With `model.weights` of a model with other columns or encoders the data are fitted again.
 std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSide& model, Role role) {
   try {
     return open_data_set(spec, model, role);
@@ -175,7 +176,7 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
   }
 }
 
-/// Data sets of the other roles then have exactly what data.train has.
+/// Fits to data.train what the file of the weights has not; the other roles then use exactly that.
 void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
   if (std::string fitted = train.learn(samples); !fitted.empty()) model.learned = std::move(fitted);
   model.fitted_use = FittedUse::kExact;
@@ -226,7 +227,7 @@ void check_same_classes(const Roles& roles) {
 Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed, const WantedRoles& roles_wanted) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return is_part(*roles.specs[r]); };
-  for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // what the config has wrong shows before files are read
+  for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // errors in the config are reported before files are read
     if (!*roles.specs[r]) continue;
     check_class_names(*roles.specs[r], model);
     if (is_split(r)) origin(roles, r);

@@ -21,7 +21,7 @@ namespace {
 /// As Normalization has it.
 constexpr double kLeastDeviation = 1e-7;
 
-/// Of column `c`: one value of `mean` or `variance` serves all columns.
+/// Scale of column `c`. One value of `mean` or `variance` serves all columns.
 LabelScale scale_of(const WindowsSpec& spec, std::size_t c) {
   const auto at = [c](const std::vector<double>& list) { return list[list.size() == 1 ? 0 : c]; };
   return {.mean = at(spec.mean), .deviation = std::max(std::sqrt(at(spec.variance)), kLeastDeviation)};
@@ -345,6 +345,7 @@ std::vector<LabelScale> label_scales(const WindowsSpec& spec, std::int64_t width
       return {};
   const std::size_t columns =
       spec.label_columns.empty() ? std::max(spec.mean.size(), spec.variance.size()) : spec.label_columns.size();
+  if (width % static_cast<std::int64_t>(columns) != 0) return {};
   std::vector<LabelScale> scales;
   for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) {
     const std::size_t c = i % columns;

@@ -125,7 +125,6 @@ TEST_F(CsvTest, LabelsOfALossOfNumbersAreNumbers) {
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERw.csv, labels: y, on_error: skip}", model); }),
               HasSubstr("w.csv: no row can be read; the first one: "));
   // Words on purpose.
-  EXPECT_EQ(label(*open("CSV: {file: FOLDERw.csv, labels: y, columns: {y: StringLookup}}", model).train, 0), 1);
   EXPECT_EQ(label(*open("CSV: {file: FOLDERw.csv, labels: y}", model_for(LabelUse::kAny)).train, 0), 1);
 }
 
@@ -375,13 +374,48 @@ TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
   }
 }
 
+TEST_F(CsvTest, ALossOfNumbersTakesWordsInAGivenOrderAlone) {
+  write("t.csv", "x,y\n1,low\n2,high\n");
+  ModelSide model;
+  model.output_names = {"y"};
+  model.outputs = {Shape{1}};
+  model.label_uses = {LabelUse::kNumbers};
+  EXPECT_THAT(error_of(ErrorKind::kUsage,
+                       [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: StringLookup}}", model); }),
+              HasSubstr("columns makes classes of the label 'y', and its loss compares numbers"));
+  const Sources sources =
+      open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: {StringLookup: {vocabulary: [low, high]}}}}", model);
+  EXPECT_EQ(sources.train->label_class(1), 1);
+}
+
+TEST_F(CsvTest, AVocabularyThatTheModelWasNotTrainedWithIsNotUsed) {  // older versions ignored those of labels
+  write("t.csv", "x,y\n1,b\n3,a\n");
+  ModelSide model;
+  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  const Sources sources =
+      open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: {StringLookup: {vocabulary: [b, a]}}}}", model);
+  EXPECT_THAT(sources.train->class_names(), ElementsAre("a", "b"));
+}
+
+TEST_F(CsvTest, NamesOfOneOfSeveralLabelsFitItsOutput) {
+  write("t.csv", "x,kind,size\n1,a,s\n2,b,l\n3,c,s\n");
+  ModelSide model;  // the other label is not used
+  model.output_names = {"size"};
+  model.outputs = {Shape{2}};
+  EXPECT_THAT(open("CSV: {file: FOLDERt.csv, inputs: x, labels: {kind: kind, size: size}, class_names: {kind: [a, b, "
+                   "c], size: [s, l]}}",
+                   model)
+                  .train->class_names(1),
+              ElementsAre("s", "l"));
+}
+
 TEST_F(CsvTest, ClassNamesOtherThanThoseOfTheModelAreRefused) {
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
   model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
   EXPECT_THAT(
       error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: y, class_names: [b, a]}", model); }),
-      HasSubstr("class names are b, a, the model was trained with a, b"));
+      HasSubstr("class_names are b, a, the model was trained with a, b"));
 }
 
 TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {

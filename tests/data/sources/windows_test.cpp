@@ -159,6 +159,7 @@ TEST(Windows, ScaleOfTheLabels) {
   EXPECT_TRUE(label_scales(spec, 2).empty());
   spec.mean = {10, 100};
   spec.variance = {4, 16};
+  EXPECT_TRUE(label_scales(spec, 3).empty());  // not a label of these windows
   EXPECT_THAT(scales(spec, 4), ElementsAre(Pair(10, 2), Pair(100, 4), Pair(10, 2), Pair(100, 4)));
   spec.label_columns = {1};
   EXPECT_THAT(scales(spec, 2), ElementsAre(Pair(100, 4), Pair(100, 4)));
