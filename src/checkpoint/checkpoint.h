@@ -35,10 +35,10 @@ std::uint64_t save(const std::string& path, const graph::Model& model, const exp
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
 State read_state(const std::string& path);
-/// Of a checkpoint or an exported model; empty where the file names none.
+/// Reads the class names in a checkpoint or an exported model; empty if the file has none.
 ClassNames read_class_names(const std::string& path);
-/// State::learned of a checkpoint or an exported model; "" where the file has none, or cannot be read: whoever loads
-/// its weights then says why.
+/// Reads State::learned of a checkpoint or an exported model; "" if the file has none or cannot be read, which
+/// load_weights() reports.
 std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 bool is_weights_only(

@@ -38,7 +38,7 @@ struct Contents {
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
-  /// Whether Keras 3 or a later one wrote it, by the version that it says. Not so: an older Keras, or dptrain.
+  /// Whether Keras 3 or later wrote the file, by its version attribute.
   bool by_keras3() const;
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }

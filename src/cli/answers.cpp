@@ -23,7 +23,7 @@ bool read_whole(const std::string& text, std::int64_t& out) {
   return error == std::errc() && read == end;
 }
 
-/// What pairs a sample: its id, or its number where a file has no ids.
+/// Samples are paired by id, or by number if the file has no ids.
 std::int64_t key_of(const Answer& answer, bool by_id) { return by_id ? answer.id : answer.sample; }
 
 std::map<std::int64_t, const Answer*> by_key(const KeptAnswers& kept) {

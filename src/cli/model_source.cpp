@@ -208,13 +208,12 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
   try {
     source.state = checkpoint::read_state(source.checkpoint);
   } catch (const Error& only_weights) {
-    log::debug(only_weights.what());  // a file of Keras or model.h5: load_weights says what is wrong with others
+    log::debug(only_weights.what());  // a file of Keras, or model.h5; load_weights() reports the others
   }
   return source;
 }
 
-/// What the file holds of the data that the model was trained on. A file that cannot be read has nothing:
-/// load_weights() reports why.
+/// Reads class names, vocabularies and means from the file. load_weights() reports a file that cannot be read.
 void read_data_facts(ModelSource& source) {
   if (source.checkpoint.empty()) return;
   try {

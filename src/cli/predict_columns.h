@@ -1,6 +1,6 @@
 #pragma once
 
-// What predict says of a sample, as fields of a line: one object for each output of the model. Any thread.
+// The columns that predict writes for one output of the model. Immutable; any thread.
 
 #include <cstdint>
 #include <string>
@@ -13,15 +13,15 @@ namespace dptrain::cli {
 
 class PredictColumns {
  public:
-  /// `prefix`: of the columns' names, "kind_" where the model has several outputs. `top`: so many classes of the most
-  /// probable ones; `probabilities`: a column for each class besides. `scales`: of values that are no classes, one each
-  /// or none. `classes` outlives the object.
+  /// `prefix`: begins the names of the columns, "kind_" if the model has several outputs. `top`: number of classes per
+  /// sample, the most probable ones. `probabilities`: adds a column for each class. `scales`: one for each value of an
+  /// output without classes, or none. `classes` outlives the object.
   PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
                  std::vector<data::LabelScale> scales = {});
 
-  /// ",label,probability": each name behind a comma.
+  /// ",label,probability": a comma before each name.
   std::string header() const;
-  /// The same of an output's numbers.
+  /// The fields for an output's numbers.
   std::string row(const float* output) const;
 
  private:

@@ -123,7 +123,7 @@ bool is_picture(const std::string& path) {
   return fs::is_directory(path, ignored) || !data::format_of_name(path).empty();
 }
 
-/// In place of a table whose only input is a column of paths of images: these. `picture`: one of the paths.
+/// Reads images for a model of a table whose only input is a column of image paths. `picture`: one of `paths`.
 PredictInput pictures_of_table(const std::vector<std::string>& paths, const std::string& picture,
                                const std::string& learned, const std::optional<std::string>& on_error) {
   std::vector<std::string> names;
@@ -182,7 +182,7 @@ PredictInput table_rows(const std::vector<std::string>& paths, data::CSVSpec spe
   return input;
 }
 
-/// The same of the series whose windows the model was trained on.
+/// As known_set(), or the series if the model was trained on windows.
 template <class Spec>
 const Spec* known_arrays(const experiment::Experiment& experiment) {
   const auto* const windows = known_set<data::WindowsSpec>(experiment);

@@ -24,11 +24,11 @@ struct PredictInput {
   std::function<std::shared_ptr<const data::Source>()> next{};
   /// Samples left out so far that no account of a source has (data::BadSamples).
   std::function<std::vector<data::BadSample>()> take_bad = [] { return std::vector<data::BadSample>{}; };
-  /// Columns of a table that are kept beside the answers, and their fields of a sample of the last ones.
+  /// Columns of a table that `--keep` copies to the output, and their fields for a sample of the last next().
   std::vector<std::string> kept{};
   std::function<std::string(std::int64_t sample, std::size_t which)> kept_field{};
 
-  /// Of a model of windows that were normalized: the training data set; null: another.
+  /// The data set that the model was trained on, if it is one of windows; else null.
   const data::WindowsSpec* windows = nullptr;
 
   bool is_named() const { return key != "index"; }

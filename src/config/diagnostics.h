@@ -59,7 +59,7 @@ class ConfigError : public Error {
   std::string json_;
 };
 
-/// An error at a place of a config, where that is known.
+/// An error with the location of `mark`, if the mark is known.
 inline Error error_at(ErrorKind kind, const Mark& mark, const std::string& message) {
   if (!mark.known()) return {kind, message};
   return {kind, message, {.file = mark.source->name, .line = mark.line, .column = mark.column}};

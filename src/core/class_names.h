@@ -21,21 +21,21 @@ class ClassNames {
   };
 
   ClassNames() = default;
-  /// Of labels without a name.
-  ClassNames(std::vector<std::string> names);            // NOLINT(google-explicit-constructor): most data sets
-  ClassNames(std::initializer_list<std::string> names);  // have one list
+  /// For labels without a name. Implicit: most data sets have one list.
+  ClassNames(std::vector<std::string> names);  // NOLINT(google-explicit-constructor)
+  ClassNames(std::initializer_list<std::string> names);
 
-  /// Without names nothing is added.
+  /// Adds nothing if `names` is empty.
   void add(std::string output, std::vector<std::string> names);
 
   bool empty() const { return entries_.empty(); }
   const std::vector<Entry>& entries() const { return entries_; }
-  /// Of an output: its own, or those without a name; else none.
+  /// The names for an output: its own, else those for labels without a name, else none.
   const std::vector<std::string>& names_of(const std::string& output) const;
-  /// Of the first output that has names; else none.
+  /// The names of the first entry; else none.
   const std::vector<std::string>& first() const;
   bool has_named_output() const;
-  /// Whether an output has names in both and they, or their order, differ.
+  /// Whether the names of an output, or their order, differ where both have some.
   bool differs_from(const ClassNames& other) const;
   /// "cat, dog", or "kind: cat, dog; size: large, small".
   std::string text() const;

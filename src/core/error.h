@@ -30,12 +30,12 @@ struct SourceLocation {
   std::string text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 };
 
-/// The one exception of dptrain. The message says where, what was found, what was expected, what to try.
+/// The one exception of dptrain. The message states the place, what was found, what was expected and what to try.
 /// Asserts are for our own bugs, this is for the world's faults. Copyable across threads (std::exception_ptr).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
-  /// what() is "file:line:column: error: message" if the location is known.
+  /// If the location is known, what() returns "file:line:column: error: message".
   Error(ErrorKind kind, const std::string& message, SourceLocation location)
       : std::runtime_error(location.is_known() ? location.text() + ": error: " + message : message),
         kind_(kind),
@@ -46,13 +46,13 @@ class Error : public std::runtime_error {
   ErrorKind kind() const noexcept { return kind_; }
   int exit_code() const noexcept { return static_cast<int>(kind_); }
 
-  /// Whether what() has all places of the error: it is printed without another "error: ".
+  /// Whether what() has its location and is printed without another "error: ".
   bool is_complete() const noexcept { return is_complete_; }
   const SourceLocation& location() const noexcept { return location_; }
-  /// what() without the location.
+  /// The message without the location.
   std::string message() const { return location_.is_known() ? message_ : what(); }
 
-  /// The same error with "where: " before its message, for example "replica 1 (cpu:1), step 412, layer conv2".
+  /// Returns the error with "where: " before its message, for example "replica 1 (cpu:1), step 412, layer conv2".
   Error within(const std::string& where) const {
     Error outer(kind_, where + ": " + message(), location_);
     outer.is_complete_ = is_complete_;

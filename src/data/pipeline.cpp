@@ -49,7 +49,7 @@ Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation
                        "[...]} and leave it out of eval");
     if (!steps_.empty() && step.transform->hint().least_height > 0)
       throw step.error(ErrorKind::kUsage,
-                       "scaled_decode tells how images are read, so it can stand in the first transform only, found in "
+                       "scaled_decode changes how images are read and works in the first transform only, found in "
                        "number " +
                            std::to_string(steps_.size() + 1));
     steps_.push_back(std::move(step));

@@ -143,7 +143,7 @@ class Source {
   /// that learns must not be called, and shapes are unknown; labels and sizes are there. Throws Error{kData}.
   virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
 
-  /// Of a label's classes; empty: they have no names.
+  /// Names of the classes of a label; empty if they have none.
   virtual std::vector<std::string> class_names(int /*which*/ = 0) const { return {}; }
   /// Of a table: what each column of its inputs holds and how it becomes numbers, a line each. Else none.
   virtual std::vector<std::string> column_lines() const { return {}; }
@@ -157,22 +157,22 @@ class Source {
   virtual std::string cache_key() const { return fingerprint(); }
 };
 
-/// Of all labels, by their names.
+/// Class names of all labels.
 ClassNames class_names_of(const Source& source);
 
 config::Family& dataset_family();
 
 /// How a data set uses what was fitted to the data of a model (ModelSide::learned).
 enum class FittedUse {
-  kExact,             ///< eval, predict, export: labels that the config names otherwise are Error{kUsage}
-  kResume,            ///< fit --resume: such labels are Error{kCheckpoint}
-  kInputs,            ///< fit --init-from: inputs as they were fitted, labels as the config and the data have them
-  kInputsIfPossible,  ///< fit with model.weights: as kInputs; if the data have other inputs all is fitted again
+  kExact,             ///< eval, predict, export: all of it. Other labels in the config: Error{kUsage}.
+  kResume,            ///< fit --resume: all of it. Other labels in the config: Error{kCheckpoint}.
+  kInputs,            ///< fit --init-from: vocabularies and means. Labels follow the config and the data.
+  kInputsIfPossible,  ///< fit with model.weights: as kInputs. If the data have other inputs, nothing is used.
 };
 
-/// What a loss compares an output with.
+/// The kind of labels that a loss requires.
 enum class LabelUse {
-  kAny,      ///< numbers, or two classes; also where no loss is known
+  kAny,      ///< numbers or two classes, or there is no loss
   kClasses,  ///< a class, or a row of numbers
   kNumbers
 };
@@ -198,7 +198,7 @@ struct ModelSide {
   std::vector<LabelUse> label_uses{};
   /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
-  /// What the model's training data taught (Source::learn), from its checkpoint or the training set; "": nothing yet.
+  /// Result of Source::learn() for the training data, from a checkpoint or the training set; "": none yet.
   std::string learned{};
   FittedUse fitted_use = FittedUse::kExact;
   /// Whether labels are fitted to data.train although inputs are not.
@@ -207,14 +207,14 @@ struct ModelSide {
   DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
   std::optional<double> padding(std::size_t i) const { return i < paddings.size() ? paddings[i] : std::nullopt; }
-  /// Whether the samples of an input have lengths, up to the padding: 0 of ids.
   /// Whether data.transforms work on an input: on all of floats, or, where some of those are images or clips (three or
   /// four axes), on these alone.
   bool is_transformed(std::size_t i) const;
+  /// Whether the samples of an input have lengths, up to the padding, which is 0 for ids.
   bool has_lengths(std::size_t i) const { return input_type(i) == DType::kI32 || padding(i).has_value(); }
-  /// Of the labels of that name, or, "", of all outputs together: kAny where they differ.
+  /// The kind for labels of that name; for "", the kind that all outputs have in common, else kAny.
   LabelUse label_use(const std::string& label) const;
-  /// Classes that the output of that name, or the only one, has scores for; 0: unknown, or none.
+  /// Number of classes of the output of that name, or of the only one; 0: unknown or none.
   std::int64_t classes_of(const std::string& label) const;
   /// Whether the model takes this input of a data set that has so many for ids.
   bool wants_ids(const std::string& input, std::size_t inputs) const;

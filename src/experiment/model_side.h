@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model's inputs and losses expect of a data set. Pure functions, any thread.
+// The data that a model's inputs and losses require. Pure functions, any thread.
 
 #include "config/reader.h"
 #include "data/source.h"
@@ -12,9 +12,9 @@ namespace dptrain::experiment {
 
 /// Names, shapes, types, bounds of ids and paddings of the model's inputs; no outputs.
 data::ModelSide input_side(const graph::Graph& graph);
-/// The same with the outputs that `objectives` name, without objectives all outputs.
+/// input_side() with the outputs of `objectives`; without objectives, with all outputs.
 data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Objective>& objectives);
-/// Rows of classes that an output has: all axes but the last.
+/// Number of positions of an output: the product of all axes but the last.
 std::int64_t positions_of(const Shape& output);
 /// An error at data.loader.bucket_by_length where no input has lengths.
 void check_length_buckets(config::Reader& reader, const DataSection& data, const graph::Graph& graph);

@@ -19,7 +19,7 @@
 
 namespace dptrain::exporting {
 
-/// What goes into a file; formats leave out what they cannot say.
+/// The contents of a file. A format leaves out what it cannot represent.
 struct Exported {
   const graph::Model& model;  ///< every weight with its values
   Compiled compiled{};

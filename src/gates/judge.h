@@ -1,9 +1,9 @@
 #pragma once
 
-// Verdicts from measured values and limits. Without a confidence a gate compares the value. With one it fails on
-// evidence: only where the whole interval is on the wrong side of the limit, so that noise alone fails one or more of a
-// call's gates with a probability of at most 1 - confidence (Holm's procedure over them). An interval that contains the
-// limit proves nothing, and the gate does not fail. Pure functions; any thread.
+// Verdicts from measured values and limits. Without a confidence a gate compares the value. With one it fails only if
+// the whole interval is on the wrong side of the limit. Noise alone then fails a call's gates with a probability of at
+// most 1 - confidence (Holm's procedure). A gate whose interval contains the limit is not proven and does not fail.
+// Pure functions; any thread.
 
 #include <optional>
 #include <string>

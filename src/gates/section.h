@@ -49,7 +49,7 @@ struct SizeLimit {
   config::Mark mark{};
 };
 
-/// What a baseline is compared with: the weights as they are, or what the training makes with whatever seed.
+/// The side that is compared with the baseline: these weights, or the training over all seeds.
 enum class Compared { kTrainings, kModels };
 
 struct GatesSection {

@@ -2,8 +2,8 @@
 
 // Learning-rate schedules (Keras's equations: docs/numerics.md). Each has a file pair in optim/schedules/: the .h holds
 // its spec, the .cpp its equation and one `schedule<Spec>(...)` expression that registers it. The family is filled
-// before main and read-only afterwards: any thread may read it. Durations are converted once, when the number of steps
-// per epoch is known.
+// before main and read-only afterwards: any thread may read it. Durations are converted once, by the number of steps
+// per epoch.
 
 #include <cstdint>
 #include <functional>
@@ -28,8 +28,10 @@ struct LearningRate {
 
 /// How far training is. Both counts are equal unless a run was resumed with another global batch.
 struct Progress {
-  double updates = 0;  ///< of the optimizer (Keras's `iterations` before the increment): for durations in steps
-  double batches = 0;  ///< those of the present size that hold the consumed samples: for durations in epochs or samples
+  /// Updates of the optimizer, Keras's `iterations` before the increment. Durations in steps count these.
+  double updates = 0;
+  /// Consumed samples in batches of the present size. Durations in epochs or samples count these.
+  double batches = 0;
 
   static Progress at_step(std::int64_t step) { return {static_cast<double>(step), static_cast<double>(step)}; }
   Progress after(double steps) const { return {updates + steps, batches + steps}; }

@@ -43,7 +43,7 @@ class SlotCrossing {
   }
 
  private:
-  /// Replicas meet at home only.
+  /// Replicas synchronize on the first slot only.
   void check(const Step& step) const {
     const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;

@@ -36,7 +36,7 @@ std::string expected(const std::vector<std::string>& names, std::size_t classes,
   return "expected " + join(names, ", ") + " or " + numbers + did_you_mean(key, names);
 }
 
-/// Of sample `index`; -1 where its label is none of the classes, which the loader reports.
+/// The class of sample `index`; -1 if its label is not a class, which the loader reports.
 std::int64_t class_of(const data::Source& source, std::int64_t index, int which, std::vector<float>& row) {
   if (source.label_type(which) == data::LabelType::kClass) return source.label_class(index, which);
   source.label_values(index, row.data(), which);

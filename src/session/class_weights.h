@@ -12,9 +12,9 @@
 namespace dptrain::session {
 
 struct ClassWeightContext {
-  const data::Source& labels;  ///< of training
-  int which = 0;               ///< of its labels
-  std::int64_t outputs = 0;    ///< of the model; 1: two classes
+  const data::Source& labels;  ///< the training set
+  int which = 0;               ///< index of the label
+  std::int64_t outputs = 0;    ///< width of the output; 1: two classes
   bool synthetic = false;      ///< generated data have no names: weights by name are left out
 };
 

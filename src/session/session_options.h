@@ -24,8 +24,8 @@ struct SessionOptions {
   bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
   bool loader_only = false;          ///< bench: no plan, no replicas; every core may prepare batches
   std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
-  std::string learned{};             ///< from the model's checkpoint, data::Source::learn(); "": the data are asked
-  data::FittedUse fitted_use = data::FittedUse::kExact;  ///< of `learned`
+  std::string learned{};             ///< data::Source::learn() from the checkpoint; "": fitted to the data
+  data::FittedUse fitted_use = data::FittedUse::kExact;  ///< use of `learned`
   bool force_sync_batchnorm = false;                     ///< verify; with virtual shards nothing is synchronised
   bool read_weights = false;  ///< a fresh start: fill the model from the file that `model.weights` names
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)

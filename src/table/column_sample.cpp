@@ -86,7 +86,7 @@ void ColumnSample::add_date(const std::string& text) {
 }
 
 bool ColumnSample::most(std::int64_t cells) const {
-  constexpr std::int64_t kFew = 20;  // of which none may be an exception
+  constexpr std::int64_t kFew = 20;  // with fewer cells all must be of the type
   return filled_ > 0 && (cells == filled_ || (filled_ >= kFew && cells * 100 >= filled_ * 95));
 }
 
@@ -122,7 +122,7 @@ std::optional<DateForm> ColumnSample::form() const {
 }
 
 bool ColumnSample::is_id(const std::string& name) const {
-  constexpr std::int64_t kFew = 20;  // of which all may be different by chance
+  constexpr std::int64_t kFew = 20;  // with fewer cells all may differ by chance
   if (filled_ < kFew || missing_ > 0 || static_cast<std::int64_t>(distinct_.size()) < filled_) return false;
   // Rows are counted from 0 or 1; years run, too.
   if (are_numbers()) {

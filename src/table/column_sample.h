@@ -1,6 +1,7 @@
 #pragma once
 
-// ColumnSample: what the first fields of one column are, and the type that they suggest. Owned by look(); one thread.
+// ColumnSample: statistics of the first fields of a column, and the type that they suggest. Owned by look(); one
+// thread.
 
 #include <array>
 #include <cstdint>
@@ -14,10 +15,10 @@
 
 namespace dptrain::table {
 
-/// Which formats the numbers of a column may have.
+/// Formats that the numbers of a column may have.
 struct NumberChoice {
   NumberMarks allowed = kAllMarks;
-  char preferred = '\0';  ///< decimal mark, where several formats fit alike
+  char preferred = '\0';  ///< decimal mark to choose if several formats fit equally well
 };
 
 /// The format of a column's numbers.
@@ -34,11 +35,11 @@ class ColumnSample {
   /// Before type() and facts(): chooses the format of numbers.
   NumberGuess settle(const NumberChoice& choice);
 
-  /// But for few cells.
+  /// Whether all cells but few are numbers.
   bool are_numbers() const { return most(guess_.numbers); }
   ColumnType type(const std::string& name) const;
   const NumberFormat& numbers() const { return guess_.format; }
-  /// How dates are written; nothing where they are not, or where day and month could change places.
+  /// The form of dates; none if the cells are no dates, or day and month could be exchanged.
   std::optional<DateForm> form() const;
   /// Whether all could be dates with the day first as well as with the month first.
   bool ambiguous_dates() const {

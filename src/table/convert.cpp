@@ -107,7 +107,7 @@ void Converter::numbers(const Fields& fields, const FileLayout& file, Converted&
   }
 }
 
-/// Those that the kernel cannot read.
+/// Reads the numbers in formats that the kernel does not support.
 void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.formatted_numbers)
@@ -115,7 +115,7 @@ void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, 
       out.cells[row * cells + place.slot].number = number_at(fields, row, place.field, place.column);
 }
 
-/// A field's number; NaN: missing, or bad.
+/// The number in a field; NaN if it is missing or bad.
 float Converter::number_at(const Fields& fields, std::size_t row, std::size_t field, int column) {
   const Column& of = schema_.columns[static_cast<std::size_t>(column)];
   const std::string_view text = meaning(fields.field(row, field));

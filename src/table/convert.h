@@ -37,7 +37,7 @@ class Converter {
 
   /// The block's fields are found.
   void convert(const Block& block, const FileLayout& file, Converted& out);
-  /// Of a column that is a category.
+  /// The words of a column of categories.
   WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }
 
  private:

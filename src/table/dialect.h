@@ -17,22 +17,21 @@ struct Dialect {
   bool operator==(const Dialect&) const = default;
 };
 
-/// What somebody has said of it; the rest is looked up.
+/// The parts of the dialect that the config sets; the others are detected.
 struct DialectWish {
   std::optional<char> separator{};
   std::optional<bool> header{};
-  std::optional<char> decimal{};    ///< of all numbers: '.' or ','
-  std::optional<char> thousands{};  ///< as NumberFormat has it
+  std::optional<char> decimal{};    ///< decimal mark of all numbers, '.' or ','
+  std::optional<char> thousands{};  ///< as NumberFormat::thousands
 };
 
-/// The separator among , ; tab and | that cuts the rows of `beginning` (of a file, whole rows but perhaps the last)
-/// into the same number of fields; of several the one with the most numbers among its fields, then the most fields; a
-/// comma where none does. The first row is a header
-/// where it is text above a column of numbers or dates, or, without such columns, words that are all different and
-/// stand nowhere below.
+/// Detects the separator, among , ; tab and |, that divides the rows of `beginning` (the beginning of a file) into the
+/// same number of fields. If several do, the one with the most numbers among its fields wins, then the one with the
+/// most fields; if none does, the comma. The first row is a header if it is text above a column of numbers or dates,
+/// or, without such columns, if its words all differ and occur in no other row.
 Dialect detect_dialect(std::string_view beginning, const DialectWish& wish);
 
-/// Throws Error{kUsage} for what cannot stand between fields: a quote, the end of a line, a byte of no ASCII character.
+/// Throws Error{kUsage} for a quote, the end of a line, or a byte that is not ASCII.
 void check_separator(char separator);
 /// "a comma", "a tab", "'x'".
 std::string separator_name(char separator);

@@ -36,9 +36,9 @@ struct FileLayout {
     std::uint32_t field, slot;
     int column;
   };
-  std::vector<std::uint32_t> number_fields, number_slots;  // as the kernel wants them
+  std::vector<std::uint32_t> number_fields, number_slots;  // in the form of the kernel
   std::vector<int> number_columns;
-  std::vector<Place> formatted_numbers;  ///< with a decimal comma or a sign, which the kernel does not know
+  std::vector<Place> formatted_numbers;  ///< with a decimal comma or a sign, which the kernel does not support
   std::vector<Place> dates, categories, texts;
   std::vector<Place> absent;  ///< cells without a field
 

@@ -20,9 +20,9 @@ constexpr std::size_t kMostBytes = 64 << 20;  // of a row, and of the sample
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
-/// The first rows of a file, behind its header.
+/// The first rows of a file, without its header.
 struct Sample {
-  std::vector<std::string> names;  // none where no row tells how many there are
+  std::vector<std::string> names;  // none before the first row
   std::vector<ColumnSample> columns;
   std::int64_t rows = 0, bad_rows = 0;
   bool all = false;

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kSigns{"$", "%", "€", "£", "¥", "�
 /// A space, and the no-break spaces U+00A0 and U+202F.
 constexpr std::array<std::string_view, 3> kSpaces{" ", "\xC2\xA0", "\xE2\x80\xAF"};
 
-constexpr std::size_t kPointGroups = 3;  // of kNumberMarks: 1.234,5
+constexpr std::size_t kPointGroups = 3;  // index in kNumberMarks: 1.234,5
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -74,7 +74,7 @@ bool to_plain(std::string_view text, const NumberFormat& format, std::string& ou
     take_plus_or_minus(text, out);
   }
   const bool leading_zero = text.starts_with('0');
-  std::size_t digits = 0;  // of this group
+  std::size_t digits = 0;  // in this group
   bool grouped = false;
   while (!text.empty()) {
     const char c = text.front();

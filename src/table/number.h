@@ -27,7 +27,7 @@ inline constexpr std::array<std::pair<char, char>, 8> kNumberMarks{
 /// A bit for each of kNumberMarks.
 using NumberMarks = std::uint32_t;
 inline constexpr NumberMarks kAllMarks = (1U << kNumberMarks.size()) - 1;
-/// Those with a decimal point.
+/// The formats with a decimal point.
 inline constexpr NumberMarks kPointMarks = [] {
   NumberMarks marks = 0;
   for (std::size_t i = 0; i < kNumberMarks.size(); ++i) marks |= (kNumberMarks[i].first == '.' ? 1U : 0U) << i;
@@ -41,18 +41,17 @@ std::string_view sign_in(std::string_view text);
 /// The formats in which text with this sign is a number.
 NumberMarks marks_of(std::string_view text, std::string_view sign);
 
-/// The float nearest to a decimal number as in 12, -0.5, +.5, 5. and 1e-3; nothing else is one. What is too small is
-/// zero.
+/// Reads a decimal number such as 12, -0.5, +.5, 5. or 1e-3 as the nearest float. Numbers below the range are zero.
 NumberFault read_number(std::string_view text, float& out);
-/// The same with the precision of double.
+/// As a double.
 NumberFault read_number(std::string_view text, double& out);
-/// A number in a column's format.
+/// Reads a number in a column's format.
 NumberFault read_number(std::string_view text, const NumberFormat& format, float& out);
 NumberFault read_number(std::string_view text, const NumberFormat& format, double& out);
 
 /// "found 'abc', expected a number; ...".
 std::string number_words(std::string_view text, NumberFault fault, const NumberFormat& format, std::string_view column);
-/// What to write for a column of words, as the end of a message.
+/// The end of a message: the keys for a column of words.
 std::string words_hint(std::string_view text, std::string_view column);
 
 }  // namespace dptrain::table

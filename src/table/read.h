@@ -35,14 +35,14 @@ struct ReadOptions {
   std::int64_t most_words = 4'000'000;     ///< of one column's vocabulary; more are an error
 };
 
-/// All rows of the files, plain or gzip (their first bytes decide), one file behind the other. With a header columns
-/// are found by name and those that the schema does not know are passed over; without one each row has the schema's
-/// number of fields. A vocabulary that comes with the schema is kept as it is.
+/// Reads all rows of the files, plain or gzip by their first bytes, in order. With a header columns are found by name,
+/// and columns that the schema lacks are ignored; without one each row has the schema's number of fields. A vocabulary
+/// in the schema is not extended.
 ///
-/// A row cannot be read where it has another number of fields, a quote that does not end or stands within a field
-/// without quotes, a NUL byte, a kept category or text that is not UTF-8, a field that is not of the column's type, a
-/// number beyond the range of floats, or more than most_row_bytes. Skipping goes on behind the row; behind a quote that
-/// does not end, in the next line. Throws Error{kData} besides where a file cannot be read.
+/// A row is bad if it has another number of fields, a quote that does not end or is within a field without quotes, a
+/// NUL byte, a category or text that is not UTF-8, a field that is not of the column's type, a number beyond the range
+/// of floats, or more than most_row_bytes. Reading continues after the row; after a quote that does not end, in the
+/// next line. Throws Error{kData} for a bad row unless `skip` is set, and for a file that cannot be read.
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
 /// The same of files that are open already, or in memory (table/bytes.h has their voice).
 Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,

@@ -28,12 +28,12 @@ std::string_view type_name(ColumnType type);
 enum class DateForm { kIso, kDayFirst, kMonthFirst };
 
 struct Column {
-  std::string name;  ///< of the header, or "column1", "column2" without one
+  std::string name;  ///< from the header, or "column1", "column2" without one
   ColumnType type = ColumnType::kNumber;
   bool kept = true;       ///< false: its fields are held to RFC 4180 and forgotten
   bool optional = false;  ///< a file with a header may lack the column; its cells are missing then
-  /// A kText beside the column of its name, which need not be in the schema: its field as it stands, whatever the
-  /// bytes. Behind all others.
+  /// A kText with the unchanged field of the column of that name, which the schema may contain as well. These columns
+  /// are last.
   bool verbatim = false;
   DateForm form = DateForm::kIso;
   NumberFormat numbers{};  ///< kNumber

@@ -69,8 +69,8 @@ class TrainingControl {
   virtual config::Node resolved_config(bool minimal) const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
   virtual std::int64_t global_batch() const = 0;
-  /// That hold the samples consumed after `step` updates, in batches of global_batch(): follows samples where a run was
-  /// resumed with another batch.
+  /// Samples consumed after `step` updates, in batches of global_batch(). Differs from `step` after a resume with
+  /// another batch.
   virtual double batches(std::int64_t step) const = 0;
 };
 

@@ -259,12 +259,12 @@ void check_order(const json& trainer, const Position& position, session::Session
     return fmt::format("batch_size {} and bucket_by_length {}", size, of == 0 ? "none" : std::to_string(of));
   };
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("the checkpoint stands at sample {} of an epoch of {}, whose order is another with {}; go on "
+              fmt::format("the checkpoint is at sample {} of an epoch with {}, and with {} the order differs; go on "
                           "with the same, or from the end of an epoch; --init-from starts afresh from its weights",
                           position.samples, words(batch, window), words(session.global_batch(), now)));
 }
 
-/// Older checkpoints lack the key: they know the steps and the batch of their last run.
+/// Older checkpoints lack the key; the steps and the last batch size give it.
 double saved_earlier_epochs(const json& trainer) {
   if (trainer.contains("earlier_epochs")) return trainer["earlier_epochs"].get<double>();
   const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();

@@ -21,7 +21,7 @@ struct Position {
   std::int64_t epoch = 0;               ///< whole epochs done
   std::int64_t samples = 0;             ///< consumed of the current epoch
   std::int64_t step = 0;                ///< optimizer steps done
-  std::int64_t earlier_steps = 0;       ///< those that the optimizer had done before the run (fit --init-optimizer)
+  std::int64_t earlier_steps = 0;       ///< updates of the optimizer before the run (fit --init-optimizer)
   double earlier_epochs = 0;            ///< earlier_steps in epochs of the run's first global batch
   replica::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
   double epoch_seconds = 0;             ///< training time of the current epoch so far
@@ -38,9 +38,9 @@ struct Position {
 
   /// Updates of the optimizer: Keras's `iterations`.
   std::int64_t iterations() const { return earlier_steps + step; }
-  /// Of the run, without earlier steps, in batches of the session's size.
+  /// Consumed samples of the run, in batches of the session's size.
   double batches(const session::Session& session) const;
-  /// At `number` updates of the run, which must be near: as many batches from here.
+  /// Progress at `number` updates of the run, close to `step`: each update between them counts as one batch.
   optim::Progress progress(const session::Session& session, std::int64_t number) const;
   /// The learning rate of the update after `number`.
   double rate(const session::Session& session, std::int64_t number) const;

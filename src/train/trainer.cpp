@@ -213,7 +213,7 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
                         .values = values_text(report.logs.items())});
 }
 
-/// Of the run, with the present batch for the steps that are left.
+/// Epochs of the whole run; remaining steps count with the present batch size.
 double Trainer::epochs_in_all() const {
   if (goal_.epochs) return static_cast<double>(*goal_.epochs);
   const Position& position = run_.position;
@@ -221,7 +221,7 @@ double Trainer::epochs_in_all() const {
   return batches / static_cast<double>(session_.steps_per_epoch());
 }
 
-/// Of the run, at the speed so far; nothing where it ends with this epoch.
+/// Remaining seconds of the run at its speed so far; none in the last epoch.
 std::optional<double> Trainer::seconds_left() const {
   const Position& position = run_.position;
   const double epochs = epochs_in_all();

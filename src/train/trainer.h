@@ -64,7 +64,7 @@ class Trainer {
   EndReport end_report(const FitResult& result) const;
 
   std::int64_t queued_steps() const;
-  std::int64_t queued_samples() const;  ///< of this epoch
+  std::int64_t queued_samples() const;  ///< in this epoch
   std::string epochs_text() const;
   double epochs_in_all() const;
   std::optional<double> seconds_left() const;

@@ -130,8 +130,8 @@ TEST_F(PositionTest, AnEpochGoesOnInItsOwnOrderOnly) {
     EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
     EXPECT_STREQ(
         error.what(),
-        "the checkpoint stands at sample 3 of an epoch of batch_size 3 and bucket_by_length 5, whose order is "
-        "another with batch_size 3 and bucket_by_length none; go on with the same, or from the end of an epoch; "
+        "the checkpoint is at sample 3 of an epoch with batch_size 3 and bucket_by_length 5, and with batch_size 3 and "
+        "bucket_by_length none the order differs; go on with the same, or from the end of an epoch; "
         "--init-from starts afresh from its weights");
   }
 }

@@ -148,7 +148,7 @@ class TableDraft {
   bool has_photos() const { return count(Use::kPhotos) > 0; }
   /// Rows that cannot be learned from, and that people leave in.
   bool lacks_labels() const { return target_->facts->missing > 0; }
-  /// What on_error: skip leaves out.
+  /// Rows and cells that on_error: skip leaves out.
   std::vector<std::string> skipped() const {
     std::vector<std::string> skipped;
     if (looked_.bad_rows > 0)
@@ -196,7 +196,7 @@ class TableDraft {
     return data::encoder_family().make(std::move(spec));
   }
 
-  /// Where 1,234 may be 1234 or 1.234 in a whole column, the separator decides, and the config has the key.
+  /// If all cells of a column are like 1,234, the separator decides the format, and the config gets the key.
   void look() {
     table::LookOptions options{.rows = kLooks};
     looked_ = table::look({request_.path}, options);
@@ -211,7 +211,7 @@ class TableDraft {
     else
       decimal_ = common_decimal();
   }
-  /// "," where all numbers that have a decimal mark have a comma.
+  /// "," if every decimal mark is a comma.
   std::optional<std::string> common_decimal() const {
     std::optional<std::string> decimal;
     for (const table::Column& column : looked_.schema.columns) {

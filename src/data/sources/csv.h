@@ -30,8 +30,8 @@ struct CSVSpec : DatasetCommon {
   ColumnGroups inputs;              ///< of the model's inputs; none: see csv_plan.h
   ColumnGroups labels;              ///< or {output name: columns}; may be empty
   std::optional<std::string> sample_weight;
-  std::map<std::string, config::Of<encoder_family>> columns;  ///< of those of which not enough is said by looking
-  std::optional<std::string> separator;                       ///< one byte; none: found by looking
+  std::map<std::string, config::Of<encoder_family>> columns;  ///< encoders, where detection is not enough
+  std::optional<std::string> separator;                       ///< one byte; none: detected
   std::optional<bool> header;
   std::optional<std::string> decimal;    ///< "." or ","
   std::optional<std::string> thousands;  ///< one of , . ' and a space, or "none"

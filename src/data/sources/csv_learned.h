@@ -1,7 +1,7 @@
 #pragma once
 
-// What a model has to know of the table that it was trained on: which columns go where, their encoders with what they
-// have learned, and the words of the classes. JSON text as Source::learn() gives it.
+// What is fitted to a table and saved with the model: the columns of each input, their encoders with vocabularies and
+// means, and the classes of labels. As JSON it is the text of Source::learn().
 
 #include <map>
 #include <string>
@@ -19,14 +19,14 @@ struct CsvLearned {
     std::string learned;    ///< Encoder::learned(), as text
   };
   struct Label {
-    std::string name;                  ///< of the output; "" for the only one
+    std::string name;                  ///< name of the output; "" for the only one
     std::vector<std::string> columns;  ///< one of words, or some of numbers
     std::vector<std::string> classes;  ///< the words in the order of their classes; empty: numbers
     bool integers = false;             ///< one column of class numbers; `classes` are their names, if there are any
     bool is_of_numbers() const { return integers || classes.empty(); }
   };
-  table::Dialect dialect;                              ///< of the training files
-  std::map<std::string, table::NumberFormat> numbers;  ///< of columns that differ from 1234.5
+  table::Dialect dialect;                              ///< dialect of the training files
+  std::map<std::string, table::NumberFormat> numbers;  ///< by column, where it is not 1234.5
   std::vector<ColumnGroups::Group> inputs;
   std::vector<Column> columns;  ///< those that the inputs name, each once
   std::vector<Label> labels;

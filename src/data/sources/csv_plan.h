@@ -1,6 +1,6 @@
 #pragma once
 
-// Before a table is read: what its columns hold, which of them are read, and what becomes of them.
+// The plan for reading a table: types of its columns, which of them are read, and their use.
 
 #include <string>
 #include <vector>
@@ -12,20 +12,20 @@ namespace dptrain::data {
 
 struct CsvPlan {
   table::Schema schema;
-  CsvLearned learned;  ///< inputs and labels; columns have their encoders where `columns:` or a model says them
+  CsvLearned learned;  ///< inputs and labels; columns have an encoder if `columns:` or a model has one
 };
 
-/// From the config and a look at the files. Throws Error{kData, kUsage}.
+/// From the config and the detected types of the columns. Throws Error{kData, kUsage}.
 CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files);
 /// As it was fitted for a model (`model.learned`); where `model` fits labels, these are as the config has them. Throws
 /// Error{kData} for a column that is not there, Error{kCheckpoint} if the config has other encoders or inputs, and for
 /// other labels the error of `model.fitted_use`.
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
                        bool with_labels);
-/// The same for rows without labels that come from where nobody can look ahead: as the training files were written,
-/// where the config says nothing. Columns are found by the header's names.
+/// For rows without labels from a stream, which cannot be read ahead: without keys in the config they have the format
+/// of the training files. Columns are found by name.
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model);
-/// The encoders of columns of which the config says nothing, by what reading has found.
+/// Chooses encoders, by type, for columns without one.
 void choose_encoders(const table::Schema& schema, CsvLearned& plan);
 
 }  // namespace dptrain::data

@@ -35,13 +35,13 @@ struct DatasetCommon {
   ClassNames class_names;
 };
 
-/// What a part of another role's data set takes of it.
+/// The share of another role's data set.
 struct DatasetPart {
   std::string of;       ///< the role
   double fraction = 0;  ///< of its samples
   bool stratified = false;
-  bool shuffle = true;                ///< drawn; else the last ones
-  std::optional<std::uint64_t> seed;  ///< of the draw; none: the config's
+  bool shuffle = true;                ///< drawn at random; else the last samples
+  std::optional<std::uint64_t> seed;  ///< seed of the draw; none: the config's
 };
 
 /// A member of the family.

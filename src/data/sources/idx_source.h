@@ -28,7 +28,7 @@ struct IdxFiles {
   std::optional<IdxFile> sample_weight{};
 };
 
-/// `class_names` may be empty. What the model takes for ids is kept as integers. Throws Error{kData} when the files do
+/// `class_names` may be empty. Inputs that the model reads as ids stay integers. Throws Error{kData} when the files do
 /// not fit together.
 std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_names, const ModelSide& model = {});
 

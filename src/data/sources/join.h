@@ -29,7 +29,7 @@ struct JoinedPart {
   std::string name;   ///< as JoinParts has it
   std::string place;  ///< in messages: "part 2 (CSV)"
   std::shared_ptr<const Source> source;
-  std::string learned{};  ///< what the part was opened with: ModelSide::learned
+  std::string learned{};  ///< ModelSide::learned of the part when it was opened
 };
 /// The parts as one source. `labels` as JoinSpec has it. Throws Error{kUsage} where names clash or an input has none,
 /// Error{kData} where sizes differ.

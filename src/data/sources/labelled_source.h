@@ -46,7 +46,7 @@ class LabelledSource : public Source {
   LabelledSource(const char* word, ClassNames class_names) : class_names_(std::move(class_names)), word_(word) {}
 
   const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
-  /// In place of labels_: those that somebody else keeps for as long as the source lives.
+  /// Uses `kept`, which outlives the source, in place of labels_.
   void show_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
 
   std::vector<LabelColumn> labels_;

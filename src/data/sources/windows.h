@@ -24,12 +24,12 @@ struct WindowsSpec : DatasetCommon {
   std::vector<double> mean{}, variance{};     ///< of the columns: one value, or one each; none: as they are
 };
 
-/// Throws Error{kData} where the series is too short, and Error{kUsage} for what does not fit it.
+/// Throws Error{kData} if the series is too short, Error{kUsage} if the spec does not fit it.
 std::shared_ptr<const Source> make_windows(std::shared_ptr<const Source> series, const WindowsSpec& spec,
                                            const ModelSide& model);
 
-/// Samples without labels for a model that was trained on such windows. `arrays` has windows, whose columns are put on
-/// the scale of `mean` and `variance`, or the steps of a series, of which every window is made.
+/// Input for a model that was trained on such windows. `arrays` contains windows, or the steps of a series, from which
+/// all windows are made. Columns are normalized with `mean` and `variance`.
 std::shared_ptr<const Source> windows_of_inputs(std::shared_ptr<const Source> arrays, const WindowsSpec& spec,
                                                 const ModelSide& model);
 
@@ -37,7 +37,7 @@ std::shared_ptr<const Source> windows_of_inputs(std::shared_ptr<const Source> ar
 struct LabelScale {
   double mean = 0, deviation = 1;
 };
-/// Of each of `width` label values that were made of a series' columns; none if they have no scale of their own.
+/// The scale of each of `width` label values; none if labels were not made of normalized columns.
 std::vector<LabelScale> label_scales(const WindowsSpec& spec, std::int64_t width);
 
 }  // namespace dptrain::data

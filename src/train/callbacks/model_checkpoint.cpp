@@ -156,7 +156,7 @@ class ModelCheckpoint final : public Callback {
     std::optional<double> best_before;
     std::deque<std::string> written_before;
   };
-  std::optional<Attempt> attempt_;  ///< the last save, until it is known how it went
+  std::optional<Attempt> attempt_;  ///< the last save, until its result is known
   double last_time_ = 0;
   std::int64_t last_step_ = 0;
   std::optional<double> last_epochs_;  ///< at last_step_; older checkpoints lack it

@@ -124,9 +124,10 @@ TEST(Resizing, ScaledDecodeIsAHintOfTheFirstTransform) {
   spec.scaled_decode = true;
   EXPECT_EQ(image_pipeline(spec, RandomFlipSpec{}).hint().least_height, 20);
   EXPECT_EQ(image_pipeline(spec).hint().least_width, 30);
-  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { image_pipeline(RandomFlipSpec{}, spec); }),
-            "Resizing: scaled_decode tells how images are read, so it can stand in the first transform only, found in "
-            "number 2");
+  EXPECT_EQ(
+      error_of(ErrorKind::kUsage, [&] { image_pipeline(RandomFlipSpec{}, spec); }),
+      "Resizing: scaled_decode changes how images are read and works in the first transform only, found in number "
+      "2");
 }
 
 TEST(PreprocessInput, EqualsKeras) {
