@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Labels alone: classes, or rows of values.
-class Labels final : public data::Source {
+class Labels : public data::Source {
  public:
   explicit Labels(std::vector<std::int64_t> classes, std::vector<std::string> names = {}, std::int64_t width = 0)
       : classes_(std::move(classes)), names_(std::move(names)), width_(width) {}
@@ -40,6 +40,16 @@ class Labels final : public data::Source {
   std::vector<std::int64_t> classes_;
   std::vector<std::string> names_;
   std::int64_t width_;
+};
+
+/// A first label that is the same class everywhere, then these.
+class SecondLabels final : public Labels {
+ public:
+  using Labels::Labels;
+  int labels() const override { return 2; }
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    return which == 0 ? 0 : Labels::label_class(index, 0);
+  }
 };
 
 const experiment::ClassWeight kBalanced{.balanced = true};
@@ -82,6 +92,11 @@ TEST(ClassWeights, RefusesUnknownClasses) {
             "train.class_weight: unknown class 'roses'; expected daisy, rose or 0..1; did you mean 'rose'?");
   EXPECT_THAT(refusal(by({{"2", 2}}), Labels({0, 1}), 2), HasSubstr("expected 0..1; the data set has no class names"));
   EXPECT_THAT(refusal(by({{"rose", 2}, {"1", 3}}), named, 2), HasSubstr("two weights, one by name and one by number"));
+}
+
+TEST(ClassWeights, CountTheLabelOfTheOutput) {
+  const SecondLabels labels({0, 1, 1, 1});
+  EXPECT_THAT(class_weights(kBalanced, {.labels = labels, .which = 1, .outputs = 2}), ElementsAre(2, 4.0F / 6));
 }
 
 TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {

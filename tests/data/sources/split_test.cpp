@@ -7,6 +7,7 @@
 
 #include "data/fixtures.h"
 #include "data/sources/idx_source.h"
+#include "data/sources/subset.h"
 #include "data/sources/synthetic.h"
 
 namespace dptrain::data {
@@ -120,6 +121,8 @@ TEST(OpenSources, TwoSplitsOfOneDataSetNeverOverlap) {
   seen.merge(rows(*sources.test));
   EXPECT_EQ(seen.size(), 100U);
   EXPECT_NE(sources.train->fingerprint(), sources.validation->fingerprint());
+  const auto some = take(sources.validation, 5);
+  for (std::int64_t i = 0; i < some->size(); ++i) EXPECT_EQ(some->whole_index(i), sources.validation->row(i));
 }
 
 /// fit opens no test set, eval no training set: each must find the samples that the others do not have.
