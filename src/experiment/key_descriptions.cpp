@@ -44,6 +44,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"rename", "Names in the file for names in the model."},
       {"skip_mismatch", "Pass over weights of another shape instead of ending with an error."},
       {"inputs", "Names of the steps that this one reads."},
+      {"mask", "Step whose mask the layer uses in place of those of its inputs, or none."},
       {"device", "Slot of the replica that the step runs in; default: the first."},
       {"repeat", "So many steps in a chain, with weights of their own."},
       {"trainable", "false: the weights stay as they are."},

@@ -131,6 +131,7 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
   const Reader::Subject subject(reader_, fmt::format("{} '{}'", step.type, node_name));
   const auto slot = device(step, scope);
   const auto trains = trainable(step, scope);
+  const auto masked = mask(step, scope);
   const config::Typed typed =
       made ? result_.graph.layers[static_cast<std::size_t>(made->layer)].spec : read_layer(type, step);
   std::optional<Sources> sources = Sources{};
@@ -140,17 +141,20 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
     reader_.error(step.mark, "an Input cannot be shared"), sources.reset();
   else if (step.reserved("inputs") != nullptr)
     reader_.error(step.mark, "takes no inputs"), sources.reset();
+  else if (step.reserved("mask") != nullptr)
+    reader_.error(step.mark, "takes no mask"), sources.reset();
   const bool named =
       claim(node_names_, node_name, step.mark, scope) && (again || claim(layer_names_, layer_name, step.mark, scope));
   auto outputs = typed && sources ? inferred(typed, step, *sources, scope) : std::nullopt;
 
   Source result{-1, local};
-  if (slot && trains && named && outputs) {
+  if (slot && trains && masked && named && outputs) {
     const int index =
         made ? made->layer : add_layer(layer_name, join_names(scope.layer_base, local), typed, *trains, *sources);
     if (shared != nullptr && !made) shared->layers.push_back({index, local});
     const bool whole = call.name && call.name->empty();  // the one layer of a shared entry: what is called is its use
     result.port = add_node(index, *sources, std::move(*outputs), node_name, *slot, whole ? scope.use : step.mark);
+    result_.graph.nodes.back().mask = *masked;
     std::vector<BlockUse>& blocks = result_.graph.nodes.back().blocks;
     for (const Scope* s = whole ? scope.outer : &scope; s->outer != nullptr; s = s->outer)
       blocks.insert(blocks.begin(), {s->node_base, s->type, s->use});
@@ -164,7 +168,7 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
 
 config::Typed Expander::read_layer(const layers::LayerType& type, const ListedStep& step) {
   const std::shared_ptr<void> spec = type.schema.make();
-  if (!type.schema.read(step.arguments, step.mark, reader_, spec.get(), reserved_arguments())) return {};
+  if (!type.schema.read(step.arguments, step.mark, reader_, spec.get(), reserved_layer_arguments())) return {};
   return {type, spec, step.mark};
 }
 

@@ -1,4 +1,4 @@
-// The six arguments that every step may have: name, inputs, device, repeat, trainable, if.
+// The arguments that every step may have: name, inputs, device, repeat, trainable, if; and `mask` of layers.
 
 #include <algorithm>
 #include <iterator>
@@ -68,6 +68,18 @@ std::optional<bool> Expander::trainable(const ListedStep& step, const Scope& sco
   const Reader::Key key(reader_, "trainable");
   const auto own = reader_.boolean(*node);
   return own ? std::optional(*own && scope.trainable) : own;
+}
+
+std::optional<std::optional<Port>> Expander::mask(const ListedStep& step, const Scope& scope) {
+  const config::Node* node = step.reserved("mask");
+  if (node == nullptr) return scope.mask;
+  const Reader::Key key(reader_, "mask");
+  const config::Node value = reader_.substituted(*node);
+  if (!value.is_scalar()) return reader_.expected(value, "the name of a step or none"), std::nullopt;
+  if (value.str() == "none") return std::optional(Port(-1));
+  const std::optional<Sources> found = find(value, scope);
+  if (!found || found->front().port.node < 0) return std::nullopt;
+  return std::optional(found->front().port);
 }
 
 std::optional<Sources> Expander::inputs(const Call& call, const Scope& scope) {

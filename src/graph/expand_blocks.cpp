@@ -247,14 +247,17 @@ Source Expander::shared(const Call& call, const Shared& shared, Scope& scope) {
   const Reader::Subject subject(reader_, step.type);
   const std::string local = use_name(call.name, step.type, scope);
   bool good =
-      only_reserved(step.arguments, reserved_arguments(), "; its arguments stand in its definition under 'shared'");
+      only_reserved(step.arguments, shared.definition.is_sequence() ? reserved_arguments() : reserved_layer_arguments(),
+                    "; its arguments stand in its definition under 'shared'");
+  const auto masked = mask(step, scope);
   if (step.reserved("trainable") != nullptr || !scope.trainable) {
     reader_.error(step.mark, "trainable belongs to the definition under 'shared': all uses have the same weights");
     good = false;
   }
   auto inner = inner_scope(call, "shared", local, shared.inputs, scope);
   SharedLayers& made = shared_[step.type];
-  if (!inner || !good || made.broken) return {};
+  if (!inner || !good || !masked || made.broken) return {};
+  inner->mask = *masked;
   inner->layer_base = step.type;
   inner->shared = &made;
   made.next = 0;
@@ -264,7 +267,7 @@ Source Expander::shared(const Call& call, const Shared& shared, Scope& scope) {
   if (shared.definition.is_sequence()) {
     last = chain(shared.definition, *inner);
   } else if (const auto definition = read_step(shared.definition, reader_)) {
-    for (const char* key : {"name", "inputs", "repeat", "if"}) {
+    for (const char* key : {"name", "inputs", "mask", "repeat", "if"}) {
       if (definition->reserved(key) == nullptr) continue;
       reader_.error(definition->mark,
                     fmt::format("'{}' belongs to the uses of shared '{}', not to its definition", key, step.type));

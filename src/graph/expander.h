@@ -42,6 +42,7 @@ struct Scope {
   std::string layer_base, node_base;         ///< names below which layers and nodes get theirs
   std::string device;
   bool trainable = true;
+  std::optional<Port> mask;                      ///< of the one layer of a shared entry
   Sources input;                                 ///< what a block or shared entry reads
   std::vector<std::string> input_names;          ///< of each of `input`, or one for all of them; empty at the top
   StepNames names;                               ///< of the steps so far
@@ -100,6 +101,8 @@ class Expander {
   std::optional<std::string> device(const ListedStep& step, const Scope& scope);
   std::optional<bool> trainable(const ListedStep& step, const Scope& scope);
   std::optional<Sources> inputs(const Call& call, const Scope& scope);
+  /// `mask` of a layer or of a use of a shared layer: Node::mask.
+  std::optional<std::optional<Port>> mask(const ListedStep& step, const Scope& scope);
   /// What a use of a block reads, as many as it has names for; none where nothing is above, if it has no names.
   std::optional<Sources> block_inputs(const Call& call, const std::vector<std::string>& names, const Scope& scope);
   std::optional<Sources> find(const config::Node& node, const Scope& scope);

@@ -27,10 +27,9 @@ const Mask& of(const std::vector<std::vector<Mask>>& masks, const Port& port) {
 bool before(const Port& a, const Port& b) { return std::pair(a.node, a.port) < std::pair(b.node, b.port); }
 
 /// Valid in any of them (Keras's Merge); without a mask where one has none.
-Mask joined(const std::vector<Port>& inputs, const std::vector<std::vector<Mask>>& masks) {
+Mask joined(const std::vector<Mask>& inputs) {
   Mask all;
-  for (const Port& input : inputs) {
-    const Mask& one = of(masks, input);
+  for (const Mask& one : inputs) {
     if (one.empty()) return {};
     Mask both;
     std::ranges::set_union(all, one, std::back_inserter(both), before);
@@ -39,40 +38,83 @@ Mask joined(const std::vector<Port>& inputs, const std::vector<std::vector<Mask>
   return all;
 }
 
+/// Whether the mask has one element for each step of the tensor: [steps] for [steps, features].
+bool fits(const Graph& graph, const Mask& mask, const Port& tensor) {
+  std::vector<std::int64_t> steps = tensor_of(graph, tensor).shape.dims();
+  if (!steps.empty()) steps.pop_back();
+  return !mask.empty() && tensor_of(graph, mask.front()).shape.dims() == steps;
+}
+
 }  // namespace
+
+std::vector<Mask> input_masks(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& masks) {
+  std::vector<Mask> all;
+  for (const Port& input : node.inputs) all.push_back(node.mask ? Mask() : of(masks, input));
+  if (!node.mask || node.mask->node < 0) return all;
+  const Mask& given = of(masks, *node.mask);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (fits(graph, given, node.inputs[i])) all[i] = given;
+  return all;
+}
+
+Mask output_mask(const Graph& graph, const Node& node, const std::vector<Mask>& inputs) {
+  switch (rule_of(graph, node)) {
+    case MaskRule::kPasses:
+    case MaskRule::kHeeds: return inputs.front();
+    case MaskRule::kJoins: return joined(inputs);
+    case MaskRule::kProduces:
+    case MaskRule::kEnds:
+    case MaskRule::kDrops: return {};
+  }
+  return {};
+}
 
 std::vector<std::vector<Mask>> masks(const Graph& graph) {
   std::vector<std::vector<Mask>> all;
   for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[static_cast<std::size_t>(n)];
-    std::vector<Mask>& own = all.emplace_back(node.outputs.size());
-    switch (rule_of(graph, node)) {
-      case MaskRule::kProduces: {
-        const int last = static_cast<int>(node.outputs.size()) - 1;
-        for (int p = 0; p < last; ++p) own[static_cast<std::size_t>(p)] = {Port(n, last)};
-        break;
-      }
-      case MaskRule::kPasses:
-      case MaskRule::kHeeds: own.front() = of(all, node.inputs.front()); break;
-      case MaskRule::kJoins: own.front() = joined(node.inputs, all); break;
-      case MaskRule::kEnds:
-      case MaskRule::kDrops: break;
+    std::vector<Mask> own(node.outputs.size());
+    if (rule_of(graph, node) == MaskRule::kProduces) {
+      const int last = static_cast<int>(node.outputs.size()) - 1;
+      for (int p = 0; p < last; ++p) own[static_cast<std::size_t>(p)] = {Port(n, last)};
+    } else {
+      own.front() = output_mask(graph, node, input_masks(graph, node, all));
     }
+    all.push_back(std::move(own));
   }
   return all;
+}
+
+/// Reports a `mask` that names a tensor without one, or with one of other steps than all inputs.
+bool check_given_mask(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& all,
+                      config::Reader& reader) {
+  if (!node.mask || node.mask->node < 0) return true;
+  const Mask& given = of(all, *node.mask);
+  const std::string name = name_of(graph, *node.mask);
+  if (given.empty()) {
+    reader.error(node.mark, fmt::format("mask names '{}', which has no mask; name the output of an Embedding with "
+                                        "mask_zero or of a Masking, or a layer that passes its mask",
+                                        name));
+    return false;
+  }
+  if (std::ranges::any_of(node.inputs, [&](const Port& input) { return fits(graph, given, input); })) return true;
+  reader.error(node.mark, fmt::format("the mask of '{}' is {}, and no input has these steps: '{}' is {}", name,
+                                      tensor_of(graph, given.front()).shape.str(), name_of(graph, node.inputs.front()),
+                                      tensor_of(graph, node.inputs.front()).shape.str()));
+  return false;
 }
 
 void check_masks(const Graph& graph, config::Reader& reader) {
   const std::vector<std::vector<Mask>> all = masks(graph);
   for (const Node& node : graph.nodes) {
-    const Mask* found = nullptr;  // the one that joins several, where there is such
-    for (const Port& input : node.inputs)
-      if (const Mask& one = of(all, input); !one.empty() && (found == nullptr || one.size() > 1)) found = &one;
-    if (found == nullptr) continue;
-    const Mask& mask = *found;
     const Layer& layer = layer_behind(graph, node);
-    const std::string from = graph.nodes[static_cast<std::size_t>(mask.front().node)].name;
     const config::Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
+    if (!check_given_mask(graph, node, all, reader)) continue;
+    Mask mask;  // the one that joins several, if there is one
+    for (const Mask& one : input_masks(graph, node, all))
+      if (!one.empty() && (mask.empty() || one.size() > 1)) mask = one;
+    if (mask.empty()) continue;
+    const std::string from = graph.nodes[static_cast<std::size_t>(mask.front().node)].name;
     const MaskRule rule = rule_of(graph, node);
     if (rule == MaskRule::kHeeds)
       reader.error(node.mark,

@@ -30,6 +30,7 @@ SchemaTree common_arguments() {
            SchemaTree::text("Of the layer, for `inputs`, messages and checkpoints; default: from its type."));
   common.set("name", std::move(name));
   common.set("inputs", names());
+  common.set("mask", text());
   common.set("device", text());
   SchemaTree times = fragment::number("integer");
   times.set("minimum", SchemaTree::integer(1));
@@ -39,10 +40,11 @@ SchemaTree common_arguments() {
   return common;
 }
 
-/// The arguments of one layer type or network: its own and those of every step.
-SchemaTree arguments(const config::Schema& type) {
+/// The arguments of one layer type or network: its own and those of every step; layers have `mask`, too.
+SchemaTree arguments(const config::Schema& type, bool is_layer) {
   SchemaTree schema = type.json_schema();
-  const SchemaTree common = common_arguments();
+  SchemaTree common = common_arguments();
+  if (!is_layer) common.erase("mask");
   for (const SchemaTree::Entry& entry : common.entries())
     schema.find("properties")->set(entry.key, fragment::reference("any/properties/" + entry.key));
   std::vector<SchemaTree> choices{std::move(schema), fragment::types({"null"})};
@@ -57,13 +59,13 @@ SchemaTree arguments(const config::Schema& type) {
 void define_steps(config::Node& definitions) {
   SchemaTree types = SchemaTree::map();
   std::vector<std::string> words;
-  const auto add = [&](const std::string& name, const config::Schema& schema) {
-    definitions.set("step." + name, arguments(schema));
+  const auto add = [&](const std::string& name, const config::Schema& schema, bool is_layer) {
+    definitions.set("step." + name, arguments(schema, is_layer));
     types.set(name, fragment::reference("step." + name));
     words.push_back(name);
   };
-  for (const config::TypeDef* type : layers::layer_family().types()) add(type->name, type->schema);
-  for (const auto& [name, network] : networks()) add(name, network.schema);
+  for (const config::TypeDef* type : layers::layer_family().types()) add(type->name, type->schema, true);
+  for (const auto& [name, network] : networks()) add(name, network.schema, false);
   SchemaTree one = object(std::move(types), false);
   SchemaTree own = SchemaTree::map();
   own.set("^[a-z]", SchemaTree::map());

@@ -9,6 +9,15 @@ const std::vector<std::string>& reserved_arguments() {
   return names;
 }
 
+const std::vector<std::string>& reserved_layer_arguments() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = reserved_arguments();
+    all.emplace_back("mask");
+    return all;
+  }();
+  return names;
+}
+
 std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader) {
   if (node.is_scalar() && !node.str().empty()) return ListedStep{node.str(), node.mark(), {}};
   if (node.is_map() && node.entries().size() == 1) {

@@ -56,6 +56,7 @@ config::Node write(const Graph& graph, bool minimal) {
     arguments.set("name", Tree::text(node.name));
     const bool chained = node.inputs.size() == 1 && node.inputs[0] == Port(i - 1);
     if (!node.inputs.empty() && !(minimal && chained)) arguments.set("inputs", names_of(graph, node.inputs));
+    if (node.mask) arguments.set("mask", Tree::text(node.mask->node < 0 ? "none" : name_of(graph, *node.mask)));
     if (!is_shared) add_layer_arguments(arguments, layer, minimal);
     if (!node.device.empty()) arguments.set("device", Tree::text(node.device));
     steps.items().push_back(step_of(is_shared ? layer.name : layer.spec.name(), std::move(arguments)));

@@ -24,8 +24,8 @@ class Lowering {
       : draft_(draft),
         plan_(draft.plan),
         graph_(draft.model.graph),
-        readers_(count_readers()),
         masks_(graph::masks(graph_)),
+        readers_(count_readers()),
         slots_(find_slots()) {
     draft_.node_tensors.resize(graph_.nodes.size());
     node_step_.assign(graph_.nodes.size(), kAbsent);
@@ -91,8 +91,10 @@ class Lowering {
     const auto read = [&](const Port& port) { ++readers[at(port.node)][at(port.port)]; };
     for (const Port& port : outputs()) read(port);
     for (int n = last_index(graph_.nodes.size()); n >= 0; --n)
-      if (std::ranges::any_of(readers[at(n)], [](int count) { return count > 0; }) && !starts_at(n))
-        for (const Port& input : graph_.nodes[at(n)].inputs) read(input);
+      if (std::ranges::any_of(readers[at(n)], [](int count) { return count > 0; }) && !starts_at(n)) {
+        std::ranges::for_each(graph_.nodes[at(n)].inputs, read);
+        for (const graph::Mask& mask : used_masks(n)) std::ranges::for_each(mask, read);
+      }
     return readers;
   }
   /// A node that nothing reads is left out.
@@ -277,11 +279,15 @@ class Lowering {
               .inputs = {tensor_of(n)}});
   }
 
+  /// Of each input of a node whose op reads masks; else empty.
+  std::vector<graph::Mask> used_masks(int n) const {
+    const config::Typed& spec = graph_.layers[at(node(n).layer)].spec;
+    if (!layers::type_of(spec).heeds_masks) return {};
+    return graph::input_masks(graph_, node(n), masks_);
+  }
   /// Masks of the inputs become inputs themselves; the graph has checked that each is one tensor.
   void add_masks(int n, Step& step) const {
-    if (!layers::type_of(step.spec).heeds_masks) return;
-    for (const Port& input : node(n).inputs) {
-      const graph::Mask& mask = masks_[at(input.node)][at(input.port)];
+    for (const graph::Mask& mask : used_masks(n)) {
       step.masks.push_back(mask.empty() ? kAbsent : last_index(step.inputs.size()) + 1);
       if (!mask.empty()) step.inputs.push_back(tensor_of(mask.front()));
     }
@@ -344,8 +350,8 @@ class Lowering {
   Draft& draft_;
   Plan& plan_;
   const graph::Graph& graph_;
-  const std::vector<std::vector<int>> readers_;        ///< per node and output
   const std::vector<std::vector<graph::Mask>> masks_;  ///< per node and output
+  const std::vector<std::vector<int>> readers_;        ///< per node and output
   const std::vector<int> slots_;                       ///< per node
   std::vector<int> node_step_;  ///< the step that wrote a node's tensors; kAbsent for inputs and views
 };

@@ -54,8 +54,10 @@ class PrefixFinder {
   bool is_random(int n) const { return layers::is_random(layer_of(n).spec); }
   bool belongs(int n) const {
     const std::vector<Port>& inputs = graph_.nodes[at(n)].inputs;
-    return !trains(n) && !is_random(n) &&
-           std::ranges::all_of(inputs, [&](const Port& input) { return inside_[at(input.node)]; });
+    const auto is_inside = [&](const Port& port) { return inside_[at(port.node)]; };
+    return !trains(n) && !is_random(n) && std::ranges::all_of(inputs, is_inside) &&
+           std::ranges::all_of(graph::input_masks(graph_, graph_.nodes[at(n)], masks_),
+                               [&](const graph::Mask& mask) { return std::ranges::all_of(mask, is_inside); });
   }
 
   std::vector<Port> find_border() const {
@@ -67,8 +69,8 @@ class PrefixFinder {
       if (used_[at(n)] && !inside_[at(n)]) {
         std::ranges::for_each(graph_.nodes[at(n)].inputs, reads);
         if (!layers::type_of(layer_of(n).spec).heeds_masks) continue;
-        for (const Port& input : graph_.nodes[at(n)].inputs)
-          std::ranges::for_each(masks_[at(input.node)][at(input.port)], reads);
+        for (const graph::Mask& mask : graph::input_masks(graph_, graph_.nodes[at(n)], masks_))
+          std::ranges::for_each(mask, reads);
       }
     for (const Port& output : graph_.outputs) {
       reads(output);

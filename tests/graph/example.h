@@ -77,7 +77,11 @@ inline std::string portrait(const Graph& graph) {
     text += layer.name + (layer.trainable ? " " : " frozen ") + config::to_yaml(layer.spec.write());
   for (const Node& node : graph.nodes)
     text += node.name + " layer " + std::to_string(node.layer) + " call " + std::to_string(node.call) + " " +
-            node.output().str() + " " + node.device + "\n";
+            node.output().str() + " " + node.device +
+            (!node.mask            ? ""
+             : node.mask->node < 0 ? " mask none"
+                                   : " mask " + name_of(graph, *node.mask)) +
+            "\n";
   for (const int input : graph.inputs) text += "in " + std::to_string(input) + "\n";
   for (const Port& output : graph.outputs) text += "out " + name_of(graph, output) + "\n";
   return text;

@@ -176,6 +176,56 @@ TEST(Masks, AreLostWithAWarning) {
             "Keras)\n");
 }
 
+TEST(Masks, OfAStepAreThoseThatItNames) {
+  const Graph graph = graph_of(start(R"(
+  - Embedding: {name: plain, inputs: x, input_dim: 9, output_dim: 4}
+  - Add: {name: half, inputs: [a, plain], mask: a}
+  - Add: {name: ended, inputs: [a, b], mask: none}
+  - LSTM: {name: all_steps, inputs: a, units: 3, mask: none}
+  - LSTM: {name: given, inputs: ended, units: 3, mask: half}
+outputs: [half, given, all_steps]
+)"));
+  const std::vector<std::vector<Mask>> all = masks(graph);
+  EXPECT_EQ(all[4][0], (Mask{Port(1, 1)}));
+  EXPECT_EQ(all[5][0], Mask());
+  EXPECT_EQ(input_masks(graph, graph.nodes[6], all), std::vector<Mask>(1));
+  EXPECT_EQ(input_masks(graph, graph.nodes[7], all), (std::vector<Mask>{{Port(1, 1)}}));
+  expect_round_trip(graph);
+}
+
+TEST(Masks, OfASharedLayerAreThoseOfItsUse) {
+  const Graph graph = graph_of(R"(
+shared:
+  reader: {LSTM: {units: 3}}
+layers:
+  - Input: {name: x, shape: [5], dtype: int32}
+  - Embedding: {name: a, input_dim: 9, output_dim: 4, mask_zero: true}
+  - Embedding: {name: b, inputs: x, input_dim: 9, output_dim: 4}
+  - reader: {name: first, inputs: a, mask: none}
+  - reader: {name: second, inputs: b, mask: a}
+outputs: [first, second]
+)");
+  const std::vector<std::vector<Mask>> all = masks(graph);
+  EXPECT_EQ(input_masks(graph, graph.nodes[3], all), std::vector<Mask>(1));
+  EXPECT_EQ(input_masks(graph, graph.nodes[4], all), (std::vector<Mask>{{Port(1, 1)}}));
+  expect_round_trip(graph);
+}
+
+TEST(Masks, WithoutStepsToMaskAreRefused) {
+  const auto errors = [](const std::string& step) {
+    return build_text(start("  - " + step + "\noutputs: [c, a, b]\n")).errors;
+  };
+  EXPECT_THAT(errors("LSTM: {name: c, inputs: a, units: 3, mask: x}"),
+              HasSubstr("LSTM 'c': mask names 'x', which has no mask; name the output of an Embedding with mask_zero"));
+  EXPECT_THAT(errors("LSTM: {name: c, inputs: a, units: 3, mask: aa}"), HasSubstr("no step above is called 'aa'"));
+  EXPECT_THAT(errors("LSTM: {name: c, inputs: a, units: 3, mask: [a]}"), HasSubstr("the name of a step or none"));
+  EXPECT_THAT(errors("Input: {name: c, shape: [3], mask: a}"), HasSubstr("takes no mask"));
+  EXPECT_THAT(build_text(start("  - ZeroPadding1D: {name: long, inputs: b}\n"
+                               "  - LSTM: {name: c, units: 3, mask: a}\noutputs: [c, a]\n"))
+                  .errors,
+              HasSubstr("the mask of 'a' is 5, and no input has these steps: 'long' is 7x4"));
+}
+
 TEST(Masks, WhatKerasHeedsAndNoOpDoesIsRefused) {
   EXPECT_THAT(build_text(start("  - BatchNormalization: {name: bn, inputs: a}\noutputs: [bn, b]\n")).errors,
               HasSubstr("its input has the mask of 'a', which Keras's layer heeds and this version's does not"));

@@ -79,12 +79,10 @@ class Converter {
     }
     const bool heeds = layers::type_of(layer.spec).heeds_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
-    for (const graph::Port& port : node.inputs) {
-      call.inputs.push_back(at(port));
-      const graph::Mask& mask = masks[static_cast<std::size_t>(port.node)][static_cast<std::size_t>(port.port)];
-      // A layer that heeds masks has none that joins several (graph::check_masks).
+    for (const graph::Port& port : node.inputs) call.inputs.push_back(at(port));
+    // A layer that heeds masks has none that joins several (graph::check_masks).
+    for (const graph::Mask& mask : graph::input_masks(model_.graph, node, masks))
       call.masks.push_back(heeds && !mask.empty() ? at(mask.front()) : Value{});
-    }
     for (const int weight : layer.weights) call.weights.push_back(&model_.weights[static_cast<std::size_t>(weight)]);
     return write_layer(layer.spec, call);
   }
