@@ -108,16 +108,18 @@ std::string Contents::training_config() const {
   return text;
 }
 
-bool Contents::by_keras3() const {
-  std::string version = root.text("keras_version").value_or("");
-  if (!archive_config.empty()) {
-    check_depth(archive_metadata, "its metadata");
-    const nlohmann::json metadata = nlohmann::json::parse(archive_metadata, nullptr, false);
-    const auto said = metadata.is_object() ? metadata.find("keras_version") : metadata.end();
-    if (metadata.is_object() && said != metadata.end() && said->is_string()) version = said->get<std::string>();
-  }
-  return std::atoi(version.c_str()) >= 3;
+std::string Contents::metadata(const char* key) const {
+  check_depth(archive_metadata, "its metadata");
+  const nlohmann::json all = nlohmann::json::parse(archive_metadata, nullptr, false);
+  const auto found = all.is_object() ? all.find(key) : all.end();
+  return all.is_object() && found != all.end() && found->is_string() ? found->get<std::string>() : "";
 }
+
+std::string Contents::keras_version() const {
+  return archive_config.empty() ? root.text("keras_version").value_or("") : metadata("keras_version");
+}
+
+bool Contents::by_dptrain() const { return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain"); }
 
 ClassNames Contents::class_names() const {
   using namespace exporting::keras;

@@ -38,8 +38,9 @@ struct Contents {
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
-  /// Whether Keras 3 or later wrote the file, by its version attribute.
-  bool by_keras3() const;
+  /// "3.4.1", of the Keras that the file states as its writer; "" where it states none.
+  std::string keras_version() const;
+  bool by_dptrain() const;  ///< whatever version it states
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   ClassNames class_names() const;
@@ -50,6 +51,7 @@ struct Contents {
 
  private:
   std::string state_text(const char* name) const;
+  std::string metadata(const char* key) const;  ///< a text of metadata.json, or ""
   void check_depth(const std::string& json, const char* what) const;
 };
 

@@ -70,7 +70,8 @@ TEST(Keras3File, GroupsAreWhereKerasLooks) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
   const Contents file = Contents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
-  EXPECT_TRUE(file.by_keras3());
+  EXPECT_EQ(file.keras_version(), "3.0.0");
+  EXPECT_TRUE(file.by_dptrain());
   EXPECT_THAT(
       file.root.group("layers").names(),
       ElementsAre("batch_normalization", "bidirectional", "conv2d", "conv2d_1", "dense", "flatten", "input_layer",

@@ -174,7 +174,7 @@ TEST(KerasImport, ANameWithAnotherMeaningInKeras2) {
       "function under that name";
   const std::string plain = dense_with("\"hard_sigmoid\"");
   EXPECT_THAT(refusal(plain), HasSubstr(kRefusal));
-  EXPECT_EQ(activation_of(import_model_config("m.h5", plain, {}, true).model), "hard_sigmoid");
+  EXPECT_EQ(activation_of(import_model_config("m.h5", plain, {}, {.keras3 = true}).model), "hard_sigmoid");
   const auto object = [](const std::string& module) {
     return dense_with(R"({"module": ")" + module + R"(", "class_name": "function", "config": "hard_sigmoid",
                          "registered_name": "hard_sigmoid"})");
@@ -186,13 +186,34 @@ TEST(KerasImport, ANameWithAnotherMeaningInKeras2) {
   EXPECT_EQ(activation_of(import_model_config("m.h5", dense_with("\"hard_swish\"")).model), "hard_silu");
 }
 
-TEST(KerasImport, TheFileSaysWhichKerasWroteIt) {
+TEST(KerasImport, AFileStatesTheVersionOfItsWriter) {
+  const auto version = [](const std::string& name) {
+    return Contents::open(dptrain::test::test_data("golden/" + name)).keras_version();
+  };
   for (const char* form : {"keras3_C.h5", "keras3_C.keras", "keras3_C_deflated.keras"})
-    EXPECT_TRUE(Contents::open(dptrain::test::test_data(std::string("golden/") + form)).by_keras3()) << form;
+    EXPECT_TRUE(keras_writer(version(form), false).keras3) << form;
   for (const char* form : {"keras2_siamese.h5", "keras2_siamese.keras"})
-    EXPECT_FALSE(Contents::open(dptrain::test::test_data(std::string("golden/") + form)).by_keras3()) << form;
-  for (const char* version : {"", "2.15.0-tf", "unknown"})
-    EXPECT_FALSE(sample::legacy_file({}, {.keras_version = version}).by_keras3()) << version;
+    EXPECT_FALSE(keras_writer(version(form), false).keras3) << form;
+  for (const char* other : {"", "2.15.0-tf", "unknown"}) {
+    EXPECT_EQ(sample::legacy_file({}, {.keras_version = other}).keras_version(), other);
+    EXPECT_FALSE(keras_writer(other, false).keras3) << other;
+  }
+}
+
+TEST(KerasImport, MergesFollowTheRuleOfTheWriter) {
+  for (const auto& [version, merges] : std::map<std::string, MergeMasks>{{"2.15.0", MergeMasks::kAllOfMasked},
+                                                                         {"", MergeMasks::kAllOfMasked},
+                                                                         {"3.0.5", MergeMasks::kNone},
+                                                                         {"3.3.3", MergeMasks::kNone},
+                                                                         {"3.4.0", MergeMasks::kAnyOfAll},
+                                                                         {"3.15.1", MergeMasks::kAnyOfAll},
+                                                                         {"4.0", MergeMasks::kAnyOfAll}}) {
+    EXPECT_EQ(keras_writer(version, false).merges, merges) << version;
+    EXPECT_EQ(keras_writer(version, true).merges, MergeMasks::kAnyOfAll) << version;
+  }
+  EXPECT_TRUE(keras_writer("3.15.1", false).states_replace_masks);
+  EXPECT_FALSE(keras_writer("3.0.0", true).states_replace_masks);
+  EXPECT_FALSE(keras_writer("2.15.0", false).states_replace_masks);
 }
 
 TEST(KerasImport, NonsenseIsRefused) {

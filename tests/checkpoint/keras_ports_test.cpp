@@ -26,7 +26,7 @@ json layer_called(const json& model, const std::string& name) {
 }
 
 graph::Graph again(const std::string& model_config) {
-  return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config, std::nullopt, false).model));
+  return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config).model));
 }
 
 TEST(KerasPorts, TheThirdNumberSaysWhichOutput) {

@@ -16,7 +16,8 @@ namespace dptrain::checkpoint {
 namespace {
 
 graph::Graph steps_graph(const std::string& model_config, bool by_keras3) {
-  return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config, std::nullopt, by_keras3).model));
+  return graph::graph_of(
+      config::to_yaml(import_model_config("m.h5", model_config, std::nullopt, {.keras3 = by_keras3}).model));
 }
 
 constexpr const char* kStepsModel = R"(

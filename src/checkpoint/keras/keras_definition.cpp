@@ -5,32 +5,20 @@
 #include <optional>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "checkpoint/config_layers.h"
-#include "checkpoint/keras/keras_arithmetic.h"
+#include "checkpoint/keras/keras_json.h"
+#include "checkpoint/keras/keras_operations.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
+#include "export/keras/keras_graph.h"
 #include "layers/layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
 
 constexpr int kDeepest = 16;  ///< models in models, lists in arguments
-
-const nlohmann::json& at(const nlohmann::json& json, const char* key) {
-  static const nlohmann::json nothing;
-  if (!json.is_object()) return nothing;
-  const auto found = json.find(key);
-  return found == json.end() ? nothing : *found;
-}
-
-std::string text_at(const nlohmann::json& json, const char* key) {
-  const nlohmann::json& value = at(json, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
 
 bool is_model(const nlohmann::json& layer) {
   return at(at(layer, "config"), "layers").is_array() ||
@@ -55,6 +43,23 @@ struct Reference {
   std::string layer;
   std::uint64_t call = 0, output = 0;
   bool operator==(const Reference&) const = default;
+};
+
+/// A call of a layer, with references to what it reads.
+struct Call {
+  std::vector<Reference> inputs{};
+  std::vector<std::pair<std::string, std::vector<Reference>>> masks{};  ///< by keyword
+  bool inference = false;                                               ///< training=False
+  bool has_own_mask = false;
+  std::vector<Reference> own_mask{};
+};
+using Calls = std::vector<std::vector<Call>>;  ///< of each layer
+
+/// A call while it is read.
+struct CallReading {
+  std::string where;
+  KerasLayer& layer;
+  Call call{};
 };
 
 class ModelReader {
@@ -93,7 +98,12 @@ class ModelReader {
     if (layer.name.empty()) layer.name = text_at(config, "name");
     if (layer.name.empty() || layer.class_name.empty()) refuse("a layer has no name or no class_name");
     layer.trainable = at(config, "trainable") != false;
+    layer.is_operator = is_operation(entry);
     layer.config = std::make_unique<nlohmann::json>(config);
+    if (layer.class_name == "Identity") {
+      layer.class_name = "Activation";
+      *layer.config = {{"activation", "linear"}};
+    }
     if (is_model(entry)) layer.model = std::make_unique<KerasModel>(read(entry, depth + 1));
     return layer;
   }
@@ -121,18 +131,17 @@ class ModelReader {
     for (std::size_t i = 0; i < model.layers.size(); ++i)
       if (!places.emplace(model.layers[i].name, i).second)
         refuse(fmt::format("two layers are called '{}'", model.layers[i].name));
-    masks_.clear();
-    std::vector<std::vector<std::vector<Reference>>> calls;
+    Calls calls;
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       calls.emplace_back();
       const nlohmann::json& nodes = at(list[i], "inbound_nodes");
       if (nodes.is_array())
         for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i]));
       if (nodes.is_array()) check_arguments(model.layers[i], nodes);
+      read_own_masks(at(list[i], exporting::keras::kMasks), calls.back());
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
     mark_masks(model, calls, places);
-    check_masks(model, places);
     std::vector<Reference> inputs, outputs;
     collect(at(config, "input_layers"), inputs, 0, "input_layers");
     collect(at(config, "output_layers"), outputs, 0, "output_layers");
@@ -145,14 +154,46 @@ class ModelReader {
       return tensors;
     };
     for (std::size_t i = 0; i < calls.size(); ++i)
-      for (const auto& one : calls[i]) model.layers[i].calls.push_back(resolve(one));
+      for (const Call& one : calls[i]) {
+        KerasLayer& layer = model.layers[i];
+        layer.calls.push_back(resolve(one.inputs));
+        std::vector<KerasMask>& masks = layer.masks.emplace_back();
+        for (const auto& [keyword, tensors] : one.masks)
+          masks.push_back({keyword, tensors.empty() ? std::nullopt : std::optional(resolve(tensors).front())});
+        layer.inference.push_back(one.inference);
+        layer.own_masks.push_back(
+            {one.has_own_mask, one.own_mask.empty() ? std::nullopt : std::optional(resolve(one.own_mask).front())});
+      }
     model.inputs = resolve(inputs);
     model.outputs = resolve(outputs);
+    take_single_steps(model);
+  }
+
+  void read_own_masks(const nlohmann::json& masks, std::vector<Call>& calls) {
+    for (std::size_t i = 0; masks.is_array() && i < std::min(masks.size(), calls.size()); ++i) {
+      calls[i].has_own_mask = !masks[i].is_null();
+      collect(masks[i], calls[i].own_mask, 0, "mask");
+    }
+  }
+
+  /// x[:, i] is Cropping1D and Flatten.
+  static void take_single_steps(KerasModel& model) {
+    for (std::size_t i = 0, count = model.layers.size(); i < count; ++i) {
+      KerasLayer& layer = model.layers[i];
+      if (!layer.takes_one_step || layer.calls.size() != 1) continue;
+      KerasLayer crop;
+      crop.name = layer.name + "_steps";
+      crop.class_name = "Cropping1D";
+      crop.is_operator = true;
+      crop.config = std::exchange(layer.config, std::make_unique<nlohmann::json>(nlohmann::json::object()));
+      crop.calls = std::exchange(layer.calls, {{KerasTensor{model.layers.size(), 0, 0}}});
+      layer.class_name = "Flatten";
+      model.layers.push_back(std::move(crop));
+    }
   }
 
   /// Keras 2 counts the calls of a model inside of a model from 1: call 0 is the one that defined it.
-  static std::vector<bool> counted_from_one(const KerasModel& model,
-                                            const std::vector<std::vector<std::vector<Reference>>>& calls,
+  static std::vector<bool> counted_from_one(const KerasModel& model, const Calls& calls,
                                             const std::vector<Reference>& outputs,
                                             const std::map<std::string, std::size_t>& places) {
     std::vector<bool> from_one(model.layers.size(), false);
@@ -162,14 +203,13 @@ class ModelReader {
       if (r.call == calls[found->second].size()) from_one[found->second] = true;
     };
     for (const auto& layer : calls)
-      for (const auto& call : layer)
-        for (const Reference& r : call) look(r);
+      for (const Call& call : layer)
+        for (const Reference& r : call.inputs) look(r);
     for (const Reference& r : outputs) look(r);
     return from_one;
   }
 
-  KerasTensor tensor(const Reference& r, const std::map<std::string, std::size_t>& places,
-                     const std::vector<std::vector<std::vector<Reference>>>& calls,
+  KerasTensor tensor(const Reference& r, const std::map<std::string, std::size_t>& places, const Calls& calls,
                      const std::vector<bool>& from_one) const {
     const auto found = places.find(r.layer);
     if (found == places.end()) refuse(fmt::format("a layer reads '{}', which is not there", r.layer));
@@ -181,32 +221,42 @@ class ModelReader {
 
   /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. What is no tensor
   /// becomes an argument of the layer where it has one of that name.
-  std::vector<Reference> call(const nlohmann::json& node, KerasLayer& layer) {
-    Call call{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
-    collect(node.is_object() ? at(node, "args") : node, call.inputs, 0, call);
+  Call call(const nlohmann::json& node, KerasLayer& layer) {
+    CallReading reading{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
+    collect(node.is_object() ? at(node, "args") : node, reading.call.inputs, 0, reading);
     if (node.is_object()) {
-      const std::optional<KerasLine> line = line_of(layer.class_name, at(node, "args"));
-      if (line) become_rescaling(layer, *line);
-      for (const nlohmann::json& argument : at(node, "args"))
-        if (!line && argument.is_primitive() && !argument.is_null() && !makes_masks(layer))
-          refuse(fmt::format("{} is called with {}, which is no tensor", call.where, argument.dump()));
-      read_keywords(at(node, "kwargs"), call);
+      read_arguments(at(node, "args"), reading);
+      read_keywords(at(node, "kwargs"), reading);
     }
-    if (layer.class_name == "MultiHeadAttention") leave_out_repeated(call.inputs);
-    return std::move(call.inputs);
+    if (layer.class_name == "MultiHeadAttention") leave_out_repeated(reading.call.inputs);
+    return std::move(reading.call);
   }
 
-  /// An operation has one call.
-  static void become_rescaling(KerasLayer& layer, const KerasLine& line) {
-    layer.class_name = "Rescaling";
-    *layer.config = {{"scale", line.scale}, {"offset", line.offset}};
+  /// Arguments by position. An operation has one call.
+  void read_arguments(const nlohmann::json& arguments, CallReading& reading) const {
+    KerasLayer& layer = reading.layer;
+    const std::string operation = layer.class_name;
+    if (layer.is_operator) become_layer(layer.class_name, *layer.config, arguments);
+    if (operation == "GetItem" && layer.is_operator) return become_slice(arguments, reading);
+    for (const nlohmann::json& argument : arguments) {
+      if (!argument.is_primitive() || argument.is_null() || layer.class_name != operation) continue;
+      if (!makes_masks(layer))
+        refuse(fmt::format("{} is called with {}, which is no tensor", reading.where, argument.dump()));
+      if (argument.is_number()) layer.operand = argument.get<double>();
+    }
   }
 
-  struct Call {
-    std::string where;
-    KerasLayer& layer;
-    std::vector<Reference> inputs{};
-  };
+  void become_slice(const nlohmann::json& arguments, CallReading& reading) const {
+    const std::optional<StepSlice> slice = slice_of_steps(arguments);
+    if (!slice)
+      refuse(fmt::format("{} is a slice. dptrain has x[:, a:b] and x[:, i] of a tensor [batch, steps, features]",
+                         reading.where));
+    const bool is_whole = slice->before == 0 && slice->after == 0 && !slice->drops_axis;
+    reading.layer.class_name = is_whole ? "Activation" : "Cropping1D";
+    *reading.layer.config = is_whole ? nlohmann::json{{"activation", "linear"}}
+                                     : nlohmann::json{{"cropping", {slice->before, slice->after}}};
+    reading.layer.takes_one_step = slice->drops_axis;
+  }
 
   /// Self-attention is called as layer(x, x): here it has one input. A key is the value where it is not given.
   static void leave_out_repeated(std::vector<Reference>& inputs) {
@@ -215,23 +265,40 @@ class ModelReader {
   }
 
   /// Tensors that are inputs, in their order: the first argument of any layer, those of MultiHeadAttention, and behind
-  /// the first the initial state of a recurrent layer. A mask is one that Keras has worked out itself, as we do
-  /// (check_masks()), and `training` is the trainer's. Any other argument that says something must be one of ours.
-  void read_keywords(const nlohmann::json& keywords, Call& call) {
+  /// the first the initial state of a recurrent layer. Any other argument must be one of ours if it has a value.
+  void read_keywords(const nlohmann::json& keywords, CallReading& reading) {
     if (!keywords.is_object()) return;
     static constexpr const char* kInputs[] = {"inputs", "query", "value", "key", "initial_state"};
-    for (const char* input : kInputs) collect(at(keywords, input), call.inputs, 0, call);
+    for (const char* input : kInputs) collect(at(keywords, input), reading.call.inputs, 0, reading);
+    if (at(keywords, "training") == false) reading.call.inference = true;
     for (const auto& [key, value] : keywords.items()) {
-      if (std::ranges::find(kInputs, key) != std::end(kInputs) || key == "training" || says_nothing(value)) continue;
+      if (std::ranges::find(kInputs, key) != std::end(kInputs) || key == "training") continue;
+      if (key == "mask" || key == "query_mask" || key == "value_mask" || key == "key_mask") {
+        read_mask(key, value, reading);
+        continue;
+      }
       std::vector<Reference> tensors;
-      if (value.is_structured()) collect(value, tensors, 0, call);
-      const bool is_mask = key == "mask" || (key.ends_with("_mask") && key != "attention_mask");
-      if (is_mask && !tensors.empty())
-        masks_.insert(masks_.end(), tensors.begin(), tensors.end());
-      else if (!tensors.empty())
-        refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not have", call.where, key));
-      else
-        set_argument(key, value, call);
+      if (value.is_structured()) collect(value, tensors, 0, reading);
+      if (!tensors.empty())
+        refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not have", reading.where, key));
+      else if (!says_nothing(value))
+        set_argument(key, value, reading);
+    }
+  }
+
+  /// One mask, or a list of one for each input of an attention layer.
+  void read_mask(const std::string& keyword, const nlohmann::json& value, CallReading& reading) {
+    static const std::vector<std::string> of_inputs{"query_mask", "value_mask", "key_mask"};
+    const bool is_list = value.is_array() && !value.empty() && !value[0].is_string();
+    if (is_list && value.size() > of_inputs.size())
+      refuse(fmt::format("{} is called with {} masks as '{}'", reading.where, value.size(), keyword));
+    for (std::size_t i = 0; i < (is_list ? value.size() : 1); ++i) {
+      const nlohmann::json& one = is_list ? value[i] : value;
+      std::vector<Reference> tensors;
+      if (one.is_structured()) collect(one, tensors, 0, reading);
+      if (tensors.size() > 1 || (tensors.empty() && !says_nothing(one)))
+        refuse(fmt::format("{} is called with {} as '{}', which is no mask", reading.where, one.dump(), keyword));
+      reading.call.masks.emplace_back(is_list ? of_inputs[i] : keyword, std::move(tensors));
     }
   }
 
@@ -242,14 +309,14 @@ class ModelReader {
   }
 
   /// As if the layer's config had it: all its calls have to say the same.
-  void set_argument(const std::string& key, const nlohmann::json& value, const Call& call) const {
-    const auto* type = layers::layer_family().find(call.layer.class_name);
+  void set_argument(const std::string& key, const nlohmann::json& value, const CallReading& reading) const {
+    const auto* type = layers::layer_family().find(reading.layer.class_name);
     const bool known = type != nullptr && std::ranges::any_of(type->schema.fields(), [&](const config::Field& field) {
                          return field.name == key;
                        });
     if (!known)
-      refuse(fmt::format("{} is called with {}: {}, which dptrain does not have", call.where, key, value.dump()));
-    (*call.layer.config)[key] = value;
+      refuse(fmt::format("{} is called with {}: {}, which dptrain does not have", reading.where, key, value.dump()));
+    (*reading.layer.config)[key] = value;
   }
 
   /// Of a layer that is called several times, and not always with the same arguments.
@@ -276,55 +343,44 @@ class ModelReader {
   }
 
   /// Keras lists operations behind what they read.
-  static void mark_masks(KerasModel& model, const std::vector<std::vector<std::vector<Reference>>>& calls,
-                         const std::map<std::string, std::size_t>& places) {
+  static void mark_masks(KerasModel& model, const Calls& calls, const std::map<std::string, std::size_t>& places) {
     const auto is_mask = [&](const Reference& r) {
       const auto found = places.find(r.layer);
       return found != places.end() && model.layers[found->second].of_masks;
     };
     for (std::size_t i = 0; i < model.layers.size(); ++i)
       model.layers[i].of_masks = makes_masks(model.layers[i]) ||
-                                 (passes_masks(model.layers[i]) && std::ranges::any_of(calls[i], [&](const auto& call) {
-                                    return std::ranges::any_of(call, is_mask);
+                                 (passes_masks(model.layers[i]) && std::ranges::any_of(calls[i], [&](const Call& call) {
+                                    return std::ranges::any_of(call.inputs, is_mask);
                                   }));
   }
 
-  /// A mask that no operation of masks has made is one that somebody gave.
-  void check_masks(const KerasModel& model, const std::map<std::string, std::size_t>& places) const {
-    for (const Reference& mask : masks_) {
-      const auto found = places.find(mask.layer);
-      if (found == places.end() || !model.layers[found->second].of_masks)
-        refuse(fmt::format("a layer is called with '{}' for a mask, which is not the mask of its input", mask.layer));
-    }
-  }
-
-  /// The tensors in a value. Keras 2 has keyword arguments beside them, those of `call`; null: it has none.
+  /// The tensors in a value. Keras 2 has keyword arguments beside them, those of `reading`; null: it has none.
   void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where,
-               Call* call = nullptr) {
+               CallReading* reading = nullptr) {
     if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));
     if (value.is_object()) {
       const nlohmann::json& history = at(at(value, "config"), "keras_history");
       if (text_at(value, "class_name") == "__keras_tensor__" && history.is_array())
-        return collect(history, out, depth + 1, where, call);
-      for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where, call);
+        return collect(history, out, depth + 1, where, reading);
+      for (const auto& [key, item] : value.items()) collect(item, out, depth + 1, where, reading);
       return;
     }
     if (!value.is_array()) return;
     const bool leaf =
         value.size() >= 3 && value[0].is_string() && value[1].is_number_unsigned() && value[2].is_number_unsigned();
     if (!leaf) {
-      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where, call);
+      for (const nlohmann::json& item : value) collect(item, out, depth + 1, where, reading);
       return;
     }
     out.push_back({value[0].get<std::string>(), value[1].get<std::uint64_t>(), value[2].get<std::uint64_t>()});
-    if (value.size() > 3 && call != nullptr) read_keywords(value[3], *call);
+    if (value.size() > 3 && reading != nullptr) read_keywords(value[3], *reading);
   }
-  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, Call& call) {
-    collect(value, out, depth, call.where, &call);
+  void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, CallReading& reading) {
+    collect(value, out, depth, reading.where, &reading);
   }
 
   const std::string& file_;
-  std::vector<Reference> masks_;  ///< of the model being connected
 };
 
 /// The entry of a layer of the outermost model.

@@ -4,6 +4,7 @@
 // `inbound_nodes`. Read from JSON, not yet flat. Pure; the text may come from anybody.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,18 @@ struct KerasTensor {
 
 struct KerasModel;
 
+/// A mask that a call names by keyword: "mask", "query_mask". Without a tensor the file states that there is none.
+struct KerasMask {
+  std::string keyword;
+  std::optional<KerasTensor> tensor;
+};
+
+/// The `mask` of a step that dptrain has written (exporting::keras::kMasks).
+struct KerasOwnMask {
+  bool is_given = false;
+  std::optional<KerasTensor> tensor;  ///< without one: "none"
+};
+
 struct KerasLayer {
   KerasLayer();
   KerasLayer(KerasLayer&&) noexcept;
@@ -27,12 +40,18 @@ struct KerasLayer {
 
   std::string name, class_name;
   bool trainable = true;
+  bool is_operator = false;  ///< an operation of Keras 3 such as `x + y`, not a layer: it neither uses nor passes masks
+  bool takes_one_step = false;    ///< of the slice x[:, i]: what Cropping1D leaves is to lose its axis of steps
+  std::optional<double> operand;  ///< of NotEqual: the number that it compares with
   /// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking, Attention
   /// and merges): nothing that the model computes reads it.
   bool of_masks = false;
   std::unique_ptr<nlohmann::json> config;
   std::unique_ptr<KerasModel> model;            ///< of a model inside of the model
   std::vector<std::vector<KerasTensor>> calls;  ///< what each call reads; an InputLayer has one that reads nothing
+  std::vector<std::vector<KerasMask>> masks;    ///< of each call; none of a Sequential model's layers
+  std::vector<KerasOwnMask> own_masks;          ///< of each call; none of a Sequential model's layers
+  std::vector<bool> inference;                  ///< of each call: with training=False; none in a Sequential model
 };
 
 struct KerasModel {

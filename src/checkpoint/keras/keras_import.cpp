@@ -1,17 +1,24 @@
 #include "checkpoint/keras/keras_import.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/contents.h"
 #include "checkpoint/keras/keras_definition.h"
+#include "checkpoint/keras/keras_json.h"
 #include "checkpoint/keras/keras_layer_arguments.h"
+#include "checkpoint/keras/keras_operations.h"
+#include "config/reader.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "graph/definitions.h"
+#include "graph/expand.h"
 #include "graph/names.h"
 #include "layers/layer.h"
 
@@ -33,9 +40,28 @@ struct FlatLayer {
 struct FlatTensor {
   std::size_t call = 0, output = 0;
 };
+/// As KerasCall's, of tensors without names yet.
+struct FlatMask {
+  struct Source {
+    FlatTensor tensor;
+    double number = 0;
+    int joined = 0;
+  };
+  bool is_whole = false;  ///< all steps are valid, as without a mask
+  std::vector<Source> sources{};
+};
 struct FlatCall {
   std::size_t layer = 0, number = 0;
   std::vector<FlatTensor> inputs;  ///< of calls before this one
+  std::map<std::string, FlatMask> masks{};
+  bool has_own_mask = false;
+  std::optional<FlatTensor> own_mask{};
+};
+/// A mask that a model inside of the model is called with.
+struct FlatModelMask {
+  std::string model;
+  FlatTensor input;
+  FlatMask mask;
 };
 
 class Flattener {
@@ -48,6 +74,7 @@ class Flattener {
   std::vector<FlatLayer> layers_;
   std::vector<FlatCall> calls_;
   std::vector<FlatTensor> outputs_;
+  std::vector<FlatModelMask> model_masks_;
 
  private:
   using Tensors = std::vector<FlatTensor>;
@@ -114,9 +141,98 @@ class Flattener {
           progress = true;
         }
     }
+    read_masks(model, made, outermost);
+    read_own_masks(model, made);
     const auto outputs = found(model.outputs, made);
     if (!outputs) refuse(fmt::format("the outputs of model '{}' cannot be reached from its inputs", model.name));
     return *outputs;
+  }
+
+  /// That a call in a model inside of the model has no mask holds for the tensors that defined the model alone.
+  void read_masks(const KerasModel& model, const AllMade& made, bool outermost) {
+    MaskMemory memory;
+    for (std::size_t l = 0; l < model.layers.size(); ++l)
+      for (std::size_t c = 0; c < model.layers[l].masks.size(); ++c) {
+        const KerasLayer& layer = model.layers[l];
+        if (!made.contains({l, c})) continue;
+        for (const KerasMask& mask : layer.masks[c]) {
+          if (!mask.tensor && (!outermost || layer.model != nullptr)) continue;
+          const std::optional<FlatMask> value =
+              mask.tensor ? mask_value(model, *mask.tensor, made, memory, 0) : FlatMask();
+          if (!value)
+            refuse(
+                fmt::format("layer '{}' is called with '{}' for a mask. dptrain has the masks of Embedding with "
+                            "mask_zero and of Masking, not_equal(ids, 0) and any(not_equal(x, number), axis=-1)",
+                            layer.name, model.layers[mask.tensor->layer].name));
+          const auto inputs = found(layer.calls[c], made);
+          if (layer.model == nullptr)
+            calls_[made.at({l, c}).tensors.front().call].masks.emplace(mask.keyword, *value);
+          else if (const std::size_t input = mask_input(mask.keyword); input < inputs->size())
+            model_masks_.push_back({layer.name, (*inputs)[input], *value});
+        }
+      }
+  }
+
+  void read_own_masks(const KerasModel& model, const AllMade& made) {
+    for (std::size_t l = 0; l < model.layers.size(); ++l)
+      for (std::size_t c = 0; c < model.layers[l].own_masks.size(); ++c) {
+        const KerasOwnMask& own = model.layers[l].own_masks[c];
+        if (!own.is_given || !made.contains({l, c}) || model.layers[l].model != nullptr) continue;
+        FlatCall& call = calls_[made.at({l, c}).tensors.front().call];
+        const auto tensor = own.tensor ? found({*own.tensor}, made) : std::nullopt;
+        call.has_own_mask = true;
+        if (tensor) call.own_mask = tensor->front();
+      }
+  }
+
+  using MaskMemory = std::map<std::pair<std::size_t, std::size_t>, std::optional<FlatMask>>;
+  static constexpr int kDeepestMask = 2'000;  ///< merges of merges
+
+  /// What the operations that made a mask compute; nothing: something else than a mask of ours.
+  std::optional<FlatMask> mask_value(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
+                                     MaskMemory& memory, int depth) const {
+    const auto [entry, fresh] = memory.emplace(std::pair(mask.layer, mask.call), std::nullopt);
+    if (fresh && depth < kDeepestMask) entry->second = computed_mask(model, mask, made, memory, depth);
+    return entry->second;
+  }
+
+  std::optional<FlatMask> computed_mask(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
+                                        MaskMemory& memory, int depth) const {
+    const KerasLayer& layer = model.layers[mask.layer];
+    if (!layer.of_masks || mask.call >= layer.calls.size()) return std::nullopt;
+    const std::string& name = layer.class_name;
+    const std::vector<KerasTensor>& inputs = layer.calls[mask.call];
+    if (name == "ZerosLike") return FlatMask();
+    if (name == "OnesLike") return FlatMask{.is_whole = true};
+    if (name == "NotEqual") {
+      const auto tensors = found(inputs, made);
+      if (!tensors || tensors->size() != 1 || !layer.operand) return std::nullopt;
+      return FlatMask{.sources = {{tensors->front(), *layer.operand, 0}}};
+    }
+    const bool joins = name == "Any", expands = name == "ExpandDims";
+    if ((joins || expands || name == "Concatenate") && layer.config->value("axis", nlohmann::json()) != -1)
+      return std::nullopt;
+    FlatMask all;
+    for (const KerasTensor& input : inputs) {
+      const auto one = mask_value(model, input, made, memory, depth + 1);
+      if (!one) return std::nullopt;
+      all.is_whole = all.is_whole || one->is_whole;
+      for (FlatMask::Source source : one->sources) {
+        source.joined += joins ? 1 : expands ? -1 : 0;
+        all.sources.push_back(source);
+      }
+    }
+    remove_repeated(all.sources);
+    return all;
+  }
+
+  static void remove_repeated(std::vector<FlatMask::Source>& sources) {
+    const auto key = [](const FlatMask::Source& s) {
+      return std::tuple(s.tensor.call, s.tensor.output, s.number, s.joined);
+    };
+    std::ranges::sort(sources, {}, key);
+    const auto same = std::ranges::unique(sources, {}, key);
+    sources.erase(same.begin(), same.end());
   }
 
   std::optional<Tensors> found(const std::vector<KerasTensor>& wanted, const AllMade& made) const {
@@ -140,11 +256,29 @@ class Flattener {
 /// Steps and shared entries of the config language from the flat calls.
 class SectionWriter {
  public:
-  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, bool by_keras3,
+  SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, const KerasWriter& writer,
                 std::vector<std::string>& complaints)
-      : flat_(flat), input_shape_(input_shape), by_keras3_(by_keras3), complaints_(complaints) {
+      : flat_(flat), input_shape_(input_shape), writer_(writer), complaints_(complaints) {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
+  }
+
+  /// Of each call, by its step's name; after model().
+  std::map<std::string, KerasCall> calls() const {
+    std::map<std::string, KerasCall> all;
+    for (std::size_t i = 0; i < flat_.calls_.size(); ++i) {
+      const FlatCall& call = flat_.calls_[i];
+      KerasCall& own = all[name_of_[i]];
+      own.is_operator = flat_.layers_[call.layer].definition->is_operator;
+      for (const auto& [keyword, mask] : call.masks) own.masks.emplace(keyword, named(mask));
+    }
+    return all;
+  }
+  std::vector<KerasModelCall> model_calls() const {
+    std::vector<KerasModelCall> all;
+    for (const FlatModelMask& call : flat_.model_masks_)
+      all.push_back({call.model, name_of(call.input), named(call.mask)});
+    return all;
   }
 
   Node model() {
@@ -172,6 +306,13 @@ class SectionWriter {
     return tensor.output == 0 ? name : fmt::format("{}.{}", name, tensor.output);
   }
 
+  MaskValue named(const FlatMask& mask) const {
+    MaskValue value;
+    for (const FlatMask::Source& source : mask.sources)
+      if (!mask.is_whole) value.insert({name_of(source.tensor), source.number, source.joined});
+    return value;
+  }
+
   /// An Input of ids is int32 whatever the file says: Keras's Embedding casts what it reads.
   bool feeds_ids(const FlatLayer& layer) const {
     const auto is_ours = [&](const FlatTensor& tensor) {
@@ -196,14 +337,17 @@ class SectionWriter {
     if (type == "InputLayer") {
       all.set("shape", input(*layer.definition->config, own));
       if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
-    } else if (layers::layer_family().find(type) == nullptr) {
+    } else if (const bool known = layers::layer_family().find(type) != nullptr;
+               layer.definition->is_operator && (!known || differs_from_layer(type))) {
+      own.push_back("is an operation of keras.ops, which dptrain does not have");
+    } else if (!known) {
       own.push_back(type.starts_with("Random")
                         ? fmt::format("is of class {}, an augmentation, which dptrain applies to data: leave the layer "
                                       "out of the model and write it under data.transforms.train",
                                       type)
                         : fmt::format("is of class {}, which dptrain does not have", type));
     } else {
-      all = layer_arguments(type, *layer.definition->config, by_keras3_, own);
+      all = layer_arguments(type, *layer.definition->config, writer_.keras3, own);
     }
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
     for (const std::string& complaint : own)
@@ -250,6 +394,10 @@ class SectionWriter {
       for (const FlatTensor& input : call.inputs) inputs.items().push_back(Node::text(name_of(input)));
       own.set("inputs", std::move(inputs));
     }
+    if (call.own_mask && call.own_mask->call >= name_of_.size() - 1)
+      complaints_.push_back(fmt::format("layer '{}': its mask is that of a layer that comes after it", name));
+    else if (call.has_own_mask)
+      own.set("mask", Node::text(call.own_mask ? name_of(*call.own_mask) : "none"));
     if (!shared)
       for (const Node::Entry& entry : arguments_[call.layer].entries()) own.set(entry.key, entry.value);
     const std::string& type = layer.definition->class_name;
@@ -260,17 +408,56 @@ class SectionWriter {
 
   const Flattener& flat_;
   const std::optional<Shape>& input_shape_;
-  bool by_keras3_;
+  const KerasWriter& writer_;
   std::vector<std::string>& complaints_;
   std::set<std::string> names_;
   std::vector<Node> arguments_;       ///< per layer
   std::vector<std::string> name_of_;  ///< per call
 };
 
+bool has_masks(const Flattener& flat) {
+  const auto makes_mask = [](const FlatLayer& layer) {
+    const std::string& type = layer.definition->class_name;
+    return type == "Masking" || (type == "Embedding" && at(*layer.definition->config, "mask_zero") == true);
+  };
+  const auto has_mask = [](const FlatCall& call) {
+    return std::ranges::any_of(call.masks, [](const auto& mask) { return !mask.second.sources.empty(); });
+  };
+  return std::ranges::any_of(flat.layers_, makes_mask) || std::ranges::any_of(flat.calls_, has_mask);
+}
+
+/// Gives steps the masks that Keras gives them where dptrain would derive others. A model that does not build gets
+/// none: what is wrong is reported when it is built.
+void set_masks(Node& model, const SectionWriter& section, const KerasWriter& writer,
+               std::vector<std::string>& complaints) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  const graph::Graph graph = graph::expand(*model.find("layers"), graph::read_definitions(model, reader), reader).graph;
+  if (!diagnostics.errors().empty()) return;
+  const std::map<std::string, std::string> masks =
+      plan_masks(graph, section.calls(), section.model_calls(), writer, complaints);
+  for (Node& step : model.find("layers")->items()) {
+    Node& arguments = step.entries().front().value;
+    if (const auto mask = masks.find(arguments.find("name")->str()); mask != masks.end())
+      arguments.set("mask", Node::text(mask->second));
+  }
+}
+
 }  // namespace
 
+KerasWriter keras_writer(const std::string& version, bool by_dptrain) {
+  KerasWriter writer{.keras3 = std::atoi(version.c_str()) >= 3};
+  if (by_dptrain) return writer;
+  writer.states_replace_masks = writer.keras3;
+  if (!writer.keras3)
+    writer.merges = MergeMasks::kAllOfMasked;
+  else if (version.starts_with("3.") && std::atoi(version.c_str() + 2) < 4)
+    writer.merges = MergeMasks::kNone;
+  return writer;
+}
+
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
-                                const std::optional<Shape>& input_shape, bool by_keras3) {
+                                const std::optional<Shape>& input_shape, const KerasWriter& writer) {
   const KerasModel definition = read_keras_model(file, model_config);
   std::vector<std::string> complaints;
   Flattener flat(file);
@@ -278,7 +465,9 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
   const auto is_input = [](const FlatLayer& layer) { return layer.definition->class_name == "InputLayer"; };
   if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
     complaints.push_back("input_shape is for models with one input");
-  KerasImport result{definition.name, SectionWriter(flat, input_shape, by_keras3, complaints).model()};
+  SectionWriter section(flat, input_shape, writer, complaints);
+  KerasImport result{definition.name, section.model()};
+  if (complaints.empty() && has_masks(flat)) set_masks(result.model, section, writer, complaints);
   if (complaints.empty()) return result;
   constexpr std::size_t kMost = 20;
   const std::size_t count = complaints.size();
@@ -290,7 +479,8 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
 
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape) {
   const Contents contents = Contents::open(path);
-  return import_model_config(path, contents.model_config(), input_shape, contents.by_keras3());
+  return import_model_config(path, contents.model_config(), input_shape,
+                             keras_writer(contents.keras_version(), contents.by_dptrain()));
 }
 
 }  // namespace dptrain::checkpoint

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/keras/keras_masks.h"
 #include "config/node.h"
 #include "core/shape.h"
 
@@ -18,11 +19,14 @@ struct KerasImport {
   config::Node model;  ///< {layers, shared, outputs}
 };
 
+/// By the version of Keras that the file states. dptrain's own files state one, too, but have dptrain's meaning.
+KerasWriter keras_writer(const std::string& version, bool by_dptrain);
+
 /// `file` is only named in messages. `input_shape` stands in for that of the model's one input, whatever the file says.
-/// `by_keras3`: a function's name means what it means in Keras 3; else names with another meaning in Keras 2 are
-/// refused. Throws Error{kCheckpoint} that names every layer and argument that is not supported.
+/// Of a `writer` before Keras 3 names of functions with another meaning there are refused. Throws Error{kCheckpoint}
+/// that names every layer and argument that is not supported.
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
-                                const std::optional<Shape>& input_shape = {}, bool by_keras3 = false);
+                                const std::optional<Shape>& input_shape = {}, const KerasWriter& writer = {});
 /// From a whole-model .h5 or a .keras.
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape = {});
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Operations of Keras 3 on a tensor and a number: what `x + 3.0` or `x / 255` leaves in a model beside its layers.
-// Pure.
+// Operations of Keras 3 that compute what a layer does: `x + 3.0`, `ops.relu(x)`, `x[:, 0]`. Pure.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,13 +10,21 @@
 
 namespace dptrain::checkpoint {
 
-/// scale x + offset.
-struct KerasLine {
-  double scale = 1, offset = 0;
-};
+/// Whether an entry of a model's `layers` is an operation, not a layer: by its `module`. Keras 3 writes no modules into
+/// an .h5; there an operation has neither `dtype` nor `trainable`, which every layer has.
+bool is_operation(const nlohmann::json& entry);
 
-/// What a call of Add, Subtract, Multiply, Divide, TrueDivide or Negative computes of its one tensor. Nothing: it reads
-/// two, or it is no line.
-std::optional<KerasLine> line_of(const std::string& class_name, const nlohmann::json& arguments);
+/// Puts a layer of the same meaning in the place of an operation with these arguments, if there is one.
+void become_layer(std::string& class_name, nlohmann::json& config, const nlohmann::json& arguments);
+/// Whether the operation of this name is another function than the layer of this name.
+bool differs_from_layer(const std::string& operation);
+
+/// Steps that a slice of [batch, steps, features] leaves out, and whether it takes one step and its axis away.
+struct StepSlice {
+  std::int64_t before = 0, after = 0;
+  bool drops_axis = false;
+};
+/// Of GetItem's arguments, the tensor and its index: x[:, a:b] and x[:, i]. Nothing: another slice.
+std::optional<StepSlice> slice_of_steps(const nlohmann::json& arguments);
 
 }  // namespace dptrain::checkpoint

@@ -37,6 +37,7 @@ std::string model_config(const graph::Graph& graph) {
                       {"name", layer.name},
                       {"config", layer_config(layer, Dialect::kKeras2)},
                       {"inbound_nodes", inbound_nodes(graph, index)}});
+    add_masks(graph, index, layers.back());
   }
   const nlohmann::ordered_json model{{"name", scope_name(graph.name)},
                                      {"trainable", true},

@@ -8,6 +8,7 @@
 #include "core/crc32.h"
 #include "core/format.h"
 #include "export/keras/keras_config.h"
+#include "export/keras/keras_graph.h"
 #include "export/keras/keras_layer.h"
 #include "export/seal.h"
 
@@ -47,16 +48,13 @@ std::uint64_t write_keras(const std::string& path, const Exported& exported) {
 }
 
 /// `.weights.h5` is Keras's name for weights alone.
-const RegisteredExporter kKeras({.name = "Keras",
-                                 .suffixes = {".h5"},
-                                 .others = {".weights.h5"},
-                                 .write = write_keras,
-                                 .advice = custom_layers_advice});
+const RegisteredExporter kKeras(
+    {.name = "Keras", .suffixes = {".h5"}, .others = {".weights.h5"}, .write = write_keras, .advice = keras_advice});
 
 }  // namespace
 
-std::vector<std::string> custom_layers_advice(const std::string& path, const graph::Graph& graph) {
-  std::vector<std::string> all;
+std::vector<std::string> keras_advice(const std::string& path, const graph::Graph& graph) {
+  std::vector<std::string> all = masks_advice(graph);
   for (const graph::Layer& layer : graph.layers) {
     const std::string& script = layer_form(layer.spec).custom_objects;
     if (script.empty()) continue;

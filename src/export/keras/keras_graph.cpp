@@ -1,8 +1,14 @@
 #include "export/keras/keras_graph.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include <nlohmann/json.hpp>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "graph/masks.h"
+#include "layers/multi_head_attention.h"
 
 namespace dptrain::exporting::keras {
 
@@ -52,6 +58,62 @@ nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<grap
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const graph::Port& port : ports) list.push_back(tensor(graph, port));
   return list;
+}
+
+void add_masks(const graph::Graph& graph, int layer, nlohmann::ordered_json& entry) {
+  nlohmann::ordered_json masks = nlohmann::ordered_json::array();
+  bool some = false;
+  for (const graph::Node& node : graph.nodes) {
+    if (node.layer != layer) continue;
+    some = some || node.mask.has_value();
+    masks.push_back(!node.mask            ? nlohmann::ordered_json()
+                    : node.mask->node < 0 ? nlohmann::ordered_json("none")
+                                          : tensor(graph, *node.mask));
+  }
+  if (some) entry[kMasks] = std::move(masks);
+}
+
+namespace {
+
+/// "'a'", "'a' and 'b'", "'a' and 5 more".
+std::string named(const std::vector<std::string>& names) {
+  if (names.size() > 2) return fmt::format("'{}' and {} more", names[0], names.size() - 1);
+  return "'" + join(names, "' and '") + "'";
+}
+
+}  // namespace
+
+std::vector<std::string> masks_advice(const graph::Graph& graph) {
+  std::vector<std::string> own, replaced, removed, all;
+  const std::vector<std::vector<graph::Mask>> masks = graph::masks(graph);
+  const auto has_mask = [&](const graph::Port& port) {
+    return !masks[static_cast<std::size_t>(port.node)][static_cast<std::size_t>(port.port)].empty();
+  };
+  for (const graph::Node& node : graph.nodes) {
+    const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
+    if (node.mask)
+      own.push_back(node.name);
+    else if (node.inputs.size() > 1 && !layer_form(spec).keyword.empty() && has_mask(node.inputs.front()))
+      replaced.push_back(node.name);
+    else if (spec.get_if<layers::MultiHeadAttentionSpec>() != nullptr && std::ranges::any_of(node.inputs, has_mask))
+      removed.push_back(node.name);
+  }
+  if (!own.empty())
+    all.push_back(
+        fmt::format("opened with Keras, the model computes something else: Keras has no 'mask' of a layer, "
+                    "as of {}",
+                    named(own)));
+  if (!replaced.empty())
+    all.push_back(
+        fmt::format("opened with Keras 3, the model computes something else: Keras 3 does not use the mask of "
+                    "an input next to an initial state, as of {}",
+                    named(replaced)));
+  if (!removed.empty())
+    all.push_back(
+        fmt::format("opened with Keras 3.7 or later, the model can compute something else: they remove the "
+                    "mask of what MultiHeadAttention reads, as of {}",
+                    named(removed)));
+  return all;
 }
 
 nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node& node) {

@@ -17,12 +17,14 @@ Json layer_entry(const graph::Graph& graph, int index) {
   Json calls = Json::array();
   for (const graph::Node& node : graph.nodes)
     if (node.layer == index && !node.inputs.empty()) calls.push_back(keras3_call(graph, node));
-  return {{"module", custom ? Json() : Json("keras.layers")},
-          {"class_name", name.substr(name.find('>') + 1)},
-          {"config", layer_config(layer, Dialect::kKeras3)},
-          {"registered_name", custom ? Json(name) : Json()},
-          {"name", layer.name},
-          {"inbound_nodes", calls}};
+  Json entry{{"module", custom ? Json() : Json("keras.layers")},
+             {"class_name", name.substr(name.find('>') + 1)},
+             {"config", layer_config(layer, Dialect::kKeras3)},
+             {"registered_name", custom ? Json(name) : Json()},
+             {"name", layer.name},
+             {"inbound_nodes", calls}};
+  add_masks(graph, index, entry);
+  return entry;
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ std::uint64_t write(const std::string& path, const Exported& exported) {
 }
 
 const RegisteredExporter kKeras3(
-    {.name = "Keras3", .suffixes = {".keras", ".weights.h5"}, .write = write, .advice = custom_layers_advice});
+    {.name = "Keras3", .suffixes = {".keras", ".weights.h5"}, .write = write, .advice = keras_advice});
 
 }  // namespace
 }  // namespace dptrain::exporting::keras

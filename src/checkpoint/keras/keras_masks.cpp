@@ -1,0 +1,220 @@
+#include "checkpoint/keras/keras_masks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/format.h"
+#include "graph/masks.h"
+#include "layers/layer.h"
+#include "layers/masking.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using graph::Mask;
+using graph::Port;
+using layers::MaskRule;
+
+class MaskPlanner {
+ public:
+  MaskPlanner(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls, const KerasWriter& writer,
+              std::vector<std::string>& complaints)
+      : graph_(graph), calls_(calls), writer_(writer), complaints_(complaints) {}
+
+  std::map<std::string, std::string> run(const std::vector<KerasModelCall>& model_calls) {
+    for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) visit(n);
+    for (const KerasModelCall& call : model_calls) check(call);
+    return std::move(result_);
+  }
+
+ private:
+  const config::Typed& spec_of(const graph::Node& node) const {
+    return graph_.layers[static_cast<std::size_t>(node.layer)].spec;
+  }
+  const layers::LayerType& type_of(const graph::Node& node) const { return layers::type_of(spec_of(node)); }
+  MaskRule rule_of(const graph::Node& node) const {
+    return type_of(node).mask_rule(spec_of(node).spec(), graph_.layers[static_cast<std::size_t>(node.layer)].inputs);
+  }
+
+  void visit(int n) {
+    graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
+    const auto found = calls_.find(node.name);
+    KerasCall call = found == calls_.end() ? KerasCall() : found->second;
+    if (writer_.merges == MergeMasks::kNone && is_merge(node)) call.is_operator = true;
+    const bool old_merge = writer_.merges == MergeMasks::kAllOfMasked && is_merge(node) && !call.is_operator;
+    const MaskValue merged = old_merge ? common(node) : MaskValue();
+    const std::vector<MaskValue> used = used_masks(node, call);
+    if (has_masks_apart(node, call, used))
+      complain(node, "its query and its value are one tensor and have different masks, which dptrain does not have");
+    if (!old_merge)
+      set_mask(node, used);
+    else if (type_of(node).heeds_masks)
+      set_mask(node, std::vector<MaskValue>(node.inputs.size()));
+    else
+      set_mask(node, std::vector<MaskValue>(node.inputs.size(), merged));
+    keras_.push_back(old_merge ? merged : output_mask(node, call, used));
+    add_ours(n);
+  }
+
+  void check(const KerasModelCall& call) {
+    for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n)
+      if (graph::name_of(graph_, n) == call.tensor && keras_mask(n) != call.mask)
+        complaints_.push_back(
+            fmt::format("model '{}' is called with another mask than that of its input '{}', which "
+                        "dptrain does not have",
+                        call.model, call.tensor));
+  }
+
+  /// The masks that dptrain derives, with those set so far.
+  void add_ours(int n) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
+    std::vector<Mask> own(node.outputs.size());
+    const int last = static_cast<int>(own.size()) - 1;
+    if (rule_of(node) == MaskRule::kProduces)
+      std::fill_n(own.begin(), last, Mask{Port(n, last)});
+    else
+      own.front() = graph::output_mask(graph_, node, graph::input_masks(graph_, node, ours_));
+    ours_.push_back(std::move(own));
+  }
+
+  /// In Keras only the first output of a layer has a mask.
+  const MaskValue& keras_mask(const Port& port) const {
+    static const MaskValue none;
+    return port.port == 0 ? keras_[static_cast<std::size_t>(port.node)] : none;
+  }
+
+  bool is_merge(const graph::Node& node) const { return type_of(node).max_inputs < 0; }
+  bool has_initial_state(const graph::Node& node) const {
+    static const std::set<std::string> recurrent{"LSTM", "GRU", "SimpleRNN", "Bidirectional", "ConvLSTM2D"};
+    return node.inputs.size() > 1 && recurrent.contains(spec_of(node).name());
+  }
+
+  /// The mask that the layer uses for each of its inputs.
+  std::vector<MaskValue> used_masks(const graph::Node& node, const KerasCall& call) const {
+    std::vector<MaskValue> used(node.inputs.size());
+    if (call.is_operator) return used;
+    if (!writer_.states_replace_masks || !has_initial_state(node))
+      std::ranges::transform(node.inputs, used.begin(), [&](const Port& input) { return keras_mask(input); });
+    for (const auto& [keyword, mask] : call.masks)
+      if (const std::size_t input = mask_input(keyword); input < used.size()) used[input] = mask;
+    return used;
+  }
+  /// An attention layer that reads one tensor as query, value and key has one mask.
+  bool has_masks_apart(const graph::Node& node, const KerasCall& call, const std::vector<MaskValue>& used) const {
+    return node.inputs.size() == 1 && std::ranges::any_of(call.masks, [&](const auto& given) {
+             return given.first != "mask" && !given.second.empty() && given.second != used.front();
+           });
+  }
+
+  MaskValue output_mask(const graph::Node& node, const KerasCall& call, const std::vector<MaskValue>& used) const {
+    if (call.is_operator) return {};
+    switch (rule_of(node)) {
+      case MaskRule::kProduces: return made_by(node);
+      case MaskRule::kPasses:
+      case MaskRule::kHeeds: return used.front().empty() ? keras_mask(node.inputs.front()) : used.front();
+      case MaskRule::kJoins: return any_of_all(node);
+      case MaskRule::kEnds:
+      case MaskRule::kDrops: break;
+    }
+    return {};
+  }
+
+  MaskValue made_by(const graph::Node& node) const {
+    const std::string input = graph::name_of(graph_, node.inputs.front());
+    const auto* masking = spec_of(node).get_if<layers::MaskingSpec>();
+    return masking == nullptr ? MaskValue{{input, 0, 0}} : MaskValue{{input, masking->mask_value, 1}};
+  }
+
+  MaskValue any_of_all(const graph::Node& node) const {
+    MaskValue all;
+    for (const Port& input : node.inputs) {
+      const MaskValue& one = keras_mask(input);
+      if (one.empty()) return {};
+      all.insert(one.begin(), one.end());
+    }
+    return all;
+  }
+
+  /// The one mask of all masked inputs.
+  MaskValue common(const graph::Node& node) {
+    const Port* first = nullptr;
+    for (const Port& input : node.inputs) {
+      if (keras_mask(input).empty()) continue;
+      if (first == nullptr) {
+        first = &input;
+      } else if (keras_mask(input) != keras_mask(*first)) {
+        complain(node, fmt::format("its inputs '{}' and '{}' have different masks. In Keras 2, which wrote the file, a "
+                                   "step is then valid where both masks have it so, which dptrain cannot compute; give "
+                                   "one of the layers that make the masks mask_zero=False",
+                                   graph::name_of(graph_, *first), graph::name_of(graph_, input)));
+        return {};
+      }
+    }
+    return first == nullptr ? MaskValue() : keras_mask(*first);
+  }
+
+  void complain(const graph::Node& node, const std::string& what) {
+    complaints_.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
+  }
+
+  /// Gives the node a `mask` where dptrain would derive other masks than `wanted` for its inputs.
+  void set_mask(graph::Node& node, const std::vector<MaskValue>& wanted) {
+    const MaskRule rule = rule_of(node);
+    const bool no_use = rule == MaskRule::kEnds || rule == MaskRule::kProduces;
+    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, wanted)) return;
+    const auto first = std::ranges::find_if(wanted, [](const MaskValue& one) { return !one.empty(); });
+    node.mask = first == wanted.end() ? Port(-1) : port_with(*first);
+    if (node.mask && agrees(node, wanted)) {
+      result_.emplace(node.name, node.mask->node < 0 ? "none" : graph::name_of(graph_, *node.mask));
+      return;
+    }
+    node.mask.reset();
+    complain(node,
+             "the file gives it a mask that no layer of the model makes; remove the mask, or take that of an "
+             "Embedding with mask_zero or of a Masking layer");
+  }
+
+  bool agrees(const graph::Node& node, const std::vector<MaskValue>& wanted) const {
+    const std::vector<Mask> ours = graph::input_masks(graph_, node, ours_);
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      if (ours[i].size() != wanted[i].size() || value_of(ours[i]) != wanted[i]) return false;
+    return true;
+  }
+
+  MaskValue value_of(const Mask& mask) const {
+    MaskValue all;
+    for (const Port& port : mask) all.merge(made_by(graph_.nodes[static_cast<std::size_t>(port.node)]));
+    return all;
+  }
+
+  /// A tensor made before with this mask; nothing: there is none.
+  std::optional<Port> port_with(const MaskValue& value) const {
+    for (std::size_t n = 0; n < ours_.size(); ++n)
+      for (std::size_t port = 0; port < ours_[n].size(); ++port)
+        if (ours_[n][port].size() == value.size() && value_of(ours_[n][port]) == value)
+          return Port(static_cast<int>(n), static_cast<int>(port));
+    return std::nullopt;
+  }
+
+  graph::Graph graph_;
+  const std::map<std::string, KerasCall>& calls_;
+  const KerasWriter& writer_;
+  std::vector<std::string>& complaints_;
+  std::vector<std::vector<Mask>> ours_;  ///< of each node's outputs, with the masks set so far
+  std::vector<MaskValue> keras_;         ///< of each node's first output, in Keras
+  std::map<std::string, std::string> result_;
+};
+
+}  // namespace
+
+std::size_t mask_input(const std::string& keyword) {
+  return keyword == "value_mask" ? 1 : keyword == "key_mask" ? 2 : 0;
+}
+
+std::map<std::string, std::string> plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
+                                              const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer,
+                                              std::vector<std::string>& complaints) {
+  return MaskPlanner(graph, calls, writer, complaints).run(model_calls);
+}
+
+}  // namespace dptrain::checkpoint
