@@ -104,7 +104,7 @@ def main():
             predicted = statistics.median(one["rows"][processes][0] for one in of_config)
             found = statistics.median(one["rows"][processes][1] for one in of_config)
             others = max(one["others"] for one in of_config)
-            bad = abs(predicted / found - 1) > arguments.within
+            bad = not abs(predicted / found - 1) <= arguments.within
             off += bad
             print(f"{config:<32} {processes:>9} {predicted:>13.2f} {found:>12.2f} {predicted / found:>7.3f} {others:>7.1%}"
                   f"{'  OFF' if bad else ''}")

@@ -164,6 +164,7 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
       const float total = warp_sum(weight);
       if (lane < a.tile)
         scores.at(i, lane) = i < count && lane < keys ? weight * a.factor(row, head, first + i, key + lane) : 0.0F;
+      __syncwarp();  // all lanes have read most[i]: shuffles do not order memory
       if (lane == 0) {
         const float factor = before == top ? 1.0F : expf(before - top);
         lower[i] = factor;
@@ -298,6 +299,7 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
   of_keys.clear(a.tile);
   of_values.clear(a.tile);
   for (int d = thread; d < q.dim; d += threads) of_weights[d] = of_scale[d] = 0.0F;
+  __syncthreads();  // the loop may skip all tiles of queries, and its barriers
   for (std::int64_t first = 0; first < s.queries; first += a.tile) {
     const int count = clipped(s.queries, first, a.tile);
     if (s.causal && key >= first + count && !any_blind(s, kept, row * s.heads + head, first, count)) continue;

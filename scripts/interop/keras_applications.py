@@ -124,7 +124,7 @@ def check(arguments, name):
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     import keras
     import numpy as np
-    from keras_weights import RATE, Weights, config, relative, run, write_idx
+    from keras_weights import RATE, Weights, config, nan_as_infinite, relative, run, write_idx
 
     folder = pathlib.Path(arguments.keep or arguments.folder) / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ def check(arguments, name):
         text = run([arguments.dptrain, "predict", predict, "--weights", folder / f"model.{form}", "--input", folder / "x.idx"])
         rows = [line.split(",") for line in text.splitlines() if line[:1].isdigit()]
         found = np.array([[float(field) for field in row[1:]] for row in rows])
-        outputs.append(float(np.abs(found - expected).max() / np.abs(expected).max()))
+        outputs.append(nan_as_infinite(np.abs(found - expected).max() / np.abs(expected).max()))
     result["outputs"] = max(outputs)
     if not result["outputs"] <= max(arguments.tolerance, 2 * own):
         result["error"] = f"outputs off by {outputs}; Keras itself {own:.3g}"
@@ -202,7 +202,7 @@ def check(arguments, name):
         keras_worst = max(keras_worst, relative(theirs[key], judge)) if exact else 0.0
         moved += not np.array_equal(before[key], theirs[key])
     result.update(step=worst[0], where=worst[1], keras_step=keras_worst, moved=moved, arrays=len(arrays))
-    if worst[0] > max(arguments.step_tolerance, 2 * keras_worst):
+    if not worst[0] <= max(arguments.step_tolerance, 2 * keras_worst) or np.isinf(worst[0]):
         result.setdefault("error", f"weights behind a step off by {worst[0]:.3g} at {worst[1]}; Keras itself {keras_worst:.3g}")
     if moved < len(arrays) // 2:
         result.setdefault("error", "the step moved too little to show anything")

@@ -17,7 +17,7 @@ import pathlib
 import sys
 import tempfile
 
-from keras_weights import RATE, Check, in_double, randomize, relative, run, write_idx  # sets TensorFlow's log level first
+from keras_weights import RATE, Check, in_double, nan_as_infinite, randomize, relative, run, write_idx  # sets TensorFlow's log level first
 
 import keras
 import numpy as np
@@ -74,7 +74,8 @@ class Difference:
 
     def add(self, a, b):
         distance = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
-        self.sum, self.count, self.worst = self.sum + distance.sum(), self.count + distance.size, max(self.worst, distance.max())
+        self.sum, self.count = self.sum + distance.sum(), self.count + distance.size
+        self.worst = max(self.worst, nan_as_infinite(distance.max()))
 
     def __str__(self):
         return f"mean {self.sum / self.count:.3g}, at most {self.worst:.3g}"

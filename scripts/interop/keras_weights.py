@@ -28,6 +28,8 @@ import h5py
 import keras
 import numpy as np
 
+from program import nan_as_infinite
+
 logging.getLogger("absl").setLevel(logging.ERROR)  # that .h5 is "legacy", once per file
 CLASSES = 10
 RATE = 1e-3
@@ -79,7 +81,7 @@ def run(command):
 
 def relative(a, b):
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-30))
+    return nan_as_infinite(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-30))
 
 
 class Weights:
@@ -124,7 +126,7 @@ class Check:
         self.arguments, self.folder, self.good = arguments, folder, True
 
     def say(self, what, value, limit):
-        good = value <= limit
+        good = value <= limit and value < float("inf")  # Keras's own error may be infinite, and the limit with it
         self.good = self.good and good
         print(f"  {what}: {value:.3g} (at most {limit:g}){'' if good else '  FAILED'}", flush=True)
 
@@ -209,7 +211,7 @@ class Check:
             length = np.linalg.norm(judge - start)
             if length > 1e-5 * np.linalg.norm(start):  # a smaller step drowns in the rounding of the weights
                 for who, array in (("Keras", b), ("dptrain", a)):
-                    steps[who] = max(steps[who], (float(np.linalg.norm(array - judge) / length), key))
+                    steps[who] = max(steps[who], (nan_as_infinite(np.linalg.norm(array - judge) / length), key))
         print(f"  after one step of SGD, dptrain against Keras: worst {place(pair)}: {pair[0]:.3g}")
         print(f"  Keras against the same step in double: worst {place(keras_error)}: {keras_error[0]:.3g}")
         print("  as a part of the step (where it is above 1e-5 of the array): " + "; ".join(

@@ -1,5 +1,6 @@
-"""Runs dptrain for the scripts of this folder."""
+"""Helpers of the scripts in this folder."""
 
+import math
 import subprocess
 
 
@@ -10,3 +11,8 @@ def dptrain(program, *words):
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def nan_as_infinite(difference):
+    """For the largest of several differences: max() and > ignore NaN."""
+    return math.inf if math.isnan(difference) else float(difference)

@@ -27,6 +27,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from program import nan_as_infinite
+
 SEED = 1
 MOMENTUM = 0.9
 
@@ -101,7 +103,7 @@ def keras_losses(model, photos, labels, classes, arguments):
 
 
 def largest_difference(found, expected):
-    return max(abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True))
+    return max(nan_as_infinite(abs(a - b) / abs(b)) for a, b in zip(found, expected, strict=True))
 
 
 def main():

@@ -67,7 +67,7 @@ def check_scalars(events, tag, expected):
     if [step for step, _ in found] != [step for step, _ in expected]:
         fail(f"{tag}: steps {[step for step, _ in found]}, expected {[step for step, _ in expected]}")
     for (step, value), (_, wanted) in zip(found, expected):
-        if abs(value - wanted) > 1e-6 * max(1, abs(wanted)):
+        if not abs(value - wanted) <= 1e-6 * max(1, abs(wanted)):
             fail(f"{tag}, step {step}: {value}, expected {wanted}")
     print(f"{tag}: {len(found)} points as in the table")
 

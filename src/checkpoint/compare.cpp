@@ -4,6 +4,7 @@
 #include <set>
 
 #include "checkpoint/contents.h"
+#include "core/difference.h"
 #include "core/format.h"
 #include "core/text.h"
 
@@ -52,8 +53,8 @@ Distance distance(const std::vector<float>& a, const std::vector<float>& b) {
       norm += std::isfinite(b[i]) ? static_cast<double>(b[i]) * b[i] : 0;
       continue;
     }
-    const double gap = std::abs(static_cast<double>(a[i]) - b[i]);
-    d.largest = std::max(d.largest, std::isfinite(gap) ? gap : HUGE_VAL);
+    const double gap = nan_as_infinite(std::abs(static_cast<double>(a[i]) - b[i]));
+    d.largest = std::max(d.largest, gap);
     difference += gap * gap;
     norm += static_cast<double>(b[i]) * b[i];
   }

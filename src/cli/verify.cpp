@@ -99,9 +99,12 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
   const session::Tolerance& tolerance = result.tolerance;
   const std::string of_loss =
       tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
-  log::print(fmt::format("{} {:.1e}{}",
-                         result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
-                         tolerance.layers, of_loss));
+  if (!result.not_finite.empty())
+    log::print(fmt::format("FAILED: {}; only finite losses can be compared", result.not_finite));
+  else
+    log::print(fmt::format("{} {:.1e}{}",
+                           result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
+                           tolerance.layers, of_loss));
   return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 

@@ -327,10 +327,10 @@ class Lowering {
   /// Keras updates moving values in every call: new = m new + (1 - m) value. After calls 1..k that is
   /// m^k old + sum of (1 - m) m^(k-i) value_i, which is one update with momentum m^k and the weights below.
   void weigh_statistics() {
-    for (std::size_t layer = 0; layer < graph_.layers.size(); ++layer) {
-      std::vector<Step*> calls;
-      for (Step& step : plan_.steps)
-        if (at(node(step.node).layer) == layer && !step.parameters.empty()) calls.push_back(&step);
+    std::vector<std::vector<Step*>> calls_of(graph_.layers.size());
+    for (Step& step : plan_.steps)
+      if (!step.parameters.empty()) calls_of[at(node(step.node).layer)].push_back(&step);
+    for (const std::vector<Step*>& calls : calls_of) {
       if (calls.size() < 2) continue;
       for (const int w : calls.front()->parameters) {
         Parameter& p = plan_.parameters[at(w)];

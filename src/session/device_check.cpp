@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/clock.h"
+#include "core/difference.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -26,7 +27,6 @@ struct Worst {
   std::string of;
 
   void see(double difference, const std::string& what) {
-    if (std::isnan(difference)) difference = INFINITY;
     if (difference > value) value = difference, of = what;
   }
   void see(const Differences& differences, const std::string& what) {
@@ -81,7 +81,8 @@ Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequ
     const auto found = values_of(tested.session.plan(), c), expected = values_of(reference.session.plan(), d);
     for (std::size_t m = 0; m < found.size(); ++m)
       if (!std::isnan(found[m].second) || !std::isnan(expected[m].second))
-        of_loss.see(std::abs(found[m].second - expected[m].second) / std::max(1.0, std::abs(expected[m].second)),
+        of_loss.see(relative_difference(std::abs(found[m].second - expected[m].second),
+                                        std::max(1.0, std::abs(expected[m].second))),
                     found[m].first + " of an evaluation");
   }
   const auto too_far = [](const Worst& worst, double allowed) {

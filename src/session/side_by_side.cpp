@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/difference.h"
 #include "optim/optimizers/sgd.h"
 #include "plan/weight_order.h"
 
@@ -19,10 +20,7 @@ struct Difference {
       norm += static_cast<double>(b[i]) * static_cast<double>(b[i]);
     }
   }
-  double relative() const {
-    if (difference == 0) return 0;
-    return norm == 0 ? INFINITY : std::sqrt(difference / norm);
-  }
+  double relative() const { return std::sqrt(relative_difference(difference, norm)); }
 };
 
 /// |a - b| / |b| of each layer, over arrays that there are one of per weight.
@@ -123,7 +121,7 @@ Differences gradient_differences(Side& tested, Side& reference) {
 }
 
 double loss_difference(const replica::StepSums& a, const replica::StepSums& b) {
-  return std::abs(a.loss - b.loss) / std::abs(b.loss);
+  return relative_difference(std::abs(a.loss - b.loss), std::abs(b.loss));
 }
 
 }  // namespace dptrain::session

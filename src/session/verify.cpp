@@ -1,13 +1,34 @@
 #include "session/verify.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/activity.h"
+#include "core/format.h"
+#include "core/text.h"
 #include "layers/batch_normalization.h"
 #include "session/side_by_side.h"
 
 namespace dptrain::session {
 namespace {
+
+/// The loss of a step, regularizers included; NaN without a sign, which has no meaning.
+double mean_loss(const replica::StepSums& sums) {
+  const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
+  return std::isnan(loss) ? NAN : loss;
+}
+
+/// Names the first step whose loss is not finite, and the side; equal losses that are not finite prove nothing.
+void check_losses(double tested, double reference, std::int64_t step, VerifyResult& result) {
+  if (!result.not_finite.empty()) return;
+  std::vector<std::string> bad;
+  const auto check = [&](const char* side, double loss) {
+    if (!std::isfinite(loss)) bad.push_back(fmt::format("{} is {}", side, loss));
+  };
+  check("of the run under test", tested);
+  check("of the reference", reference);
+  if (!bad.empty()) result.not_finite = fmt::format("the loss {} in step {}", join(bad, " and "), step + 1);
+}
 
 /// Each step from the reference's weights of that step: what is judged.
 void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
@@ -17,7 +38,8 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
     const graph::Model start = reference.pulled();
     const data::Batch batch = next_batch(loader);
     const replica::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
-    result.losses.push_back(b.loss / static_cast<double>(b.samples) + b.penalty);
+    result.losses.push_back(mean_loss(b));
+    check_losses(mean_loss(a), mean_loss(b), step, result);
     result.loss = std::max(result.loss, loss_difference(a, b));
     Differences gradients = gradient_differences(tested, reference);
     Differences parameters = weight_differences(tested.pulled(), reference.pulled());
@@ -110,7 +132,7 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
   measure_drift(reference, tested, options, result);
   std::sort(result.rows.begin(), result.rows.end(),
             [](const VerifyRow& a, const VerifyRow& b) { return a.gradient > b.gradient; });
-  result.passed = result.loss <= result.tolerance.loss &&
+  result.passed = result.not_finite.empty() && result.loss <= result.tolerance.loss &&
                   std::all_of(result.rows.begin(), result.rows.end(), [&](const VerifyRow& row) {
                     return row.gradient <= result.tolerance.layers && row.parameter <= result.tolerance.layers;
                   });

@@ -48,6 +48,7 @@ struct VerifyResult {
   std::vector<VerifyRow> rows;              ///< worst gradient first
   std::vector<double> losses;               ///< of the reference, per step
   double loss = 0;                          ///< largest relative difference of the loss
+  std::string not_finite{};                 ///< the first loss that is not finite, its side and step; empty: none
   double loss_drift = 0;                    ///< the same, both sides having trained on their own; decides nothing
   bool normalisation_synchronised = false;  ///< there was batch normalisation to synchronise
   Tolerance tolerance;

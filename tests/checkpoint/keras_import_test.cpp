@@ -5,6 +5,7 @@
 
 #include "checkpoint/keras/keras_import.h"
 #include "checkpoint/keras_sample.h"
+#include "core/format.h"
 #include "export/keras/keras_config.h"
 #include "layers/rescaling.h"
 #include "support/test_data.h"
@@ -12,6 +13,7 @@
 namespace dptrain::checkpoint {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string config_of(const graph::Graph& graph) { return exporting::keras::model_config(graph); }
@@ -228,6 +230,67 @@ TEST(KerasImport, NonsenseIsRefused) {
         R"({"class_name": "Functional", "config": {"layers": [{"class_name": "InputLayer", "name": "a"}],
          "input_layers": [["a", 0, 0]], "output_layers": [["a", 7, 0]]}})"})
     EXPECT_THAT(refusal(text), HasSubstr("m.h5")) << text;
+}
+
+/// A model of one input `in` and of layers, each with the names of the layers that its calls read.
+struct Listed {
+  std::string class_name, name;
+  std::vector<std::string> calls;
+};
+std::string functional(const std::vector<Listed>& layers, const std::string& output) {
+  std::string text = R"({"class_name": "Functional", "config": {"name": "m", "layers": [)"
+                     R"({"class_name": "InputLayer", "name": "in", "config": {"batch_shape": [null, 4]}, )"
+                     R"("inbound_nodes": []})";
+  for (const Listed& layer : layers) {
+    text += fmt::format(R"(, {{"class_name": "{}", "name": "{}", "config": {{}}, "inbound_nodes": [)", layer.class_name,
+                        layer.name);
+    for (std::size_t c = 0; c < layer.calls.size(); ++c)
+      text += fmt::format(R"({}[["{}", 0, 0, {{}}]])", c == 0 ? "" : ", ", layer.calls[c]);
+    text += "]}";
+  }
+  return text + fmt::format(R"(], "input_layers": [["in", 0, 0]], "output_layers": [["{}", 0, 0]]}}}})", output);
+}
+
+std::vector<std::string> steps_of(const std::string& model_config) {
+  std::vector<std::string> names;
+  const KerasImport imported = import_model_config("m.h5", model_config);
+  for (const config::Node& step : imported.model.find("layers")->items())
+    names.push_back(step.entries().front().value.find("name")->str());
+  return names;
+}
+
+/// As by passes over the list, each of which takes the calls whose inputs there are: configs, and checkpoints with
+/// them, depend on it. Calls that the input does not reach are left out.
+TEST(KerasImport, TheOrderOfStepsIsThatOfTheList) {
+  EXPECT_THAT(steps_of(functional({{"ReLU", "a", {"in"}}, {"ReLU", "b", {"in"}}, {"ReLU", "c", {"a"}}}, "c")),
+              ElementsAre("in", "a", "b", "c"));
+  EXPECT_THAT(steps_of(functional({{"ReLU", "d", {"c"}},
+                                   {"ReLU", "b", {"a"}},
+                                   {"ReLU", "c", {"b"}},
+                                   {"ReLU", "a", {"in"}},
+                                   {"ReLU", "e", {"in"}},
+                                   {"ReLU", "circle", {"circle"}}},
+                                  "d")),
+              ElementsAre("in", "a", "e", "b", "c", "d"));
+  EXPECT_THAT(steps_of(functional({{"ReLU", "s", {"b", "in"}}, {"ReLU", "a", {"in"}}, {"ReLU", "b", {"a"}}}, "s")),
+              ElementsAre("in", "s_call1", "a", "b", "s_call2"));
+}
+
+/// Minutes if each layer took a pass over the list, or if each search for a free name began at the first number: the
+/// names differ in characters that the config language does not have.
+TEST(KerasImport, ManyLayersFromTheOutputToTheInput) {
+  constexpr int kCount = 15'000;
+  const auto name = [](int i) {
+    std::string all = fmt::format("{:05}", i);
+    for (char& c : all) c = "!#$%&()*:;"[c - '0'];
+    return "r" + all;
+  };
+  std::vector<Listed> layers;
+  for (int i = kCount; i-- > 0;) layers.push_back({"ReLU", name(i), {i == 0 ? "in" : name(i - 1)}});
+  const std::vector<std::string> steps = steps_of(functional(layers, layers.front().name));
+  ASSERT_EQ(steps.size(), kCount + 1U);
+  EXPECT_EQ(steps[1], "r_____");
+  for (int i = 1; i < kCount; ++i) ASSERT_EQ(steps[static_cast<std::size_t>(i) + 1], fmt::format("r______{}", i));
 }
 
 /// An outer graph of slices and a concatenation, as multi_gpu_model of Keras 2 made it, around the one model.

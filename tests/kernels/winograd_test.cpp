@@ -157,7 +157,7 @@ void expect_all_near(const std::vector<double>& expected, const std::vector<floa
   size_t at = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(expected[i] - value(found, i));
-    if (error <= worst) continue;  // NaN comes through
+    if (error <= worst || std::isnan(worst)) continue;  // the first NaN is kept
     worst = error;
     at = i;
   }

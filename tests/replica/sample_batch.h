@@ -2,8 +2,10 @@
 
 // A batch of random rows for the toy model, and what a few optimizer steps make of it.
 
+#include <algorithm>
 #include <vector>
 
+#include "core/difference.h"
 #include "core/random.h"
 #include "plan/sample_models.h"
 #include "replica/replica_set.h"
@@ -49,7 +51,7 @@ inline double distance(const graph::Model& a, const graph::Model& b) {
   for (std::size_t w = 0; w < a.weights.size(); ++w)
     for (std::size_t i = 0; i < a.weights[w].values.size(); ++i) {
       const double d = std::abs(double(a.weights[w].values[i]) - double(b.weights[w].values[i]));
-      if (!(d <= largest)) largest = d;  // NaN counts
+      largest = std::max(largest, nan_as_infinite(d));
     }
   return largest;
 }

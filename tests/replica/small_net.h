@@ -56,11 +56,10 @@ inline double relative_distance(const graph::Model& a, const graph::Model& b) {
     double difference = 0, scale = 1e-3;  // weights that are all about zero (fresh biases) are compared with this
     for (std::size_t i = 0; i < a.weights[w].values.size(); ++i) {
       const double x = double(a.weights[w].values[i]), y = double(b.weights[w].values[i]);
-      const double d = std::abs(x - y);
-      if (!(d <= difference)) difference = d;  // NaN counts
+      difference = std::max(difference, nan_as_infinite(std::abs(x - y)));
       scale = std::max(scale, std::abs(x));
     }
-    if (!(difference / scale <= largest)) largest = difference / scale;
+    largest = std::max(largest, relative_difference(difference, scale));
   }
   return largest;
 }

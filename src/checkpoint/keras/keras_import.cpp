@@ -83,7 +83,8 @@ class Flattener {
     Tensors tensors;
     bool of_layer = false;
   };
-  using AllMade = std::map<std::pair<std::size_t, std::size_t>, Made>;
+  using CallPlace = std::pair<std::size_t, std::size_t>;  ///< a layer of a model, and which of its calls
+  using AllMade = std::map<CallPlace, Made>;
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
@@ -96,7 +97,7 @@ class Flattener {
     name = graph::join_names(prefix, name);
     if (!graph::name_complaint(name).empty()) name = graph::join_names("layer", name);
     std::string unique = name;
-    for (int n = 1; !names_.insert(unique).second; ++n) unique = fmt::format("{}_{}", name, n);
+    for (int& n = repeats_[name]; !names_.insert(unique).second;) unique = fmt::format("{}_{}", name, ++n);
     return unique;
   }
 
@@ -115,8 +116,41 @@ class Flattener {
     return {{{calls_.size() - 1}}, true};
   }
 
-  /// Calls in an order in which each finds what it reads. Keras lists layers from inputs to outputs, so one pass does
-  /// nearly always; a shared layer may need another.
+  /// The calls that the inputs of a model reach, without those in `made`, each after the calls that it reads. A call
+  /// has the round after that of an input that is listed later, else the round of its latest input; calls are sorted by
+  /// round, then as listed. Keras lists layers from inputs to outputs, so nearly all calls are of the first round.
+  static std::vector<CallPlace> order_of(const KerasModel& model, const AllMade& made) {
+    std::vector<std::size_t> first_call{0};  // of each layer, in `calls`
+    std::vector<CallPlace> calls;
+    for (std::size_t l = 0; l < model.layers.size(); ++l) {
+      for (std::size_t c = 0; c < model.layers[l].calls.size(); ++c) calls.emplace_back(l, c);
+      first_call.push_back(calls.size());
+    }
+    std::vector<std::vector<std::size_t>> readers(calls.size());
+    std::vector<std::size_t> missing(calls.size()), round(calls.size()), ready;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const KerasLayer& layer = model.layers[calls[i].first];
+      if (made.contains(calls[i]) || layer.of_masks) continue;
+      for (const KerasTensor& input : layer.calls[calls[i].second]) {
+        if (made.contains({input.layer, input.call})) continue;
+        readers[first_call[input.layer] + input.call].push_back(i);
+        ++missing[i];
+      }
+      if (missing[i] == 0) ready.push_back(i);
+    }
+    for (std::size_t next = 0; next < ready.size(); ++next) {
+      const std::size_t i = ready[next];
+      for (const std::size_t reader : readers[i]) {
+        round[reader] = std::max(round[reader], round[i] + (reader < i ? 1 : 0));
+        if (--missing[reader] == 0) ready.push_back(reader);
+      }
+    }
+    std::ranges::sort(ready, {}, [&](std::size_t i) { return std::pair(round[i], i); });
+    std::vector<CallPlace> order;
+    for (const std::size_t i : ready) order.push_back(calls[i]);
+    return order;
+  }
+
   Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable,
                bool outermost) {
     if (++models_ > kMostCalls) refuse(fmt::format("it has more than {} calls of models", kMostCalls));
@@ -130,17 +164,10 @@ class Flattener {
       for (const KerasTensor& input : model.inputs)
         if (model.layers[input.layer].class_name == "InputLayer" && !made.contains({input.layer, input.call}))
           made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable);
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (std::size_t l = 0; l < model.layers.size(); ++l)
-        for (std::size_t c = 0; c < model.layers[l].calls.size(); ++c) {
-          if (made.contains({l, c}) || model.layers[l].of_masks) continue;
-          const auto inputs = found(model.layers[l].calls[c], made);
-          if (!inputs) continue;
-          made[{l, c}] = call_layer(model.layers[l], *inputs, prefix, trainable);
-          progress = true;
-        }
-    }
+    const auto [order, is_new] = orders_.try_emplace(&model);
+    if (is_new) order->second = order_of(model, made);
+    for (const auto& [l, c] : order->second)
+      made[{l, c}] = call_layer(model.layers[l], found(model.layers[l].calls[c], made).value(), prefix, trainable);
     read_masks(model, made, outermost);
     read_own_masks(model, made);
     const auto outputs = found(model.outputs, made);
@@ -186,7 +213,8 @@ class Flattener {
   }
 
   using MaskMemory = std::map<std::pair<std::size_t, std::size_t>, std::optional<FlatMask>>;
-  static constexpr int kDeepestMask = 2'000;  ///< merges of merges
+  static constexpr int kDeepestMask = 2'000;          ///< merges of merges
+  static constexpr std::size_t kMostSources = 1'000;  ///< of one mask
 
   /// What the operations that made a mask compute; nothing: something else than a mask of ours.
   std::optional<FlatMask> mask_value(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
@@ -223,7 +251,7 @@ class Flattener {
       }
     }
     remove_repeated(all.sources);
-    return all;
+    return all.sources.size() <= kMostSources ? std::optional(all) : std::nullopt;
   }
 
   static void remove_repeated(std::vector<FlatMask::Source>& sources) {
@@ -250,7 +278,9 @@ class Flattener {
   const std::string& file_;
   std::size_t models_ = 0;  ///< calls of them
   std::set<std::string> names_;
+  std::map<std::string, int> repeats_;  ///< the last number that fresh_name() tried for a name
   std::map<const KerasLayer*, std::size_t> places_;
+  std::map<const KerasModel*, std::vector<CallPlace>> orders_;  ///< of the models that were called
 };
 
 /// Steps and shared entries of the config language from the flat calls.
@@ -260,6 +290,13 @@ class SectionWriter {
                 std::vector<std::string>& complaints)
       : flat_(flat), input_shape_(input_shape), writer_(writer), complaints_(complaints) {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
+    feeds_ids_.resize(flat.layers_.size());
+    for (const FlatCall& call : flat.calls_) {
+      const auto* type = static_cast<const layers::LayerType*>(
+          layers::layer_family().find(flat.layers_[call.layer].definition->class_name));
+      if (type == nullptr || type->input_type != DType::kI32) continue;
+      for (const FlatTensor& tensor : call.inputs) feeds_ids_[flat.calls_[tensor.call].layer] = true;
+    }
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
   }
 
@@ -315,14 +352,7 @@ class SectionWriter {
 
   /// An Input of ids is int32 whatever the file says: Keras's Embedding casts what it reads.
   bool feeds_ids(const FlatLayer& layer) const {
-    const auto is_ours = [&](const FlatTensor& tensor) {
-      return &flat_.layers_[flat_.calls_[tensor.call].layer] == &layer;
-    };
-    return std::ranges::any_of(flat_.calls_, [&](const FlatCall& call) {
-      const auto* type = static_cast<const layers::LayerType*>(
-          layers::layer_family().find(flat_.layers_[call.layer].definition->class_name));
-      return type != nullptr && type->input_type == DType::kI32 && std::ranges::any_of(call.inputs, is_ours);
-    });
+    return feeds_ids_[static_cast<std::size_t>(&layer - flat_.layers_.data())];
   }
 
   static std::string shared_name(const std::string& name) {
@@ -411,6 +441,7 @@ class SectionWriter {
   const KerasWriter& writer_;
   std::vector<std::string>& complaints_;
   std::set<std::string> names_;
+  std::vector<bool> feeds_ids_;       ///< per layer
   std::vector<Node> arguments_;       ///< per layer
   std::vector<std::string> name_of_;  ///< per call
 };

@@ -87,7 +87,7 @@ class LabelReader {
     }
     if (spec.sample_weight) {
       weight_ = table_.cell_of(column_of(*spec.sample_weight));
-      numbers_.push_back({.name = *spec.sample_weight, .cell = weight_});
+      numbers_.push_back({.name = *spec.sample_weight, .cell = weight_, .weight = true});
     }
   }
 
@@ -120,7 +120,7 @@ class LabelReader {
     if (weight_ < 0) return;
     LabelColumn weights{.place = rows_.place, .type = LabelType::kValues, .width = 1};
     for (std::int64_t i = 0; i < rows_.size(); ++i) weights.values.push_back(cells(i)[weight_].number);
-    rows_.sample_weights = sample_weights_of(weights);
+    rows_.sample_weights = sample_weights_of(weights, "row");
   }
 
  private:
@@ -128,7 +128,9 @@ class LabelReader {
     std::string name;
     int cell;
     bool integer = false;  ///< a class number
+    bool weight = false;   ///< a sample weight
     bool fits(float value) const {
+      if (weight) return is_sample_weight(value);
       return integer ? value >= 0 && value < kClassLimit && value == std::floor(value) : !std::isnan(value);
     }
   };
@@ -151,7 +153,9 @@ class LabelReader {
     for (const Number& number : numbers_) {
       const float value = table_.row(row)[number.cell].number;
       if (std::isnan(value))
-        return about(number.name, number.cell == weight_ ? "the sample weight is missing" : "the label is missing");
+        return about(number.name, number.weight ? "the sample weight is missing" : "the label is missing");
+      if (number.weight && !number.fits(value))
+        return about(number.name, fmt::format("the sample weight is {}; expected a number >= 0", shortest(value)));
       if (!number.fits(value))
         return about(number.name, fmt::format("label {} is not a class; expected a whole number from 0 on, or "
                                               "`columns: {{{}: StringLookup}}` for classes of any numbers",

@@ -192,7 +192,6 @@ LabelColumn read_labels(const std::string& name, const Stored& array) {
   labels.type = LabelType::kValues;
   labels.values.resize(static_cast<std::size_t>(array.rows * labels.width));
   read_rows(array, 0, array.rows, H5T_NATIVE_FLOAT, labels.values.data());
-  check_finite(labels, "row");
   return labels;
 }
 
@@ -278,8 +277,11 @@ class Hdf5Dataset final : public LabelledSource {
                                what, array, stored.rows));
       return read_labels(name, stored);
     };
-    for (const auto& [name, array] : spec.labels.arrays) labels_.push_back(read(name, array, "labels"));
-    if (spec.sample_weight) sample_weights_ = sample_weights_of(read("", *spec.sample_weight, "sample weights"));
+    for (const auto& [name, array] : spec.labels.arrays) {
+      labels_.push_back(read(name, array, "labels"));
+      check_finite(labels_.back(), "row");
+    }
+    if (spec.sample_weight) sample_weights_ = sample_weights_of(read("", *spec.sample_weight, "sample weights"), "row");
     set_fingerprint(path);
   }
 

@@ -62,7 +62,6 @@ LabelColumn make_labels(const std::string& name, const IdxFile& file) {
   }
   labels.type = LabelType::kValues;
   labels.values = idx_floats(file);
-  check_finite(labels, "item");
   return labels;
 }
 
@@ -164,12 +163,13 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_n
     check_count(first, file, "labels");
     check_not_swapped(files, file);
     labels.push_back(make_labels(name, file));
+    check_finite(labels.back(), "item");
     hash = fingerprint_of(file, hash_bytes(name.data(), name.size(), hash));
   }
   std::vector<float> sample_weights;
   if (files.sample_weight) {
     check_count(first, *files.sample_weight, "sample weights");
-    sample_weights = sample_weights_of(make_labels("", *files.sample_weight));
+    sample_weights = sample_weights_of(make_labels("", *files.sample_weight), "item");
     hash = fingerprint_of(*files.sample_weight, hash);
   }
   std::vector<IdxInput> arrays;

@@ -1,7 +1,5 @@
 #include "data/sources/label_column.h"
 
-#include <cmath>
-
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -20,15 +18,15 @@ std::vector<float> as_floats(const LabelColumn& column) {
   return {column.classes.begin(), column.classes.end()};
 }
 
-std::vector<float> sample_weights_of(const LabelColumn& column) {
+std::vector<float> sample_weights_of(const LabelColumn& column, const char* word) {
   if (column.width != 1)
     throw Error(ErrorKind::kData, fmt::format("{}: sample weights are one number per sample, found rows of {}",
                                               column.place, column.width));
   std::vector<float> weights = as_floats(column);
-  const auto bad = std::ranges::find_if(weights, [](float w) { return !(w >= 0) || !std::isfinite(w); });
+  const auto bad = std::ranges::find_if_not(weights, is_sample_weight);
   if (bad != weights.end())
-    throw Error(ErrorKind::kData, fmt::format("{}, item {}: the sample weight is {}; expected a number >= 0",
-                                              column.place, bad - weights.begin(), shortest(*bad)));
+    throw Error(ErrorKind::kData, fmt::format("{}, {} {}: the sample weight is {}; expected a number >= 0",
+                                              column.place, word, bad - weights.begin(), shortest(*bad)));
   return weights;
 }
 

@@ -4,6 +4,7 @@
 // Plain data; sources hold one for each `labels` entry.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,8 +34,10 @@ struct LabelColumn {
 void check_finite(const LabelColumn& column, const char* word);
 /// Whole numbers, one per sample, are classes in some files and factors in others: as floats.
 std::vector<float> as_floats(const LabelColumn& column);
+/// Whether a sample's loss can have this factor.
+inline bool is_sample_weight(float value) { return value >= 0 && std::isfinite(value); }
 /// One factor for each sample from what was read as a label. Throws Error{kData} for rows of several values, and for a
-/// factor that is negative or not finite.
-std::vector<float> sample_weights_of(const LabelColumn& column);
+/// factor that is negative or not finite, naming its `word`.
+std::vector<float> sample_weights_of(const LabelColumn& column, const char* word);
 
 }  // namespace dptrain::data

@@ -113,7 +113,6 @@ LabelColumn npy_labels(const std::string& name, const NpyArray& array) {
   labels.type = LabelType::kValues;
   labels.values.resize(static_cast<std::size_t>(array.rows * labels.width));
   read_npy(array, 0, array.rows, labels.values.data());
-  check_finite(labels, "row");
   return labels;
 }
 
@@ -170,9 +169,12 @@ class NumpySource final : public LabelledSource {
       check_rows(array, what);
       return npy_labels(entry.name, array);
     };
-    for (const auto& entry : spec.labels.entries) labels_.push_back(labels_of(entry, "labels"));
+    for (const auto& entry : spec.labels.entries) {
+      labels_.push_back(labels_of(entry, "labels"));
+      check_finite(labels_.back(), "row");
+    }
     for (const auto& entry : spec.sample_weight.entries)
-      sample_weights_ = sample_weights_of(labels_of(entry, "sample weights"));
+      sample_weights_ = sample_weights_of(labels_of(entry, "sample weights"), "row");
     for (const config::Path& path : numpy_paths(spec)) files_.push_back(path.value);
     set_fingerprint();
     std::uint64_t bytes = 0;

@@ -452,6 +452,18 @@ TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {
               HasSubstr("no file has such a name"));
 }
 
+TEST_F(CsvTest, RowsWhoseWeightIsNoFactorAreAnErrorOrLeftOut) {
+  write("missing.csv", "x,y,w\n1,2,2\n3,4,\n5,6,1\n");
+  write("negative.csv", "x,y,w\n1,2,2\n3,4,-0.5\n5,6,1\n");
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERmissing.csv, labels: y, sample_weight: w}"); }),
+              HasSubstr("missing.csv:3: column 'w': the sample weight is missing"));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERnegative.csv, labels: y, sample_weight: w}"); }),
+              HasSubstr("negative.csv:3: column 'w': the sample weight is -0.5; expected a number >= 0"));
+  const Sources sources = open("CSV: {file: FOLDERnegative.csv, labels: y, sample_weight: w, on_error: skip}");
+  EXPECT_EQ(sources.train->size(), 2);
+  EXPECT_EQ(sources.train->sample_weight(1), 1);
+}
+
 TEST_F(CsvTest, AStreamGivesTheSameSamplesWithoutLabels) {
   write("pets.csv", kPets);
   const std::string yaml = "CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}";

@@ -85,6 +85,9 @@ class Hdf5Dataset : public testing::Test {
     file.array("y", H5T_STD_I64LE, H5T_NATIVE_INT64, {kRows}, classes.data());
     file.array("column", H5T_STD_U16BE, H5T_NATIVE_INT64, {kRows, 1}, classes.data());
     file.array("scores", H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, {kRows, 2}, scores.data());
+    std::vector<double> weights(kRows, 1.0);
+    weights[4] = NAN;
+    file.array("weights", H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, {kRows}, weights.data());
     file.array("short", H5T_STD_I64LE, H5T_NATIVE_INT64, {kRows - 1}, classes.data());
   }
   const TempFolder folder_;
@@ -173,6 +176,10 @@ TEST_F(Hdf5Dataset, Refusals) {
   const auto error = [&](const HDF5DatasetSpec& spec) { return error_of(ErrorKind::kData, [&] { open_set(spec); }); };
   EXPECT_THAT(error(spec_of(path_, "z", "y")), HasSubstr("a b.h5, array 'z': cannot open: "));
   EXPECT_THAT(error(spec_of(path_, "x", "short")), HasSubstr("array 'x' has 23 rows, labels 'short' have 22"));
+  EXPECT_THAT(error(spec_of(path_, "x", "weights")), HasSubstr("array 'weights', row 4: label is nan"));
+  HDF5DatasetSpec weighted = spec_of(path_, "x", "y");
+  weighted.sample_weight = "weights";
+  EXPECT_THAT(error(weighted), HasSubstr("array 'weights', row 4: the sample weight is nan; expected a number >= 0"));
   EXPECT_THAT(error(spec_of(folder_.file("none.h5"), "x", "y")), HasSubstr("no such file or folder: "));
   const std::string text = write_plain(folder_.file("text.h5"), {'n', 'o'});
   EXPECT_THAT(error(spec_of(text, "x", "y")), HasSubstr("text.h5: cannot open as HDF5: "));

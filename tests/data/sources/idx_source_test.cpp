@@ -155,6 +155,8 @@ TEST(IdxSource, RefusesWeightsThatAreNone) {
   };
   EXPECT_EQ(with(file("w", idx_bytes(0x0D, {2}, big_endian<float>({1, -2})))),
             "w, item 1: the sample weight is -2; expected a number >= 0");
+  EXPECT_EQ(with(file("w", idx_bytes(0x0D, {2}, big_endian<float>({1, NAN})))),
+            "w, item 1: the sample weight is nan; expected a number >= 0");
   EXPECT_EQ(with(file("w", idx_bytes(0x08, {2, 2}, {1, 1, 1, 1}))),
             "w: sample weights are one number per sample, found rows of 2");
   EXPECT_EQ(with(file("w", idx_bytes(0x08, {3}, {1, 1, 1}))),

@@ -314,7 +314,10 @@ TEST_F(NumpyFiles, FilesThatDoNotFitTogether) {
   spec.labels =
       files({{"", file("n.npy", npy_bytes(header_of("<f4", "(5,)"), little_endian<float>({0, 1, NAN, 2, 3})))}});
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, 0); }), HasSubstr("n.npy, row 2: label is nan"));
-  spec.labels = {};
+  spec.sample_weight = std::exchange(spec.labels, {});
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, 0); }),
+              HasSubstr("n.npy, row 2: the sample weight is nan; expected a number >= 0"));
+  spec.sample_weight = {};
   spec.file = config::Path{x};
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, 0); }), HasSubstr("not a .npz archive"));
   spec.file.reset();
