@@ -129,6 +129,7 @@ const std::map<std::string_view, std::string_view>& descriptions() {
       {"epsilon", "Added to what is divided by."},
       {"center", "Add an offset that is trained."},
       {"scale", "A factor; of normalisations: multiply by one that is trained."},
+      {"inference_mode", "Use the moving statistics in training, too, and leave them as they are."},
       {"synchronized", "Moments over the batches of all replicas."},
       {"drop_path_rate", "Share of the samples that are set to zero in training."},
       {"init_values", "What the factors of the channels begin with."},

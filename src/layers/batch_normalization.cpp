@@ -20,12 +20,14 @@ std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<con
                  .shape = channels,
                  .initializer = spec.moving_mean_initializer,
                  .trainable = false,
-                 .momentum = spec.momentum});
+                 .momentum = spec.momentum,
+                 .constant = spec.inference_mode});
   all.push_back({.name = "moving_variance",
                  .shape = channels,
                  .initializer = spec.moving_variance_initializer,
                  .trainable = false,
-                 .momentum = spec.momentum});
+                 .momentum = spec.momentum,
+                 .constant = spec.inference_mode});
   return all;
 }
 
@@ -42,6 +44,7 @@ const Registered kBatchNormalization =
         .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
         .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
         .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
+        .key(key("inference_mode", &BatchNormalizationSpec::inference_mode))
         .key(key("synchronized", &BatchNormalizationSpec::synchronized))
         .inputs(1)
         .masks(MaskRule::kHeeds)

@@ -305,7 +305,7 @@ class Lowering {
   void set_normalisation(Step& step, bool trainable) const {
     const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
     if (norm == nullptr) return;
-    step.inference_mode = !trainable;
+    step.inference_mode = !trainable || norm->inference_mode;
     if (!draft_.options.sync_batchnorm || norm->synchronized) return;
     auto synchronized = std::make_shared<layers::BatchNormalizationSpec>(*norm);
     synchronized->synchronized = true;

@@ -180,7 +180,8 @@ TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
     return all.lstm({tensor("sum")}, json::object());
   };
   const KerasWriter keras33 = keras_writer("3.3.3", false);
-  EXPECT_THAT(model("Add", false).masks(kKeras2), ElementsAre("sum: words"));
+  for (const char* merge : {"Add", "Average", "Concatenate", "Subtract"})
+    EXPECT_THAT(model(merge, false).masks(kKeras2), ElementsAre("sum: words")) << merge;
   EXPECT_THAT(model("Multiply", false).masks(kKeras2), ElementsAre("sum: none", "lstm: words"));
   EXPECT_THAT(model("Add", false).masks(keras33), ElementsAre());
   EXPECT_THAT(model("Add", true).masks(keras33), ElementsAre("sum: none"));
@@ -265,6 +266,55 @@ TEST(KerasOperations, SlicesOfStepsAreCropped) {
   EXPECT_THAT(
       masked().operation("GetItem", "part", {tensor("words"), {all, range(1, 3)}}).lstm({tensor("part")}, {}).masks(),
       ElementsAre("part: none"));
+}
+
+/// Keras 2 names the arguments of a call in its list of tensors.
+std::string with_training(const std::string& type, const json& config, bool trainable) {
+  json own = config;
+  own["name"] = "out";
+  own["trainable"] = trainable;
+  const json call{"x", 0, 0, {{"training", false}}};
+  const json layers{{{"class_name", "InputLayer"},
+                     {"name", "x"},
+                     {"config", {{"batch_input_shape", {nullptr, 5}}, {"name", "x"}}},
+                     {"inbound_nodes", json::array()}},
+                    {{"class_name", type}, {"name", "out"}, {"config", own}, {"inbound_nodes", {{call}}}}};
+  const json model{
+      {"name", "m"}, {"layers", layers}, {"input_layers", {{"x", 0, 0}}}, {"output_layers", {{"out", 0, 0}}}};
+  return json{{"class_name", "Functional"}, {"config", model}}.dump();
+}
+
+TEST(KerasTraining, FalseIsInferenceModeInKeras2) {
+  const auto read = [](const std::string& type, const json& config, const KerasWriter& writer, bool trainable = true) {
+    return graph::graph_of(config::to_yaml(
+        import_model_config("m.h5", with_training(type, config, trainable), std::nullopt, writer).model));
+  };
+  const auto norm = [&](const KerasWriter& writer, bool trainable = true) {
+    return config::to_yaml(read("BatchNormalization", json::object(), writer, trainable).layers[1].spec.write());
+  };
+  EXPECT_THAT(norm(kKeras2), HasSubstr("inference_mode: true"));
+  EXPECT_THAT(norm(kKeras3), HasSubstr("inference_mode: false"));
+  EXPECT_THAT(norm(kKeras2, false), HasSubstr("inference_mode: false"));  // it is frozen
+  EXPECT_THAT(config::to_yaml(read("Dropout", {{"rate", 0.5}}, kKeras2).layers[1].spec.write()), HasSubstr("rate: 0"));
+  EXPECT_THAT(config::to_yaml(read("Dropout", {{"rate", 0.5}}, kKeras3).layers[1].spec.write()),
+              HasSubstr("rate: 0.5"));
+}
+
+TEST(KerasTraining, OfModelsInModelsHoldsForTheirLayers) {
+  json base = json::parse(with_training("BatchNormalization", json::object(), true));
+  base.at("config").at("layers")[1].at("inbound_nodes") = json::parse(R"([[["x", 0, 0, {}]]])");
+  const auto model = [&](bool training) {
+    json all = json::parse(with_training("Dense", {{"units", 2}}, true));
+    json& list = all.at("config").at("layers");
+    list[1].at("inbound_nodes") = json::parse(R"([[["base", 1, 0, {}]]])");
+    json nested = base;
+    nested["name"] = nested.at("config")["name"] = "base";
+    nested["inbound_nodes"] = json::array({json::array({json{"x", 0, 0, {{"training", training}}}})});
+    list.insert(list.begin() + 1, nested);
+    return config::to_yaml(import_model_config("m.h5", all.dump(), std::nullopt, kKeras2).model);
+  };
+  EXPECT_THAT(model(false), HasSubstr("inference_mode: true"));
+  EXPECT_THAT(model(true), testing::Not(HasSubstr("inference_mode")));
 }
 
 TEST(KerasMasks, OfAStepAreWrittenAndReadAgain) {

@@ -96,6 +96,21 @@ TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
   EXPECT_EQ(plan.statistics_end, plan.trainable_end);
 }
 
+TEST(Plan, NormalizationInInferenceModeTrainsItsScaleAndKeepsItsStatistics) {
+  const Plan plan = make_plan(model_of(R"(
+layers:
+  - Input: {name: x, shape: [6]}
+  - Dense: {name: below, units: 5}
+  - BatchNormalization: {name: norm, inference_mode: true}
+  - Dense: {name: kind, units: 3, activation: softmax}
+)"),
+                              options_for("categorical_crossentropy"), FusingCapabilities());
+  const Step& norm = step_named(plan, "norm");
+  EXPECT_TRUE(norm.inference_mode);
+  EXPECT_THAT(norm.parameter_gradients, ElementsAre(true, true, false, false));
+  EXPECT_EQ(plan.statistics_end, plan.trainable_end);
+}
+
 TEST(Plan, PutsParametersIntoTheOrderOfTheirGradients) {
   const Plan plan = make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
   std::vector<std::string> paths;

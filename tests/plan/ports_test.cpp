@@ -107,6 +107,26 @@ layers:
   EXPECT_EQ(step_named(head, "mean").inputs[1], head.inputs[1]);
 }
 
+TEST(PlanTypes, AMaskThatALayerNamesIsPlannedLikeThatOfItsInput) {
+  const graph::Model model = model_of(R"(
+layers:
+  - Input: {name: x, shape: [5], dtype: int32}
+  - Embedding: {name: words, input_dim: 9, output_dim: 4, mask_zero: true}
+  - Embedding: {name: plain, inputs: x, input_dim: 9, output_dim: 4, trainable: false}
+  - GlobalAveragePooling1D: {name: given, inputs: plain, mask: words}
+  - GlobalAveragePooling1D: {name: all, inputs: words, mask: none}
+  - Add: {name: both, inputs: [given, all]}
+  - Dense: {name: kind, units: 3, activation: softmax}
+)");
+  const Plan plan = make_plan(model, options_for("categorical_crossentropy", {}), PlainCapabilities());
+  const Step &words = step_named(plan, "words"), &given = step_named(plan, "given"), &all = step_named(plan, "all");
+  EXPECT_THAT(given.inputs, ElementsAre(step_named(plan, "plain").outputs[0], words.outputs[1]));
+  EXPECT_THAT(given.masks, ElementsAre(1));
+  EXPECT_THAT(all.inputs, ElementsAre(words.outputs[0]));
+  EXPECT_THAT(all.masks, ElementsAre(kAbsent));
+  EXPECT_THAT(frozen_prefix(model).border, ElementsAre(graph::Port(0, 0), graph::Port(2, 0)));  // not `given`
+}
+
 TEST(PlanTypes, TheLossOfAMaskedOutputReadsTheMask) {
   const graph::Model model = model_of(R"(
 layers:

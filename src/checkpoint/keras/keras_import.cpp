@@ -35,6 +35,7 @@ struct FlatLayer {
   std::string name;
   bool trainable = true;
   std::size_t calls = 0;
+  std::size_t inference_calls = 0;  ///< of them: with training=False
 };
 /// One of the outputs of a flat call.
 struct FlatTensor {
@@ -69,7 +70,7 @@ class Flattener {
   explicit Flattener(const std::string& file) : file_(file) {}
 
   /// The outermost model, whose inputs are its own.
-  void run(const KerasModel& model) { outputs_ = call(model, {}, "", model.trainable, true); }
+  void run(const KerasModel& model) { outputs_ = call(model, {}, "", model.trainable, false, true); }
 
   std::vector<FlatLayer> layers_;
   std::vector<FlatCall> calls_;
@@ -107,12 +108,15 @@ class Flattener {
     return entry->second;
   }
 
-  Made call_layer(const KerasLayer& layer, const Tensors& inputs, const std::string& prefix, bool trainable) {
+  Made call_layer(const KerasLayer& layer, const Tensors& inputs, const std::string& prefix, bool trainable,
+                  bool inference) {
     if (layer.model != nullptr)
-      return {call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, false)};
+      return {call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, inference,
+                   false)};
     if (calls_.size() >= kMostCalls) refuse(fmt::format("it has more than {} calls of layers", kMostCalls));
     const std::size_t flat = flat_layer(layer, prefix, trainable);
     calls_.push_back({flat, layers_[flat].calls++, inputs});
+    if (inference) ++layers_[flat].inference_calls;
     return {{{calls_.size() - 1}}, true};
   }
 
@@ -151,7 +155,7 @@ class Flattener {
     return order;
   }
 
-  Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable,
+  Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable, bool inference,
                bool outermost) {
     if (++models_ > kMostCalls) refuse(fmt::format("it has more than {} calls of models", kMostCalls));
     if (!outermost && given.size() != model.inputs.size())
@@ -163,11 +167,12 @@ class Flattener {
     if (outermost)  // the order of a model's inputs is that of its list
       for (const KerasTensor& input : model.inputs)
         if (model.layers[input.layer].class_name == "InputLayer" && !made.contains({input.layer, input.call}))
-          made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable);
+          made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable, inference);
     const auto [order, is_new] = orders_.try_emplace(&model);
     if (is_new) order->second = order_of(model, made);
     for (const auto& [l, c] : order->second)
-      made[{l, c}] = call_layer(model.layers[l], found(model.layers[l].calls[c], made).value(), prefix, trainable);
+      made[{l, c}] = call_layer(model.layers[l], found(model.layers[l].calls[c], made).value(), prefix, trainable,
+                                inference || is_inference(model.layers[l], c));
     read_masks(model, made, outermost);
     read_own_masks(model, made);
     const auto outputs = found(model.outputs, made);
@@ -261,6 +266,10 @@ class Flattener {
     std::ranges::sort(sources, {}, key);
     const auto same = std::ranges::unique(sources, {}, key);
     sources.erase(same.begin(), same.end());
+  }
+
+  static bool is_inference(const KerasLayer& layer, std::size_t call) {
+    return call < layer.inference.size() && layer.inference[call];
   }
 
   std::optional<Tensors> found(const std::vector<KerasTensor>& wanted, const AllMade& made) const {
@@ -379,10 +388,38 @@ class SectionWriter {
     } else {
       all = layer_arguments(type, *layer.definition->config, writer_.keras3, own);
     }
+    if (layer.inference_calls > 0 && !writer_.ignores_training) set_inference_mode(layer, all, own);
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
     for (const std::string& complaint : own)
       complaints_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, complaint));
     return all;
+  }
+
+  /// What training=False changes of a layer: BatchNormalization keeps its moving statistics, and nothing is dropped.
+  static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& complaints) {
+    const std::string& type = layer.definition->class_name;
+    std::vector<std::string> drops;
+    for (const char* key : {"rate", "stddev", "dropout", "recurrent_dropout"})
+      if (arguments.find(key) != nullptr && key_is_of_training(type, key)) drops.emplace_back(key);
+    if (trains_inside(*layer.definition->config))
+      complaints.push_back("it is called with training=False, which dptrain does not have for a wrapped layer");
+    if (drops.empty() && type != "BatchNormalization") return;
+    if (layer.inference_calls != layer.calls)
+      complaints.push_back("it is called with training=False and without, which dptrain does not have");
+    if (type == "BatchNormalization" && layer.trainable) arguments.set("inference_mode", Node::boolean(true));
+    for (const std::string& key : drops) arguments.set(key, Node::integer(0));
+  }
+  /// Whether a wrapper's layer computes something else in training.
+  static bool trains_inside(const nlohmann::json& config) {
+    const nlohmann::json &inner = at(config, "layer"), &own = at(inner, "config");
+    const auto is_rate = [](const nlohmann::json& value) { return value.is_number() && value != 0; };
+    return text_at(inner, "class_name") == "BatchNormalization" || is_rate(at(own, "dropout")) ||
+           is_rate(at(own, "recurrent_dropout")) || is_rate(at(own, "rate"));
+  }
+  /// Rates of dropout and noise, which are of no use outside of training.
+  static bool key_is_of_training(const std::string& type, const std::string& key) {
+    const bool is_noise = type.ends_with("Dropout") || type.starts_with("SpatialDropout") || type == "GaussianNoise";
+    return is_noise || key == "dropout" || key == "recurrent_dropout";
   }
 
   Node input(const nlohmann::json& config, std::vector<std::string>& complaints) {
@@ -479,7 +516,7 @@ void set_masks(Node& model, const SectionWriter& section, const KerasWriter& wri
 KerasWriter keras_writer(const std::string& version, bool by_dptrain) {
   KerasWriter writer{.keras3 = std::atoi(version.c_str()) >= 3};
   if (by_dptrain) return writer;
-  writer.states_replace_masks = writer.keras3;
+  writer.states_replace_masks = writer.ignores_training = writer.keras3;
   if (!writer.keras3)
     writer.merges = MergeMasks::kAllOfMasked;
   else if (version.starts_with("3.") && std::atoi(version.c_str() + 2) < 4)

@@ -23,7 +23,7 @@ class MaskPlanner {
 
   std::map<std::string, std::string> run(const std::vector<KerasModelCall>& model_calls) {
     for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) visit(n);
-    for (const KerasModelCall& call : model_calls) check(call);
+    if (!model_calls.empty()) check(model_calls);
     return std::move(result_);
   }
 
@@ -56,9 +56,11 @@ class MaskPlanner {
     add_ours(n);
   }
 
-  void check(const KerasModelCall& call) {
-    for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n)
-      if (graph::name_of(graph_, n) == call.tensor && keras_mask(n) != call.mask)
+  void check(const std::vector<KerasModelCall>& model_calls) {
+    std::map<std::string, MaskValue> masks;
+    for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) masks[graph::name_of(graph_, n)] = keras_mask(n);
+    for (const KerasModelCall& call : model_calls)
+      if (masks[call.tensor] != call.mask)
         complaints_.push_back(
             fmt::format("model '{}' is called with another mask than that of its input '{}', which "
                         "dptrain does not have",
@@ -83,7 +85,11 @@ class MaskPlanner {
     return port.port == 0 ? keras_[static_cast<std::size_t>(port.node)] : none;
   }
 
-  bool is_merge(const graph::Node& node) const { return type_of(node).max_inputs < 0; }
+  bool is_merge(const graph::Node& node) const {
+    static const std::set<std::string> merges{"Add",     "Subtract", "Multiply",   "Average",
+                                              "Maximum", "Minimum",  "Concatenate"};
+    return merges.contains(spec_of(node).name());
+  }
   bool has_initial_state(const graph::Node& node) const {
     static const std::set<std::string> recurrent{"LSTM", "GRU", "SimpleRNN", "Bidirectional", "ConvLSTM2D"};
     return node.inputs.size() > 1 && recurrent.contains(spec_of(node).name());

@@ -54,6 +54,7 @@ enum class MergeMasks {
 struct KerasWriter {
   bool keras3 = false;  ///< functions have the meaning that Keras 3 gives their names
   MergeMasks merges = MergeMasks::kAnyOfAll;
+  bool ignores_training = false;  ///< Keras 3 trains a layer that is called with training=False
   /// Keras 3: a recurrent layer with an initial state uses a mask only if its call names one.
   bool states_replace_masks = false;
 };

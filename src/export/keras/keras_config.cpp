@@ -13,7 +13,7 @@ nlohmann::ordered_json inbound_nodes(const graph::Graph& graph, int layer) {
   const config::Typed& spec = graph.layers[static_cast<std::size_t>(layer)].spec;
   const LayerForm& form = layer_form(spec);
   nlohmann::ordered_json keywords = nlohmann::ordered_json::object();
-  for (const std::string& key : call_arguments(spec)) keywords[key] = true;
+  add_call_arguments(spec, keywords);
   for (const graph::Node& node : graph.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
     if (form.apart || (node.inputs.size() > 1 && !form.keyword.empty())) {

@@ -54,6 +54,15 @@ nlohmann::ordered_json keras3_tensor(const graph::Graph& graph, const graph::Por
 
 }  // namespace
 
+void add_call_arguments(const config::Typed& layer, nlohmann::ordered_json& keywords) {
+  for (const std::string& key : call_arguments(layer)) {
+    if (key == "inference_mode")
+      keywords["training"] = false;
+    else
+      keywords[key] = true;
+  }
+}
+
 nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<graph::Port>& ports) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const graph::Port& port : ports) list.push_back(tensor(graph, port));
@@ -120,7 +129,7 @@ nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node&
   const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
   const LayerForm& form = layer_form(spec);
   nlohmann::ordered_json inputs = nlohmann::ordered_json::array(), keywords = nlohmann::ordered_json::object();
-  for (const std::string& key : call_arguments(spec)) keywords[key] = true;
+  add_call_arguments(spec, keywords);
   for (const graph::Port& port : node.inputs) inputs.push_back(keras3_tensor(graph, port));
   if (form.apart) {
     if (inputs.size() == 1) inputs.push_back(inputs.front());

@@ -22,6 +22,8 @@ std::string scope_name(std::string name);
 nlohmann::ordered_json layer_config(const graph::Layer& layer, Dialect dialect);
 /// A list of [layer, call, which of its outputs].
 nlohmann::ordered_json tensors(const graph::Graph& graph, const std::vector<graph::Port>& ports);
+/// Adds the layer's keys that are arguments of the call in Keras.
+void add_call_arguments(const config::Typed& layer, nlohmann::ordered_json& keywords);
 /// Adds the `mask` of the layer's steps, which Keras has no form for, under a key of ours that Keras passes over: for
 /// each call null, "none" or a tensor. Nothing where no step has one.
 void add_masks(const graph::Graph& graph, int layer, nlohmann::ordered_json& entry);

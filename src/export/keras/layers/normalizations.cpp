@@ -13,6 +13,7 @@ namespace {
 
 const RegisteredLayer kBatchNormalization = layer<layers::BatchNormalizationSpec>()
                                                 .unset({"beta_constraint", "gamma_constraint"})
+                                                .in_call("inference_mode")
                                                 .in_keras2()
                                                 .leaves_out("synchronized");  // older releases do not know it
 
