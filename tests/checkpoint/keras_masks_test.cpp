@@ -24,6 +24,14 @@ json tensor(const std::string& layer, const json& shape = {nullptr, 5, 4}) {
   return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", {layer, 0, 0}}, {"shape", shape}}}};
 }
 
+/// A list, also of one element, which braces do not make.
+template <class... Elements>
+json args(const Elements&... elements) {
+  json list = json::array();
+  (list.push_back(elements), ...);
+  return list;
+}
+
 /// A model of Keras 3 that reads ids [5] or numbers [5, 4] and is written down layer by layer.
 class Model {
  public:
@@ -46,7 +54,7 @@ class Model {
     return add("keras.src.ops.numpy", type, name, config, args, json::object());
   }
   Model& embedding(const std::string& name, bool mask_zero) {
-    return layer("Embedding", name, {{"input_dim", 7}, {"output_dim", 4}, {"mask_zero", mask_zero}}, {tensor("x")});
+    return layer("Embedding", name, {{"input_dim", 7}, {"output_dim", 4}, {"mask_zero", mask_zero}}, args(tensor("x")));
   }
   Model& lstm(const json& args, const json& kwargs, const std::string& name = "lstm") {
     return layer("LSTM", name, {{"units", 3}}, args, kwargs);
@@ -104,54 +112,54 @@ Model masked() { return Model().embedding("words", true); }
 
 TEST(KerasMasks, EndAtOperations) {
   Model model = masked();
-  model.layer("Dense", "dense", {{"units", 4}}, {tensor("words")});
-  model.operation("Add", "sum", {tensor("words"), tensor("dense")}).lstm({tensor("sum")}, {{"mask", nullptr}});
+  model.layer("Dense", "dense", {{"units", 4}}, args(tensor("words")));
+  model.operation("Add", "sum", args(tensor("words"), tensor("dense"))).lstm(args(tensor("sum")), {{"mask", nullptr}});
   EXPECT_THAT(model.masks(), ElementsAre("sum: none"));
   EXPECT_THAT(model.without_modules().masks(), ElementsAre("sum: none"));
-  EXPECT_THAT(masked().operation("Multiply", "twice", {tensor("words"), 2.0}).lstm({tensor("twice")}, {}).masks(),
+  EXPECT_THAT(masked().operation("Multiply", "twice", args(tensor("words"), 2.0)).lstm(args(tensor("twice")), {}).masks(),
               ElementsAre("twice: none"));
 }
 
 TEST(KerasMasks, OfMergingLayersAreDerived) {
   Model model = masked();
-  model.operation("NotEqual", "valid", {tensor("x"), 0}).layer("Dense", "dense", {{"units", 4}}, {tensor("words")});
-  model.layer("Add", "sum", json::object(), {{tensor("words"), tensor("dense")}});
-  model.operation("LogicalOr", "both", {tensor("valid"), tensor("valid")});
-  EXPECT_THAT(model.lstm({tensor("sum")}, {{"mask", tensor("both")}}).masks(), ElementsAre());
+  model.operation("NotEqual", "valid", args(tensor("x"), 0)).layer("Dense", "dense", {{"units", 4}}, args(tensor("words")));
+  model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("dense"))));
+  model.operation("LogicalOr", "both", args(tensor("valid"), tensor("valid")));
+  EXPECT_THAT(model.lstm(args(tensor("sum")), {{"mask", tensor("both")}}).masks(), ElementsAre());
 }
 
 TEST(KerasMasks, ThatTheUserGaveAreUsed) {
   Model other = masked();
-  other.embedding("plain", false).operation("NotEqual", "valid", {tensor("x"), 0});
-  other.lstm({tensor("plain")}, {{"mask", tensor("valid")}}).lstm({tensor("words")}, {{"mask", tensor("valid")}}, "b");
-  other.layer("Concatenate", "all", json::object(), {{tensor("lstm"), tensor("b")}});
+  other.embedding("plain", false).operation("NotEqual", "valid", args(tensor("x"), 0));
+  other.lstm(args(tensor("plain")), {{"mask", tensor("valid")}}).lstm(args(tensor("words")), {{"mask", tensor("valid")}}, "b");
+  other.layer("Concatenate", "all", json::object(), args(args(tensor("lstm"), tensor("b"))));
   EXPECT_THAT(other.masks(), ElementsAre("lstm: words"));
 
   const auto refused = [](Model model, const json& number) {
-    return model.operation("NotEqual", "valid", {tensor("x"), number})
-        .lstm({tensor("words")}, {{"mask", tensor("valid")}})
+    return model.operation("NotEqual", "valid", args(tensor("x"), number))
+        .lstm(args(tensor("words")), {{"mask", tensor("valid")}})
         .refusal();
   };
   EXPECT_EQ(refused(masked(), 0), "");
   for (const std::string& message : {refused(masked(), 3), refused(Model().embedding("words", false), 0)})
     EXPECT_THAT(message, HasSubstr("layer 'lstm' (LSTM): the file gives it a mask that no layer of the model makes"));
   EXPECT_THAT(masked()
-                  .operation("Equal", "same", {tensor("x"), 0})
-                  .lstm({tensor("words")}, {{"mask", tensor("same")}})
+                  .operation("Equal", "same", args(tensor("x"), 0))
+                  .lstm(args(tensor("words")), {{"mask", tensor("same")}})
                   .refusal(),
               HasSubstr("is called with 0, which is no tensor"));
-  EXPECT_THAT(masked().lstm({tensor("words")}, {{"mask", tensor("words")}}).refusal(),
+  EXPECT_THAT(masked().lstm(args(tensor("words")), {{"mask", tensor("words")}}).refusal(),
               HasSubstr("layer 'lstm' is called with 'words' for a mask. dptrain has the masks of Embedding"));
 }
 
 TEST(KerasMasks, OfMaskingAreFoundByItsNumber) {
   const auto model = [](double number) {
     Model all({nullptr, 5, 4}, "float32");
-    all.layer("Masking", "valid", {{"mask_value", 0.5}}, {tensor("x")});
-    all.operation("NotEqual", "differs", {tensor("x"), number});
-    all.operation("Any", "any", {tensor("differs")}, {{"axis", -1}, {"keepdims", false}});
-    all.lstm({tensor("x")}, {{"mask", tensor("any")}}).lstm({tensor("valid")}, {{"mask", tensor("any")}}, "b");
-    return all.layer("Concatenate", "all", json::object(), {{tensor("lstm"), tensor("b")}});
+    all.layer("Masking", "valid", {{"mask_value", 0.5}}, args(tensor("x")));
+    all.operation("NotEqual", "differs", args(tensor("x"), number));
+    all.operation("Any", "any", args(tensor("differs")), {{"axis", -1}, {"keepdims", false}});
+    all.lstm(args(tensor("x")), {{"mask", tensor("any")}}).lstm(args(tensor("valid")), {{"mask", tensor("any")}}, "b");
+    return all.layer("Concatenate", "all", json::object(), args(args(tensor("lstm"), tensor("b"))));
   };
   EXPECT_THAT(model(0.5).masks(), ElementsAre("lstm: valid"));
   EXPECT_THAT(model(0.25).refusal(), HasSubstr("a mask that no layer of the model makes"));
@@ -160,13 +168,13 @@ TEST(KerasMasks, OfMaskingAreFoundByItsNumber) {
 TEST(KerasMasks, AreNotUsedWithAnInitialStateUnlessTheCallNamesThem) {
   const auto model = [](const json& mask) {
     Model all = masked();
-    all.operation("NotEqual", "valid", {tensor("x"), 0});
-    all.layer("GlobalAveragePooling1D", "mean", json::object(), {tensor("words")}, {{"mask", tensor("valid")}});
-    all.layer("Dense", "state", {{"units", 3}}, {tensor("mean")});
+    all.operation("NotEqual", "valid", args(tensor("x"), 0));
+    all.layer("GlobalAveragePooling1D", "mean", json::object(), args(tensor("words")), {{"mask", tensor("valid")}});
+    all.layer("Dense", "state", {{"units", 3}}, args(tensor("mean")));
     json keywords{{"initial_state", tensor("state")}};
     if (!mask.is_null()) keywords["mask"] = mask;
-    all.layer("GRU", "gru", {{"units", 3}, {"return_sequences", true}}, {tensor("words")}, keywords);
-    return all.layer("GlobalAveragePooling1D", "out", json::object(), {tensor("gru")}, {{"mask", tensor("valid")}});
+    all.layer("GRU", "gru", {{"units", 3}, {"return_sequences", true}}, args(tensor("words")), keywords);
+    return all.layer("GlobalAveragePooling1D", "out", json::object(), args(tensor("gru")), {{"mask", tensor("valid")}});
   };
   EXPECT_THAT(model(nullptr).masks(), ElementsAre("gru: none", "out: words"));
   EXPECT_THAT(model(tensor("valid")).masks(), ElementsAre());
@@ -176,8 +184,8 @@ TEST(KerasMasks, AreNotUsedWithAnInitialStateUnlessTheCallNamesThem) {
 TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
   const auto model = [](const std::string& merge, bool second) {
     Model all = masked();
-    all.embedding("places", second).layer(merge, "sum", json::object(), {{tensor("words"), tensor("places")}});
-    return all.lstm({tensor("sum")}, json::object());
+    all.embedding("places", second).layer(merge, "sum", json::object(), args(args(tensor("words"), tensor("places"))));
+    return all.lstm(args(tensor("sum")), json::object());
   };
   const KerasWriter keras33 = keras_writer("3.3.3", false);
   for (const char* merge : {"Add", "Average", "Concatenate", "Subtract"})
@@ -193,8 +201,8 @@ TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
 
 TEST(KerasMasks, WhichKeras2JoinsByAndAreRefused) {
   Model model = masked();
-  model.layer("Masking", "late", {{"mask_value", 0.5}}, {tensor("words")});
-  model.layer("Add", "sum", json::object(), {{tensor("words"), tensor("late")}}).lstm({tensor("sum")}, json::object());
+  model.layer("Masking", "late", {{"mask_value", 0.5}}, args(tensor("words")));
+  model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("late")))).lstm(args(tensor("sum")), json::object());
   EXPECT_THAT(model.refusal(kKeras2),
               HasSubstr("layer 'sum' (Add): its inputs 'words' and 'late' have different masks"));
 }
@@ -202,13 +210,13 @@ TEST(KerasMasks, WhichKeras2JoinsByAndAreRefused) {
 TEST(KerasMasks, OfAnAttentionLayerAreOnePerInput) {
   const auto model = [](const json& masks) {
     Model all = masked();
-    all.embedding("plain", false).operation("NotEqual", "valid", {tensor("x"), 0});
-    return all.layer("Attention", "out", json::object(), {{tensor("words"), tensor("plain")}}, {{"mask", masks}});
+    all.embedding("plain", false).operation("NotEqual", "valid", args(tensor("x"), 0));
+    return all.layer("Attention", "out", json::object(), args(args(tensor("words"), tensor("plain"))), {{"mask", masks}});
   };
-  EXPECT_THAT(model({tensor("valid"), nullptr}).masks(), ElementsAre());
-  EXPECT_THAT(model({tensor("valid"), tensor("valid")}).masks(), ElementsAre("out: words"));
-  EXPECT_THAT(model({nullptr, nullptr}).masks(), ElementsAre("out: none"));
-  EXPECT_THAT(model({nullptr, tensor("valid")}).refusal(), HasSubstr("a mask that no layer of the model makes"));
+  EXPECT_THAT(model(args(tensor("valid"), nullptr)).masks(), ElementsAre());
+  EXPECT_THAT(model(args(tensor("valid"), tensor("valid"))).masks(), ElementsAre("out: words"));
+  EXPECT_THAT(model(args(nullptr, nullptr)).masks(), ElementsAre("out: none"));
+  EXPECT_THAT(model(args(nullptr, tensor("valid"))).refusal(), HasSubstr("a mask that no layer of the model makes"));
 }
 
 TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
@@ -218,14 +226,14 @@ TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
   const auto same = [](const std::string& step) {
     return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n  - " + step + "\n"));
   };
-  const json x = json::array({tensor("x")});
+  const json x = args(tensor("x"));
   EXPECT_EQ(yaml("Relu", x), same("Activation: {name: out, activation: relu}"));
   EXPECT_EQ(yaml("Silu", x), same("Activation: {name: out, activation: silu}"));
   EXPECT_EQ(yaml("Gelu", x, {{"approximate", false}}), same("Activation: {name: out, activation: gelu}"));
   EXPECT_EQ(yaml("LogSoftmax", x, {{"axis", -1}}), same("Activation: {name: out, activation: log_softmax}"));
   EXPECT_EQ(yaml("LeakyRelu", x, {{"negative_slope", 0.25}}), same("LeakyReLU: {name: out, negative_slope: 0.25}"));
   EXPECT_EQ(yaml("Elu", x, {{"alpha", 2.0}}), same("ELU: {name: out, alpha: 2}"));
-  EXPECT_EQ(yaml("Subtract", {1, tensor("x")}), same("Rescaling: {name: out, scale: -1, offset: 1}"));
+  EXPECT_EQ(yaml("Subtract", args(1, tensor("x"))), same("Rescaling: {name: out, scale: -1, offset: 1}"));
   for (const char* missing : {"Mean", "Average", "Reshape"})
     EXPECT_THAT(
         Model().operation(missing, "out", x).refusal(),
@@ -241,7 +249,7 @@ TEST(KerasOperations, SlicesOfStepsAreCropped) {
   };
   const json all = range(nullptr, nullptr), rest{{"class_name", "__ellipsis__"}, {"config", json::object()}};
   const auto model = [](const json& index) {
-    return Model({nullptr, 5, 4}, "float32").operation("GetItem", "out", {tensor("x"), index});
+    return Model({nullptr, 5, 4}, "float32").operation("GetItem", "out", args(tensor("x"), index));
   };
   const auto same = [](const std::string& steps) {
     return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n" + steps));
@@ -264,7 +272,7 @@ TEST(KerasOperations, SlicesOfStepsAreCropped) {
     EXPECT_THAT(model(other).refusal(), HasSubstr("layer 'out' is a slice. dptrain has x[:, a:b] and x[:, i]"))
         << other;
   EXPECT_THAT(
-      masked().operation("GetItem", "part", {tensor("words"), {all, range(1, 3)}}).lstm({tensor("part")}, {}).masks(),
+      masked().operation("GetItem", "part", args(tensor("words"), args(all, range(1, 3)))).lstm(args(tensor("part")), {}).masks(),
       ElementsAre("part: none"));
 }
 

@@ -483,7 +483,9 @@ class SectionWriter {
   std::vector<std::string> name_of_;  ///< per call
 };
 
+/// Whether masks are to be followed: there are some, and not those that dptrain has written with the file.
 bool has_masks(const Flattener& flat) {
+  if (std::ranges::any_of(flat.calls_, &FlatCall::has_own_mask)) return false;
   const auto makes_mask = [](const FlatLayer& layer) {
     const std::string& type = layer.definition->class_name;
     return type == "Masking" || (type == "Embedding" && at(*layer.definition->config, "mask_zero") == true);
