@@ -175,6 +175,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
   if (diagnostics.ok() && overrides.callbacks) {  // earlier runs with these can still be evaluated
+    warn_of_step_moments(diagnostics, file.train, experiment.graph);
     check_value_names(reader, place(root, "train"), file.train, experiment.graph);
     check_positional_labels(reader, file.data, file.train, experiment.graph);
   }

@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "layers/batch_normalization.h"
 #include "optim/loss.h"
 #include "optim/metrics/accuracy.h"
 #include "optim/metrics/f1_score.h"
@@ -102,6 +103,19 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
         train.class_weight->mark,
         "train.class_weight: the model has several outputs; give samples weights with sample_weight in the data "
         "set, and outputs with train.loss_weights");
+}
+
+void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
+  if (!train.loss) return;
+  for (const graph::Layer& layer : graph.layers) {
+    const auto [inner, times] = layers::applied(layer.spec);
+    if (!layer.trainable || times == 0 || inner.get_if<layers::BatchNormalizationSpec>() == nullptr) continue;
+    diagnostics.warn(layer.mark,
+                     fmt::format("TimeDistributed '{}': its BatchNormalization normalizes over the batch and all steps "
+                                 "in training and updates the moving values once, as in Keras 2; Keras 3 does both for "
+                                 "each step",
+                                 layer.name));
+  }
 }
 
 void check_value_names(config::Reader& reader, const config::Mark& place, const TrainSection& train,

@@ -36,6 +36,9 @@ optim::Direction direction_of(const std::vector<LoggedValue>& values, const std:
 /// Reports outputs that the model does not have, and weights or metrics of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);
 
+/// Warns of TimeDistributed(BatchNormalization) in a model that is trained: Keras 3 trains it in another way.
+void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph);
+
 /// Reports an output or metric whose name makes a value of training look like one of validation, at `place`.
 void check_value_names(config::Reader& reader, const config::Mark& place, const TrainSection& train,
                        const graph::Graph& graph);

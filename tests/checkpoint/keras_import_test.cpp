@@ -155,6 +155,23 @@ TEST(KerasImport, NamesEverythingThatIsNotSupported) {
   EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not have"));
 }
 
+/// BatchNormalization over parts of the batch, or with corrected moments, is another layer in training.
+TEST(KerasImport, NormalizationOfAnotherKindIsRefused) {
+  const auto normalization = [](const std::string& arguments) {
+    return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4]}},
+      {"class_name": "BatchNormalization", "config": {"name": "b", )" +
+           arguments + "}}]}}";
+  };
+  EXPECT_THAT(refusal(normalization(R"("virtual_batch_size": 8)")),
+              HasSubstr("layer 'b' (BatchNormalization): argument 'virtual_batch_size' is not supported, found 8"));
+  EXPECT_THAT(refusal(normalization(R"("renorm": true, "renorm_momentum": 0.9, "renorm_clipping": {"rmax": 3})")),
+              HasSubstr("layer 'b' (BatchNormalization): argument 'renorm' is not supported, found true"));
+  EXPECT_EQ(refusal(normalization(R"("virtual_batch_size": null, "renorm": false, "renorm_momentum": 0.9,
+                                     "renorm_clipping": {"rmax": 3})")),
+            "");
+}
+
 std::string dense_with(const std::string& activation) {
   return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4]}},

@@ -116,13 +116,15 @@ TEST(KerasMasks, EndAtOperations) {
   model.operation("Add", "sum", args(tensor("words"), tensor("dense"))).lstm(args(tensor("sum")), {{"mask", nullptr}});
   EXPECT_THAT(model.masks(), ElementsAre("sum: none"));
   EXPECT_THAT(model.without_modules().masks(), ElementsAre("sum: none"));
-  EXPECT_THAT(masked().operation("Multiply", "twice", args(tensor("words"), 2.0)).lstm(args(tensor("twice")), {}).masks(),
-              ElementsAre("twice: none"));
+  EXPECT_THAT(
+      masked().operation("Multiply", "twice", args(tensor("words"), 2.0)).lstm(args(tensor("twice")), {}).masks(),
+      ElementsAre("twice: none"));
 }
 
 TEST(KerasMasks, OfMergingLayersAreDerived) {
   Model model = masked();
-  model.operation("NotEqual", "valid", args(tensor("x"), 0)).layer("Dense", "dense", {{"units", 4}}, args(tensor("words")));
+  model.operation("NotEqual", "valid", args(tensor("x"), 0))
+      .layer("Dense", "dense", {{"units", 4}}, args(tensor("words")));
   model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("dense"))));
   model.operation("LogicalOr", "both", args(tensor("valid"), tensor("valid")));
   EXPECT_THAT(model.lstm(args(tensor("sum")), {{"mask", tensor("both")}}).masks(), ElementsAre());
@@ -131,7 +133,8 @@ TEST(KerasMasks, OfMergingLayersAreDerived) {
 TEST(KerasMasks, ThatTheUserGaveAreUsed) {
   Model other = masked();
   other.embedding("plain", false).operation("NotEqual", "valid", args(tensor("x"), 0));
-  other.lstm(args(tensor("plain")), {{"mask", tensor("valid")}}).lstm(args(tensor("words")), {{"mask", tensor("valid")}}, "b");
+  other.lstm(args(tensor("plain")), {{"mask", tensor("valid")}})
+      .lstm(args(tensor("words")), {{"mask", tensor("valid")}}, "b");
   other.layer("Concatenate", "all", json::object(), args(args(tensor("lstm"), tensor("b"))));
   EXPECT_THAT(other.masks(), ElementsAre("lstm: words"));
 
@@ -202,7 +205,8 @@ TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
 TEST(KerasMasks, WhichKeras2JoinsByAndAreRefused) {
   Model model = masked();
   model.layer("Masking", "late", {{"mask_value", 0.5}}, args(tensor("words")));
-  model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("late")))).lstm(args(tensor("sum")), json::object());
+  model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("late"))))
+      .lstm(args(tensor("sum")), json::object());
   EXPECT_THAT(model.refusal(kKeras2),
               HasSubstr("layer 'sum' (Add): its inputs 'words' and 'late' have different masks"));
 }
@@ -211,7 +215,8 @@ TEST(KerasMasks, OfAnAttentionLayerAreOnePerInput) {
   const auto model = [](const json& masks) {
     Model all = masked();
     all.embedding("plain", false).operation("NotEqual", "valid", args(tensor("x"), 0));
-    return all.layer("Attention", "out", json::object(), args(args(tensor("words"), tensor("plain"))), {{"mask", masks}});
+    return all.layer("Attention", "out", json::object(), args(args(tensor("words"), tensor("plain"))),
+                     {{"mask", masks}});
   };
   EXPECT_THAT(model(args(tensor("valid"), nullptr)).masks(), ElementsAre());
   EXPECT_THAT(model(args(tensor("valid"), tensor("valid"))).masks(), ElementsAre("out: words"));
@@ -271,9 +276,11 @@ TEST(KerasOperations, SlicesOfStepsAreCropped) {
                             json{all, nullptr}, json{all, range(3, 3)}})
     EXPECT_THAT(model(other).refusal(), HasSubstr("layer 'out' is a slice. dptrain has x[:, a:b] and x[:, i]"))
         << other;
-  EXPECT_THAT(
-      masked().operation("GetItem", "part", args(tensor("words"), args(all, range(1, 3)))).lstm(args(tensor("part")), {}).masks(),
-      ElementsAre("part: none"));
+  EXPECT_THAT(masked()
+                  .operation("GetItem", "part", args(tensor("words"), args(all, range(1, 3))))
+                  .lstm(args(tensor("part")), {})
+                  .masks(),
+              ElementsAre("part: none"));
 }
 
 /// Keras 2 names the arguments of a call in its list of tensors.

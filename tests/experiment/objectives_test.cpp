@@ -30,5 +30,23 @@ TEST(Objectives, WarnOfMetricsThatMislead) {
   EXPECT_THAT(warnings_of(3, "mse", "accuracy"), IsEmpty());
 }
 
+TEST(Objectives, WarnOfBatchNormalizationOverSteps) {
+  const auto warnings = [](const std::string& normalization, const std::string& loss) {
+    return load_experiment_text("dptrain: 1\nmodel:\n  layers:\n    - Input: {shape: [3, 4]}\n    - " + normalization +
+                                    "\n    - Flatten\n    - {Dense: 1}\ntrain: {epochs: 1" + loss + "}\n",
+                                "steps.yaml", {})
+        .warnings;
+  };
+  const std::string loss = ", batch_size: 2, loss: mse";
+  EXPECT_THAT(
+      warnings("TimeDistributed: {name: norm, layer: BatchNormalization}", loss),
+      ElementsAre("steps.yaml:5:7: TimeDistributed 'norm': its BatchNormalization normalizes over the batch and all "
+                  "steps in training and updates the moving values once, as in Keras 2; Keras 3 does both for each "
+                  "step"));
+  EXPECT_THAT(warnings("TimeDistributed: {name: norm, layer: BatchNormalization, trainable: false}", loss), IsEmpty());
+  EXPECT_THAT(warnings("TimeDistributed: {name: norm, layer: LayerNormalization}", loss), IsEmpty());
+  EXPECT_THAT(warnings("BatchNormalization", loss), IsEmpty());
+}
+
 }  // namespace
 }  // namespace dptrain::experiment

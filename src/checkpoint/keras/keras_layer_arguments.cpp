@@ -21,7 +21,7 @@ constexpr int kDeepestArgument = 8;  ///< lists and objects within one argument
 
 /// What Keras writes besides the arguments that say what a layer computes.
 bool is_bookkeeping(const std::string& key) {
-  static constexpr std::array<std::string_view, 19> kKeys{"name",
+  static constexpr std::array<std::string_view, 18> kKeys{"name",
                                                           "trainable",
                                                           "dtype",
                                                           "batch_input_shape",
@@ -38,7 +38,6 @@ bool is_bookkeeping(const std::string& key) {
                                                           "shared_object_id",
                                                           "renorm_momentum",
                                                           "renorm_clipping",
-                                                          "virtual_batch_size",
                                                           "quantization_config"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }

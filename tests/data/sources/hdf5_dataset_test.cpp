@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
 #include <array>
+#include <cmath>
 
 #include <filesystem>
 #include <numeric>
