@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "checkpoint/keras/keras_import.h"
 #include "config/schema.h"
@@ -66,7 +67,9 @@ Node with_keras_layers(const Node& model, Reader& reader) {
   const bool read = source_schema().read(reader.substituted(*from), where, reader, &source);
   if (!read || reader.diagnostics().errors().size() != errors) return model;
 
-  Node result = checkpoint::import_model(source.file.value, source.input_shape).model;
+  checkpoint::KerasImport import = checkpoint::import_model(source.file.value, source.input_shape);
+  for (const std::string& warning : import.warnings) reader.diagnostics().warn(where, warning);
+  Node result = std::move(import.model);
   set_marks(result, where);
   for (const Node::Entry& entry : model.entries())
     if (entry.key != "from_keras") {

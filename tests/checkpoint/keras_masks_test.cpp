@@ -86,6 +86,15 @@ class Model {
     return "";
   }
 
+  std::string text() const {
+    const json last = layers_.back().at("name");
+    return json{
+        {"class_name", "Functional"},
+        {"config",
+         {{"name", "m"}, {"layers", layers_}, {"input_layers", {{"x", 0, 0}}}, {"output_layers", {{last, 0, 0}}}}}}
+        .dump();
+  }
+
  private:
   Model& add(const std::string& module, const std::string& type, const std::string& name, const json& config,
              const json& args, const json& kwargs) {
@@ -95,14 +104,6 @@ class Model {
                        {"config", config},
                        {"inbound_nodes", {{{"args", args}, {"kwargs", kwargs}}}}});
     return *this;
-  }
-  std::string text() const {
-    const json last = layers_.back().at("name");
-    return json{
-        {"class_name", "Functional"},
-        {"config",
-         {{"name", "m"}, {"layers", layers_}, {"input_layers", {{"x", 0, 0}}}, {"output_layers", {{last, 0, 0}}}}}}
-        .dump();
   }
 
   json layers_ = json::array();
@@ -349,6 +350,20 @@ outputs: [a, b]
       graph::portrait(graph));
   EXPECT_THAT(exporting::keras::masks_advice(graph),
               ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
+}
+
+TEST(KerasMasks, ThatAttentionRemovesAreAWarning) {
+  Model model = masked();
+  model.layer("MultiHeadAttention", "own", {{"num_heads", 2}, {"key_dim", 2}}, args(tensor("words"), tensor("words")));
+  const std::string alone = model.text();
+  model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("own"))));
+  const auto warnings = [](const std::string& text, const std::string& version) {
+    return import_model_config("m.keras", text, std::nullopt, keras_writer(version, false)).warnings;
+  };
+  EXPECT_THAT(warnings(model.text(), "3.8.0"),
+              ElementsAre(HasSubstr("MultiHeadAttention 'own' and other layers read 'words', which has a mask")));
+  EXPECT_THAT(warnings(model.text(), "3.7.0"), ElementsAre());
+  EXPECT_THAT(warnings(alone, "3.8.0"), ElementsAre());
 }
 
 TEST(KerasMasks, ThatKerasUsesOtherwiseAreNamed) {

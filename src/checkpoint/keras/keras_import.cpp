@@ -498,19 +498,21 @@ bool has_masks(const Flattener& flat) {
 
 /// Gives steps the masks that Keras gives them where dptrain would derive others. A model that does not build gets
 /// none: what is wrong is reported when it is built.
-void set_masks(Node& model, const SectionWriter& section, const KerasWriter& writer,
+void set_masks(KerasImport& import, const SectionWriter& section, const KerasWriter& writer,
                std::vector<std::string>& complaints) {
+  Node& model = import.model;
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const graph::Graph graph = graph::expand(*model.find("layers"), graph::read_definitions(model, reader), reader).graph;
   if (!diagnostics.errors().empty()) return;
-  const std::map<std::string, std::string> masks =
-      plan_masks(graph, section.calls(), section.model_calls(), writer, complaints);
+  MaskPlan plan = plan_masks(graph, section.calls(), section.model_calls(), writer);
   for (Node& step : model.find("layers")->items()) {
     Node& arguments = step.entries().front().value;
-    if (const auto mask = masks.find(arguments.find("name")->str()); mask != masks.end())
+    if (const auto mask = plan.masks.find(arguments.find("name")->str()); mask != plan.masks.end())
       arguments.set("mask", Node::text(mask->second));
   }
+  complaints = std::move(plan.complaints);
+  import.warnings = std::move(plan.warnings);
 }
 
 }  // namespace
@@ -519,9 +521,12 @@ KerasWriter keras_writer(const std::string& version, bool by_dptrain) {
   KerasWriter writer{.keras3 = std::atoi(version.c_str()) >= 3};
   if (by_dptrain) return writer;
   writer.states_replace_masks = writer.ignores_training = writer.keras3;
+  const bool is_3 = version.starts_with("3.");
+  const int minor = is_3 ? std::atoi(version.c_str() + 2) : 0;
+  writer.attention_removes_masks = writer.keras3 && (minor >= 8 || !is_3);
   if (!writer.keras3)
     writer.merges = MergeMasks::kAllOfMasked;
-  else if (version.starts_with("3.") && std::atoi(version.c_str() + 2) < 4)
+  else if (is_3 && minor < 4)
     writer.merges = MergeMasks::kNone;
   return writer;
 }
@@ -536,8 +541,8 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
   if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
     complaints.push_back("input_shape is for models with one input");
   SectionWriter section(flat, input_shape, writer, complaints);
-  KerasImport result{definition.name, section.model()};
-  if (complaints.empty() && has_masks(flat)) set_masks(result.model, section, writer, complaints);
+  KerasImport result{definition.name, section.model(), {}};
+  if (complaints.empty() && has_masks(flat)) set_masks(result, section, writer, complaints);
   if (complaints.empty()) return result;
   constexpr std::size_t kMost = 20;
   const std::size_t count = complaints.size();

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/keras/keras_masks.h"
 #include "config/node.h"
@@ -15,8 +16,9 @@
 namespace dptrain::checkpoint {
 
 struct KerasImport {
-  std::string name;    ///< of the model
-  config::Node model;  ///< {layers, shared, outputs}
+  std::string name;                   ///< of the model
+  config::Node model;                 ///< {layers, shared, outputs}
+  std::vector<std::string> warnings;  ///< where the Keras that wrote the file can compute something else
 };
 
 /// By the version of Keras that the file states. dptrain's own files state one, too, but have dptrain's meaning.

@@ -7,6 +7,7 @@
 #include "graph/masks.h"
 #include "layers/layer.h"
 #include "layers/masking.h"
+#include "layers/multi_head_attention.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -17,13 +18,13 @@ using layers::MaskRule;
 
 class MaskPlanner {
  public:
-  MaskPlanner(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls, const KerasWriter& writer,
-              std::vector<std::string>& complaints)
-      : graph_(graph), calls_(calls), writer_(writer), complaints_(complaints) {}
+  MaskPlanner(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls, const KerasWriter& writer)
+      : graph_(graph), calls_(calls), writer_(writer) {}
 
-  std::map<std::string, std::string> run(const std::vector<KerasModelCall>& model_calls) {
+  MaskPlan run(const std::vector<KerasModelCall>& model_calls) {
     for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) visit(n);
     if (!model_calls.empty()) check(model_calls);
+    if (writer_.attention_removes_masks) warn_of_removed_masks();
     return std::move(result_);
   }
 
@@ -61,10 +62,29 @@ class MaskPlanner {
     for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) masks[graph::name_of(graph_, n)] = keras_mask(n);
     for (const KerasModelCall& call : model_calls)
       if (masks[call.tensor] != call.mask)
-        complaints_.push_back(
+        result_.complaints.push_back(
             fmt::format("model '{}' is called with another mask than that of its input '{}', which "
                         "dptrain does not have",
                         call.model, call.tensor));
+  }
+
+  /// Which of the other readers of a tensor then find its mask depends on the order in which Keras runs the layers.
+  void warn_of_removed_masks() {
+    std::map<std::pair<int, int>, int> readers;
+    for (const graph::Node& node : graph_.nodes)
+      for (const Port& input : node.inputs) ++readers[{input.node, input.port}];
+    for (const graph::Node& node : graph_.nodes) {
+      if (spec_of(node).get_if<layers::MultiHeadAttentionSpec>() == nullptr) continue;
+      const auto shared = std::ranges::find_if(node.inputs, [&](const Port& input) {
+        return !keras_mask(input).empty() && readers[{input.node, input.port}] > 1;
+      });
+      if (shared == node.inputs.end()) continue;
+      result_.warnings.push_back(fmt::format(
+          "MultiHeadAttention '{}' and other layers read '{}', which has a mask. The Keras that wrote the file removes "
+          "the mask when '{}' runs; dptrain keeps it, so that layers that use masks can give other values",
+          node.name, graph::name_of(graph_, *shared), node.name));
+      return;
+    }
   }
 
   /// The masks that dptrain derives, with those set so far.
@@ -160,7 +180,7 @@ class MaskPlanner {
   }
 
   void complain(const graph::Node& node, const std::string& what) {
-    complaints_.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
+    result_.complaints.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
   }
 
   /// Gives the node a `mask` where dptrain would derive other masks than `wanted` for its inputs.
@@ -171,7 +191,7 @@ class MaskPlanner {
     const auto first = std::ranges::find_if(wanted, [](const MaskValue& one) { return !one.empty(); });
     node.mask = first == wanted.end() ? Port(-1) : port_with(*first);
     if (node.mask && agrees(node, wanted)) {
-      result_.emplace(node.name, node.mask->node < 0 ? "none" : graph::name_of(graph_, *node.mask));
+      result_.masks.emplace(node.name, node.mask->node < 0 ? "none" : graph::name_of(graph_, *node.mask));
       return;
     }
     node.mask.reset();
@@ -205,10 +225,9 @@ class MaskPlanner {
   graph::Graph graph_;
   const std::map<std::string, KerasCall>& calls_;
   const KerasWriter& writer_;
-  std::vector<std::string>& complaints_;
   std::vector<std::vector<Mask>> ours_;  ///< of each node's outputs, with the masks set so far
   std::vector<MaskValue> keras_;         ///< of each node's first output, in Keras
-  std::map<std::string, std::string> result_;
+  MaskPlan result_;
 };
 
 }  // namespace
@@ -217,10 +236,9 @@ std::size_t mask_input(const std::string& keyword) {
   return keyword == "value_mask" ? 1 : keyword == "key_mask" ? 2 : 0;
 }
 
-std::map<std::string, std::string> plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
-                                              const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer,
-                                              std::vector<std::string>& complaints) {
-  return MaskPlanner(graph, calls, writer, complaints).run(model_calls);
+MaskPlan plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
+                    const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer) {
+  return MaskPlanner(graph, calls, writer).run(model_calls);
 }
 
 }  // namespace dptrain::checkpoint

@@ -57,13 +57,19 @@ struct KerasWriter {
   bool ignores_training = false;  ///< Keras 3 trains a layer that is called with training=False
   /// Keras 3: a recurrent layer with an initial state uses a mask only if its call names one.
   bool states_replace_masks = false;
+  /// Keras 3.8 and later: MultiHeadAttention removes the masks of the tensors that it reads while the model runs.
+  bool attention_removes_masks = false;
 };
 
-/// The value of `mask` for each step that needs one, by the step's name. `graph` is that of the file, with no mask of
-/// its own; calls that are not in `calls` are those of layers for which the file states nothing. A mask that cannot be
-/// expressed is added to `complaints`, with the step's name.
-std::map<std::string, std::string> plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
-                                              const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer,
-                                              std::vector<std::string>& complaints);
+struct MaskPlan {
+  std::map<std::string, std::string> masks{};  ///< the value of `mask` for each step that needs one, by its name
+  std::vector<std::string> complaints{};       ///< masks that dptrain does not have, with the step's name
+  std::vector<std::string> warnings{};         ///< where Keras can compute something else
+};
+
+/// `graph` is that of the file, with no mask of its own; calls that are not in `calls` are those of layers for which
+/// the file states nothing.
+MaskPlan plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
+                    const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer);
 
 }  // namespace dptrain::checkpoint

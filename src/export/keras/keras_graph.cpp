@@ -119,7 +119,7 @@ std::vector<std::string> masks_advice(const graph::Graph& graph) {
                     named(replaced)));
   if (!removed.empty())
     all.push_back(
-        fmt::format("opened with Keras 3.7 or later, the model can compute something else: they remove the "
+        fmt::format("opened with Keras 3.8 or later, the model can compute something else: they remove the "
                     "mask of what MultiHeadAttention reads, as of {}",
                     named(removed)));
   return all;
