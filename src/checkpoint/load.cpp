@@ -95,9 +95,13 @@ class Load {
     }
     const StoredLayer& source = stored_.layers[found->second];
     const std::string called = source.name == layer.name ? "" : fmt::format(" ('{}' there)", source.full_name());
-    if (source.weights.size() != layer.weights.size()) {
+    const bool quantized = std::ranges::any_of(source.weights, &StoredArray::is_int8);
+    if (quantized || source.weights.size() != layer.weights.size()) {
       const std::string reason =
-          fmt::format("{} weights in the file, {} in the model", source.weights.size(), layer.weights.size());
+          quantized
+              ? "quantized weights in the file (int8 or int4), which are not supported: save the model before "
+                "quantize()"
+              : fmt::format("{} weights in the file, {} in the model", source.weights.size(), layer.weights.size());
       misfit(fmt::format("layer '{}'{} has {}", layer.name, called, reason));
       return row(Fate::kInitialised, layer, source.full_name(), reason);
     }

@@ -23,6 +23,11 @@ class StoredArray {
   std::uint64_t elements() const {
     return std::visit([](const auto& of) { return of.elements(); }, of_);
   }
+  /// Keras's quantized weights; a .safetensors file with them is refused when it is opened.
+  bool is_int8() const {
+    const auto* const dataset = std::get_if<Hdf5Dataset>(&of_);
+    return dataset != nullptr && dataset->is_int8();
+  }
   /// Throws Error{kCheckpoint} for what is damaged.
   std::vector<float> floats() const {
     return std::visit([](const auto& of) { return of.floats(); }, of_);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -13,27 +14,21 @@
 namespace dptrain::cli {
 namespace {
 
-/// As the application would report it.
-Error as_error(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const Error*>(&error)) return *known;
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return {ErrorKind::kMemory, "out of memory"};
-  return {ErrorKind::kInternal, error.what()};
-}
-
 int run(mpi::Processes& processes, const std::function<int(mpi::Processes* processes)>& body) {
   try {
     const int own = body(&processes);
     const int first = std::stoi(processes.broadcast(std::to_string(own)));
     return first != 0 ? first : own;
-  } catch (const std::exception& error) {
+  } catch (const std::exception&) {
+    const Error error = as_error(std::current_exception());
     std::optional<Error> others = processes.failure();
     if (!others) {
-      processes.fail(as_error(error));
+      processes.fail(error);
       if (!processes.is_echo()) throw;
     } else if (processes.is_first()) {
       throw Error(*others);
     }
-    return others ? others->exit_code() : as_error(error).exit_code();  // process 0 tells
+    return others ? others->exit_code() : error.exit_code();  // process 0 tells
   }
 }
 

@@ -1,10 +1,10 @@
 #include "core/atomic_file.h"
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -23,31 +23,42 @@ namespace {
 
 std::string system_error() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
 
-std::uint64_t free_bytes(const std::string& folder) {
+/// Nothing if the file system does not report it: FUSE file systems without statfs have 0 blocks.
+std::optional<std::uint64_t> free_bytes(const std::string& folder) {
   struct statvfs info {};
-  if (statvfs(folder.c_str(), &info) != 0) return UINT64_MAX;  // not told: the write itself will tell
+  if (statvfs(folder.c_str(), &info) != 0 || info.f_blocks == 0) return std::nullopt;
   return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
-std::string no_space(const std::string& path, std::uint64_t need, std::uint64_t free, const std::string& reason) {
+std::string no_space(const std::string& path, std::uint64_t need, std::optional<std::uint64_t> free,
+                     const std::string& reason) {
+  const std::string has =
+      free ? fmt::format(", the file system has {} ({} bytes) free", human_bytes(*free), *free) : "";
   return fmt::format(
-      "cannot write '{}': {}; the file needs {} ({} bytes), the file system has {} ({} bytes) free. Free some space, "
-      "or "
-      "choose another run directory",
-      path, reason, human_bytes(need), need, human_bytes(free), free);
+      "cannot write '{}': {}; the file needs {} ({} bytes){}. Free some space, or choose another run directory", path,
+      reason, human_bytes(need), need, has);
 }
 
-/// Temporaries of `file` whose process is gone, or is this one.
+/// Locks the whole file for writing, without waiting. The kernel releases the lock when the last duplicate of `fd` is
+/// closed, as it is when the process is killed. False with errno set.
+bool lock_file(int fd) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  while (fcntl(fd, F_OFD_SETLK, &whole) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+/// Removes temporaries of `file` that no writer has locked. Where files cannot be locked, all stay.
 void remove_leftovers(const fs::path& folder, const std::string& file) {
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
-    const std::string name = entry->path().filename().string();
-    if (target_of_temporary(name) != file) continue;
-    pid_t pid = 0;
-    if (std::from_chars(name.data() + name.rfind('-') + 1, name.data() + name.size(), pid).ec != std::errc()) continue;
-    const bool gone = pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH);
-    std::error_code failed;  // somebody else's file: then it stays
-    if (gone) fs::remove(entry->path(), failed);
+    if (target_of_temporary(entry->path().filename().string()) != file) continue;
+    const int fd = open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;  // another user's file, or no file
+    if (lock_file(fd)) unlink(entry->path().c_str());
+    close(fd);
   }
 }
 
@@ -59,13 +70,16 @@ bool is_written_directly(const std::string& path) {
          (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
-/// The file under its temporary name; removed again unless it has taken the real one.
+/// The file under its temporary name, locked until it has the real one or is removed.
 class Temporary {
  public:
   /// Without a temporary name: `path` itself, which is there.
-  Temporary(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {
-    fd_ = temporary_.empty() ? open(path_.c_str(), O_WRONLY | O_CLOEXEC)
-                             : open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  Temporary(std::string path, const std::string& prefix) : path_(std::move(path)) {
+    if (prefix.empty())
+      fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    else
+      while (!create(prefix)) {
+      }
     if (fd_ < 0) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path_, system_error()));
   }
   Temporary(const Temporary&) = delete;
@@ -73,6 +87,7 @@ class Temporary {
   ~Temporary() {
     if (fd_ >= 0) close(fd_);
     if (!temporary_.empty()) unlink(temporary_.c_str());
+    if (lock_ >= 0) close(lock_);
   }
 
   /// False with errno set.
@@ -102,20 +117,29 @@ class Temporary {
   }
 
  private:
+  /// False: another writer takes the file for a leftover, because it was not locked yet.
+  bool create(const std::string& prefix) {
+    std::random_device random;
+    temporary_ = fmt::format("{}{}", prefix, std::uint64_t{random()} << 32U | random());
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0) temporary_.clear();
+    if (fd_ < 0) return true;
+    const bool taken = !lock_file(fd_) && (errno == EAGAIN || errno == EACCES);
+    struct stat info {};
+    const bool removed = fstat(fd_, &info) == 0 && info.st_nlink == 0;
+    if (!taken && !removed) {
+      lock_ = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+      return true;
+    }
+    close(std::exchange(fd_, -1));
+    unlink(temporary_.c_str());
+    return false;
+  }
+
   std::string path_, temporary_;
   int fd_ = -1;
+  int lock_ = -1;  ///< keeps the lock when `fd_` is closed
 };
-
-void sync_folder(const std::string& folder, const std::string& path) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder that may not be read, or a file system that cannot sync one, has the file nevertheless.
-  const bool good = fd < 0 || fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
-  const std::string reason = good ? "" : system_error();
-  if (fd >= 0) close(fd);
-  if (!good)
-    throw Error(ErrorKind::kWrite,
-                fmt::format("'{}' is written, but its folder could not be synced: {}", path, reason));
-}
 
 }  // namespace
 
@@ -124,6 +148,28 @@ std::string target_of_temporary(const std::string& name) {
   const bool digits = end != std::string::npos && end + 5 < name.size() &&
                       name.find_first_not_of("0123456789", end + 5) == std::string::npos;
   return digits && name.front() == '.' ? name.substr(1, end - 1) : "";
+}
+
+bool sync_folder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return true;
+  const bool good = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return good;
+}
+
+std::error_code create_folders(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> parents;  // of the folders that are missing, innermost first
+  for (fs::path missing = fs::absolute(folder, error); !error && !fs::exists(missing, error);
+       missing = missing.parent_path())
+    parents.push_back(missing.parent_path());
+  fs::create_directories(folder, error);
+  for (const fs::path& parent : parents)
+    if (!error && !sync_folder(parent.string())) error.assign(errno, std::generic_category());
+  return error;
 }
 
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {
@@ -142,10 +188,10 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
   }
   remove_leftovers(folder, file);
   // Before anything is written: a disk filled to the last byte hurts more than this file.
-  if (const std::uint64_t free = free_bytes(folder.string()); free < bytes)
+  if (const auto free = free_bytes(folder.string()); free && *free < bytes)
     throw Error(ErrorKind::kWrite, no_space(path, bytes, free, "not enough space"));
 
-  Temporary temporary(path, (folder / fmt::format(".{}.tmp-{}", file, getpid())).string());
+  Temporary temporary(path, (folder / fmt::format(".{}.tmp-", file)).string());
   bool good = true;
   for (const auto& part : parts) good = good && temporary.write_all(part);
   if (!good || !temporary.settle()) {
@@ -157,7 +203,9 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
   }
   if (!temporary.take_name())
     throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
-  sync_folder(folder.string(), path);
+  if (!sync_folder(folder.string()))
+    throw Error(ErrorKind::kWrite,
+                fmt::format("'{}' is written, but its folder could not be synced: {}", path, system_error()));
   return bytes;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// IEEE binary16 as a float. Pure.
+// 16-bit floating-point numbers as floats: IEEE binary16 and bfloat16. Pure.
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -15,5 +16,8 @@ inline float float_of_half(std::uint16_t bits) {
   return static_cast<float>(sign *
                             (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25)));
 }
+
+/// The upper half of a float.
+inline float float_of_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
 
 }  // namespace dptrain

@@ -105,6 +105,8 @@ Hdf5Writer::Hdf5Writer(std::uint64_t expected_bytes) : impl_(std::make_unique<Im
   const std::size_t increment = std::max<std::size_t>(std::size_t{1} << 18U, expected_bytes + expected_bytes / 64);
   checked(H5Pset_fapl_core(access, increment, 0 /* nothing on disk */), "select its memory driver");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set the closing of files");
+  // checkpoint/hdf5 reads the oldest format, which is not the default of HDF5 2.0.
+  checked(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of its format");
   // The library takes two open files in memory of one name for the same file.
   static std::uint64_t count = 0;
   const std::string name = fmt::format("dptrain-checkpoint-in-memory-{}", ++count);

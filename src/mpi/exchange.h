@@ -28,7 +28,7 @@ class Exchange {
   };
 
   virtual ~Exchange() = default;
-  /// Called again and again on the communication thread. Throws Error{kDevice}, which ends all processes.
+  /// Called again and again on the communication thread, which flushes subnormals. An exception ends all processes.
   virtual Progress advance(Transport& transport) = 0;
   /// Instead of all that would come: another process has failed, or this one. Whoever waits for it is to be woken. On
   /// the communication thread. Messages may still be under way from and to its memory.

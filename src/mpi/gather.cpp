@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/error.h"
+#include "core/format.h"
 #include "core/index.h"
 
 namespace dptrain::mpi {
@@ -39,6 +41,11 @@ void Gather::read_head(Transport& transport, int process) {
   std::string& given = all_[at(process)];
   std::uint64_t size = 0;
   std::memcpy(&size, other.head.data(), sizeof(size));
+  if (size > kInHead + kMostBytes)
+    throw Error(
+        ErrorKind::kDevice,
+        fmt::format("process {} announces a message of {} bytes; run the same version of dptrain in all processes",
+                    process, size));
   given.resize(size);
   std::memcpy(given.data(), other.head.data() + sizeof(size), std::min(given.size(), kInHead));
   if (given.size() <= kInHead) return;

@@ -9,10 +9,12 @@
 #include <set>
 #include <utility>
 
+#include "core/as_error.h"
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/index.h"
 #include "core/log.h"
+#include "core/subnormals.h"
 #include "mpi/gather.h"
 #include "mpi/memory_groups.h"
 #include "mpi/news.h"
@@ -157,6 +159,7 @@ void Processes::wait_for_quiet() {
 
 void Processes::work(const Open& open) {
   std::unique_ptr<Transport> transport;
+  flush_subnormals();  // as the replicas' threads do: it adds their gradients
   try {
     prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else pauses are five times as long
     transport = open();
@@ -220,19 +223,19 @@ void Processes::pause(int idle_polls) {
 void Processes::drive(Transport& transport) {
   int idle_polls = 0;
   double last_look = 0;
-  while (true) {
-    double silence = 0;
-    {
-      std::unique_lock lock(mutex_);
-      if (active_.empty() && posted_.empty() && !own_failure_ && !closing_) wake_.wait_for(lock, kIdle);
-      active_.insert(active_.end(), posted_.begin(), posted_.end());
-      posted_.clear();
-      silence = patience_.silence_seconds;
-      if (own_failure_) failure_ = own_failure_, state_ = State::kFails, failed_ = true;
-      if (closing_ && active_.empty() && state_ == State::kRuns) break;
-    }
-    if (state_ == State::kFails) return end_in_failure();
+  while (state_ == State::kRuns) {
     try {
+      double silence = 0;
+      {
+        std::unique_lock lock(mutex_);
+        if (active_.empty() && posted_.empty() && !own_failure_ && !closing_) wake_.wait_for(lock, kIdle);
+        active_.insert(active_.end(), posted_.begin(), posted_.end());
+        posted_.clear();
+        silence = patience_.silence_seconds;
+        if (own_failure_) failure_ = own_failure_, state_ = State::kFails, failed_ = true;
+        if (closing_ && active_.empty()) break;
+      }
+      if (state_ == State::kFails) break;
       if (now_seconds() - last_look > kIdle.count()) {
         last_look = now_seconds();
         if (const auto found = news_->look(silence)) {
@@ -242,36 +245,41 @@ void Processes::drive(Transport& transport) {
           failed_ = true;
         }
       }
-      if (state_ == State::kFails) return end_in_failure();
+      if (state_ == State::kFails) break;
       if (active_.empty()) continue;
       idle_polls = poll(transport) ? 0 : idle_polls + 1;
       if (idle_polls > 0) pause(idle_polls);
-    } catch (const Error& error) {
+    } catch (...) {  // out of memory, too: the others are to learn of it
+      const Error error = as_error(std::current_exception());
       const std::lock_guard lock(mutex_);
       own_failure_ = error;
     }
   }
-  say_goodbye(transport);
+  if (state_ == State::kFails)
+    end_in_failure();
+  else
+    say_goodbye(transport);
 }
 
 bool Processes::poll(Transport& transport) {
   bool moved = false;
-  std::erase_if(active_, [&](const std::shared_ptr<Exchange>& exchange) {
-    const Exchange::Progress progress = exchange->advance(transport);
+  for (auto exchange = active_.begin(); exchange != active_.end();) {  // not erase_if: an advance may throw
+    const Exchange::Progress progress = (*exchange)->advance(transport);
     moved = moved || progress != Exchange::Progress::kWaits;
-    return progress == Exchange::Progress::kDone;
-  });
+    exchange = progress == Exchange::Progress::kDone ? active_.erase(exchange) : std::next(exchange);
+  }
   return moved;
 }
 
 void Processes::give_all_up(const Error& why) {
+  std::vector<std::shared_ptr<Exchange>> posted;  // not begun
   {
     const std::lock_guard lock(mutex_);
-    active_.insert(active_.end(), posted_.begin(), posted_.end());
-    posted_.clear();
+    posted.swap(posted_);
     if (listener_) listener_(why);
   }
   for (const auto& exchange : active_) exchange->give_up(why);
+  for (const auto& exchange : posted) exchange->give_up(why);
   given_up_ = std::move(active_);  // messages may be on their way to their memory
   active_.clear();
 }
@@ -296,7 +304,7 @@ void Processes::end_in_failure() {
   try {
     // One that fell silent was seen by its neighbours alone.
     if (own_failure_ || why.kind() == ErrorKind::kDeadline) spread_failure(why);
-  } catch (const Error&) {  // whoever cannot be told will find out
+  } catch (const std::exception&) {  // processes that miss the message find that this one is silent
   }
   // No call of MPI from here on.
   std::unique_lock lock(mutex_);
@@ -326,7 +334,7 @@ void Processes::say_goodbye(Transport& transport) {
       pause(looks);
     }
     if (!failed) transport.finalize();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     log::warn(error.what());
   }
 }

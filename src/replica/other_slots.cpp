@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/trace.h"
-#include "replica/as_error.h"
+#include "core/as_error.h"
 
 namespace dptrain::replica {
 

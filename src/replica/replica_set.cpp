@@ -10,7 +10,7 @@
 #include "core/index.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "replica/as_error.h"
+#include "core/as_error.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
 #include "replica/lookout.h"

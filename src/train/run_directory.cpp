@@ -62,20 +62,23 @@ std::vector<std::pair<int, fs::path>> numbered_runs(const fs::path& runs) {
 }
 
 void make_folders(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) cannot_write(path.string(), error.message());
+  if (const std::error_code error = create_folders(path.string())) cannot_write(path.string(), error.message());
 }
 
-/// Makes and returns the next numbered folder; mkdir() decides when two runs start at once.
+/// Makes and returns the first folder from `number` on that is not there; mkdir() decides when two runs start at once.
+std::string make_numbered(const fs::path& runs, const std::string& prefix, int number) {
+  for (;; ++number) {
+    const std::string path = (runs / fmt::format("{}{:03}", prefix, number)).string();
+    const bool made = mkdir(path.c_str(), 0777) == 0;
+    if (made && sync_folder(runs.string())) return path;
+    if (made || errno != EEXIST) cannot_write(path, std::strerror(errno));
+  }
+}
+
 std::string make_next(const fs::path& runs) {
   make_folders(runs);
   const auto present = numbered_runs(runs);
-  for (int number = present.empty() ? 1 : present.back().first + 1;; ++number) {
-    const std::string path = (runs / fmt::format("{:03}", number)).string();
-    if (mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST) cannot_write(path, std::strerror(errno));
-  }
+  return make_numbered(runs, "", present.empty() ? 1 : present.back().first + 1);
 }
 
 /// Of a model with several.
@@ -211,11 +214,7 @@ std::string RunDirectory::experiment_folder(const experiment::Experiment& experi
 std::string RunDirectory::next_sweep(const experiment::Experiment& experiment) {
   const fs::path runs = runs_of(experiment, std::nullopt);
   make_folders(runs);
-  for (int number = 1;; ++number) {
-    const std::string path = (runs / fmt::format("sweep-{:03}", number)).string();
-    if (mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST) cannot_write(path, std::strerror(errno));
-  }
+  return make_numbered(runs, "sweep-", 1);
 }
 
 std::string RunDirectory::weights_of(const std::string& folder) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/activity.h"
+#include "core/atomic_file.h"
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -39,8 +40,7 @@ void Saver::submit(const std::vector<std::string>& names, const std::function<ch
   checkpoint::Job made = job();
   for (const std::string& name : names) {
     made.paths.push_back(run_.checkpoint(name));
-    std::error_code failed;  // then the save tells
-    std::filesystem::create_directories(std::filesystem::path(made.paths.back()).parent_path(), failed);
+    create_folders(std::filesystem::path(made.paths.back()).parent_path().string());  // if it fails, the save fails
   }
   writer_.submit(std::move(made));
   ++saves_;

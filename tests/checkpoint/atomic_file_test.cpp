@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include <fcntl.h>
@@ -11,6 +12,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +29,13 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+/// The paths of all that was synced, by one thread.
+std::vector<std::string>& synced() {
+  thread_local std::vector<std::string> paths;
+  return paths;
+}
 
 std::span<const std::byte> as_part(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -105,20 +115,57 @@ TEST(AtomicFile, AFolderInThePlaceOfTheFileStays) {
   EXPECT_THAT(folder.files(), ElementsAre("last.h5"));
 }
 
-TEST(AtomicFile, RemovesWhatAKilledProcessLeft) {
+TEST(AtomicFile, RemovesTemporariesWithoutAWriter) {
   const sample::Folder folder;
-  const pid_t gone = fork();
-  if (gone == 0) _exit(0);
-  waitpid(gone, nullptr, 0);
-  const std::string left = ".last.h5.tmp-" + std::to_string(gone),
-                    of_parent = ".last.h5.tmp-" + std::to_string(getppid());
-  for (const std::string& name :
-       {left, of_parent, ".best.h5.tmp-" + std::to_string(gone), std::string(".last.h5.tmp-x")})
+  // With the number of a process that runs, as a leftover has in another container.
+  const std::string left = ".last.h5.tmp-" + std::to_string(getppid()), written = ".last.h5.tmp-17";
+  for (const std::string& name : {left, written, std::string(".best.h5.tmp-18"), std::string(".last.h5.tmp-x")})
     std::ofstream(folder / name) << "half a file";
+  const int writer = open((folder / written).c_str(), O_WRONLY | O_CLOEXEC);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  ASSERT_EQ(fcntl(writer, F_OFD_SETLK, &whole), 0);
   ASSERT_EQ(failure(folder / "last.h5", sample::tiny_cnn()), "");
-  const std::vector<std::string> files = folder.files();
-  EXPECT_THAT(files, ::testing::Not(::testing::Contains(left)));
-  EXPECT_EQ(files.size(), 4U) << "a living process's, another file's and a foreign one stay";
+  EXPECT_THAT(folder.files(), UnorderedElementsAre("last.h5", written, ".best.h5.tmp-18", ".last.h5.tmp-x"));
+  close(writer);
+  ASSERT_EQ(failure(folder / "last.h5", sample::tiny_cnn()), "");
+  EXPECT_THAT(folder.files(), UnorderedElementsAre("last.h5", ".best.h5.tmp-18", ".last.h5.tmp-x"));
+}
+
+/// Threads have the number of one process, as processes in two containers may have.
+TEST(AtomicFile, WritersOfOnePathDoNotDisturbEachOther) {
+  const sample::Folder folder;
+  const std::string path = folder / "file";
+  const auto write = [&](char letter) {
+    const std::string text(10'000, letter);
+    for (int i = 0; i < 100; ++i) write_atomically(path, {as_part(text), as_part(text)});
+  };
+  auto a = std::async(std::launch::async, write, 'a'), b = std::async(std::launch::async, write, 'b');
+  EXPECT_NO_THROW(a.get());
+  EXPECT_NO_THROW(b.get());
+  EXPECT_THAT(folder.files(), ElementsAre("file"));
+  const std::vector<std::byte> found = sample::bytes_of(path);
+  EXPECT_EQ(found, std::vector<std::byte>(20'000, found.front()));
+}
+
+TEST(AtomicFile, AFileSystemThatDoesNotReportItsSizeIsNotFull) {
+  struct statvfs info {};
+  if (statvfs("/proc", &info) != 0 || info.f_blocks != 0) GTEST_SKIP() << "no file system of 0 blocks";
+  EXPECT_THAT(failure("/proc/last.h5", sample::tiny_cnn()), HasSubstr("cannot write '/proc/last.h5': No such file"));
+}
+
+TEST(AtomicFile, NewFoldersAreSynced) {
+  const sample::Folder folder;
+  std::filesystem::create_directory(folder / "runs");
+  synced().clear();
+  EXPECT_FALSE(create_folders(folder / "runs/001/checkpoints"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "runs/001/checkpoints"));
+  EXPECT_THAT(synced(), UnorderedElementsAre(folder / "runs", folder / "runs/001"));
+  synced().clear();
+  EXPECT_FALSE(create_folders(folder / "runs/001"));
+  EXPECT_THAT(synced(), ElementsAre());
+  std::ofstream(folder / "runs/file") << "x";
+  EXPECT_EQ(create_folders(folder / "runs/file/below"), std::errc::not_a_directory);
 }
 
 TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
@@ -196,3 +243,11 @@ TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
 
 }  // namespace
 }  // namespace dptrain::checkpoint
+
+/// In place of the C library's.
+extern "C" int fsync(int file) {
+  std::error_code ignored;
+  dptrain::checkpoint::synced().push_back(
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored).string());
+  return static_cast<int>(syscall(SYS_fsync, file));
+}

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "export/seal.h"
 #include "support/sanitizer.h"
+#include "support/test_data.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -119,6 +120,46 @@ TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
   EXPECT_TRUE(readable(whole_, model));
   EXPECT_FALSE(over(whole_).sealed);
+}
+
+/// Links as messages of an object header, with and without a symbol table next to it.
+TEST(DamagedLinks, AreReadOrRefused) {
+  const std::vector<std::byte> whole = sample::bytes_of(test::test_data("fuzz/corpus/weights/keras3_cyrillic.h5"));
+  const std::string name = "скрытый";
+  const auto bytes_of_name = std::as_bytes(std::span(name));
+  const auto read = [](std::vector<std::byte> bytes) {
+    try {
+      const auto layers = over(std::move(bytes)).layers();
+      for (const StoredLayer& layer : layers)
+        for (const StoredArray& weight : layer.weights) weight.floats();
+      return std::string();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint) << error.what();
+      return std::string(error.what());
+    }
+  };
+  ASSERT_EQ(read(whole), "");
+
+  // The message: version, flags, character set, length of the name, the name, the address of the object.
+  auto found = whole.begin();
+  for (;; ++found) {
+    found = std::search(found, whole.end(), bytes_of_name.begin(), bytes_of_name.end());
+    ASSERT_NE(found, whole.end());
+    if (found[-4] == std::byte{1} && found[-3] == std::byte{0x10}) break;
+  }
+  const auto at = found - whole.begin();
+  const auto changed = [&](std::ptrdiff_t offset, unsigned value) {
+    std::vector<std::byte> bytes = whole;
+    bytes[static_cast<std::size_t>(at + offset)] = static_cast<std::byte>(value);
+    return read(std::move(bytes));
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(changed(-4, 2), HasSubstr("a link has the unknown version 2"));
+  EXPECT_THAT(changed(-1, 255), HasSubstr("a record is shorter than its contents"));
+  EXPECT_THAT(changed(-1, 0), HasSubstr("a link has no name"));
+  EXPECT_THAT(changed(-3, 0x13), HasSubstr("a record is shorter than its contents"));  // a length of 8 bytes
+  for (std::ptrdiff_t offset = -600; offset < 200; ++offset)
+    for (const unsigned value : {0x00U, 0x01U, 0x06U, 0x11U, 0x7FU, 0xFFU}) changed(offset, value);
 }
 
 /// A tower of arrays beside another key, for which the object that holds both grows, and copies what it has.

@@ -66,7 +66,7 @@ std::string path_of(int file) {
 }
 
 /// ".last.h5.tmp-1234" as ".last.h5.tmp".
-std::string without_process_id(std::string path) {
+std::string without_number(std::string path) {
   const std::size_t at = path.rfind(".tmp-");
   if (at != std::string::npos && path.find_first_not_of("0123456789", at + 5) == std::string::npos) path.resize(at + 4);
   return path;
@@ -78,7 +78,7 @@ void before(const char* call, const std::string& path) {
   std::string_view name = path;
   name.remove_prefix(all.folder.size());
   const std::lock_guard lock(all.mutex);
-  std::string line = std::string(call) + " ." + without_process_id(std::string(name));
+  std::string line = std::string(call) + " ." + without_number(std::string(name));
   line += " " + std::to_string(++all.seen[line]);
   if (line == all.killed_before) kill(getpid(), SIGKILL);
   line += "\n";

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
+#include <new>
 
 #include "core/clock.h"
 #include "core/format.h"
@@ -120,6 +123,90 @@ TEST_P(Failing, SilentProcessIsMissed) {
                },
                {.silence_seconds = 0.3, .farewell_seconds = 1});
   EXPECT_GE(learned, 3);
+}
+
+/// Calls a function when it is advanced, counts how often it is given up.
+class Custom final : public Exchange {
+ public:
+  explicit Custom(std::function<Progress(Transport&)> advance) : advance_(std::move(advance)) {}
+  Progress advance(Transport& transport) override { return advance_(transport); }
+  void give_up(const Error& /*why*/) noexcept override { ++given_up; }
+
+  std::atomic<int> given_up = 0;
+
+ private:
+  const std::function<Progress(Transport&)> advance_;
+};
+
+TEST(Processes, WhatIsAddedBetweenThemIsFlushed) {
+  FakeNetwork network(1);
+  in_processes(network, [](Processes& processes) {
+    std::promise<float> sum;
+    processes.post(std::make_shared<Custom>([&](Transport&) {
+      volatile float a = 1.5e-38F, b = -1.2e-38F;
+      sum.set_value(a + b);
+      return Exchange::Progress::kDone;
+    }));
+    EXPECT_EQ(sum.get_future().get(), 0);
+  });
+}
+
+TEST_P(Failing, ProcessWithoutMemoryIsKnownToAll) {
+  FakeNetwork network(3, 1, GetParam());
+  std::atomic<int> learned = 0;
+  in_processes(
+      network,
+      [&](Processes& processes) {
+        std::vector<std::shared_ptr<Custom>> all;
+        if (processes.process() == 2) {
+          const auto always = [](Exchange::Progress progress) { return [progress](Transport&) { return progress; }; };
+          all = {std::make_shared<Custom>([turns = 0](Transport&) mutable {
+                   return ++turns < 5 ? Exchange::Progress::kWaits : Exchange::Progress::kDone;
+                 }),
+                 std::make_shared<Custom>(always(Exchange::Progress::kWaits)),
+                 std::make_shared<Custom>([turns = 0](Transport&) mutable -> Exchange::Progress {
+                   if (++turns == 5) throw std::bad_alloc();
+                   return Exchange::Progress::kWaits;
+                 })};
+          for (const auto& exchange : all) processes.post(exchange);
+        }
+        try {
+          while (true) processes.gather("");
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+          EXPECT_STREQ(error.what(),
+                       processes.process() == 2 ? "out of memory" : (processes.name(2) + ": out of memory").c_str());
+          ++learned;
+        }
+        processes.failure();
+        processes.wait_for_quiet();
+        for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i]->given_up, 1);
+      },
+      {.farewell_seconds = 1});
+  EXPECT_EQ(learned, 3);
+}
+
+TEST(Processes, ASizeThatCannotBeIsRefused) {
+  FakeNetwork network(2);
+  in_processes(network,
+               [](Processes& processes) {
+                 std::string head(512, '\xFF');  // begins with the number of bytes
+                 if (processes.process() == 1)
+                   processes.post(std::make_shared<Custom>([&, ticket = Ticket{0}](Transport& transport) mutable {
+                     if (ticket == 0) ticket = transport.send(head.data(), head.size(), 0, kGatherHead);
+                     return transport.done(ticket) ? Exchange::Progress::kDone : Exchange::Progress::kWaits;
+                   }));
+                 try {
+                   if (processes.process() == 0) processes.gather("");
+                   processes.wait_for_quiet();
+                 } catch (const Error& error) {
+                   EXPECT_EQ(processes.process(), 0);
+                   EXPECT_THAT(error.what(),
+                               ::testing::HasSubstr("process 1 announces a message of 18446744073709551615 bytes"));
+                 }
+                 EXPECT_EQ(processes.failure().has_value(), processes.process() == 1);
+               },
+               {.farewell_seconds = 1});
 }
 
 /// The first one to come to its end waits for the others.

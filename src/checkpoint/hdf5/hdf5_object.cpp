@@ -12,10 +12,8 @@ namespace {
 // Message types.
 constexpr std::uint16_t kSpace = 0x01, kLinkInfo = 0x02, kType = 0x03, kLink = 0x06, kExternal = 0x07, kLayout = 0x08,
                         kFilters = 0x0B, kAttribute = 0x0C, kContinuation = 0x10, kSymbolTable = 0x11,
-                        kAttributeInfo = 0x15;
+                        kAttributeInfo = 0x15, kGroupInfo = 0x0A;
 constexpr std::uint8_t kSharedFlag = 2;
-
-constexpr const char* kRewrite = "rewrite it with 'h5repack -l CONTI -f NONE old.h5 new.h5'";
 
 std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
 
@@ -45,7 +43,7 @@ Hdf5Layout decode_layout(const Hdf5Bytes& file, std::span<const std::byte> messa
     layout.compact.assign(data.begin(), data.end());
   } else if (kind != 1) {
     layout.unreadable =
-        fmt::format("is stored {}, which is not supported; {}", kind == 2 ? "in chunks" : "virtually", kRewrite);
+        fmt::format("is stored {}, which is not supported; {}", kind == 2 ? "in chunks" : "virtually", kHdf5Rewrite);
   }
   return layout;
 }
@@ -65,6 +63,38 @@ Hdf5Attribute decode_attribute(const Hdf5Bytes& file, std::span<const std::byte>
   attribute.space.assign(space_bytes.begin(), space_bytes.end());
   attribute.value.assign(value.begin(), value.end());
   return attribute;
+}
+
+/// Links are messages of the header, or too many for that: then they are in a fractal heap.
+void decode_link_info(const Hdf5Bytes& file, std::span<const std::byte> message, Hdf5Header& header) {
+  header.is_group = true;
+  Cursor at(file, message);
+  const std::uint8_t version = at.u8(), flags = at.u8();
+  if (version != 0) file.damaged(fmt::format("a group has links of the unknown version {}", version));
+  const bool ordered = (flags & 1U) != 0;
+  if (ordered) at.skip(8);  // largest creation index
+  if (at.u64() == kUndefinedAddress) return;
+  header.unreadable =
+      ordered ? "has ordered names in a fractal heap, which is not supported; write the file without track_order"
+              : fmt::format(
+                    "has its names in a fractal heap, which is not supported. HDF5 uses one for more than 8 "
+                    "names of which one is not ASCII. Rename the layers to ASCII letters, save the model as "
+                    ".keras, or {}",
+                    kHdf5Rewrite);
+}
+
+/// One of a group's names: of an object if the link is hard.
+void decode_link(const Hdf5Bytes& file, std::span<const std::byte> message, Hdf5Symbols& links) {
+  constexpr std::uint8_t kHasKind = 8, kHasOrder = 4, kHasCharset = 16, kHard = 0;
+  Cursor at(file, message);
+  const std::uint8_t version = at.u8(), flags = at.u8();
+  if (version != 1) file.damaged(fmt::format("a link has the unknown version {}", version));
+  const std::uint8_t kind = (flags & kHasKind) != 0 ? at.u8() : kHard;
+  at.skip(((flags & kHasOrder) != 0 ? 8 : 0) + ((flags & kHasCharset) != 0 ? 1 : 0));
+  std::string name = until_nul(at.take(static_cast<std::size_t>(at.number(std::size_t{1} << (flags & 3U)))));
+  const std::uint64_t address = kind == kHard ? at.u64() : kUndefinedAddress;
+  if (name.empty()) file.damaged("a link has no name");
+  if (!links.emplace(name, address).second) file.damaged(fmt::format("a group has two links named '{}'", name));
 }
 
 /// Piece of an object header that is still to be read.
@@ -91,7 +121,7 @@ void decode_message(const Hdf5Bytes& file, std::uint16_t type, std::uint8_t flag
       break;
     case kLayout: header.layout = decode_layout(file, data); break;
     case kExternal: header.unreadable = "keeps its data in another file, which is not allowed"; break;
-    case kFilters: header.unreadable = fmt::format("is compressed, which is not supported; {}", kRewrite); break;
+    case kFilters: header.unreadable = fmt::format("is compressed, which is not supported; {}", kHdf5Rewrite); break;
     case kAttribute:
       if (!shared) header.attributes.push_back(decode_attribute(file, data));
       break;
@@ -105,10 +135,14 @@ void decode_message(const Hdf5Bytes& file, std::uint16_t type, std::uint8_t flag
       header.tree = at.u64();
       header.heap = at.u64();
       break;
-    case kLinkInfo:
+    case kLinkInfo: decode_link_info(file, data, header); break;
+    case kGroupInfo: header.is_group = true; break;  // hints for the library that adds links
     case kLink:
+      header.is_group = true;
+      decode_link(file, data, header.links);
+      break;
     case kAttributeInfo:
-      header.unreadable = fmt::format("uses the newer group format, which is not supported; {}", kRewrite);
+      header.unreadable = fmt::format("uses the newer attribute format, which is not supported; {}", kHdf5Rewrite);
       break;
     default: break;  // fill values, time stamps, comments
   }
@@ -119,7 +153,7 @@ void decode_message(const Hdf5Bytes& file, std::uint16_t type, std::uint8_t flag
 Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address) {
   const std::vector<std::byte> prefix = file.read(address, 16);
   if (std::memcmp(prefix.data(), "OHDR", 4) == 0)
-    file.refuse(fmt::format("uses the newer object format of HDF5, which is not supported; {}", kRewrite));
+    file.refuse(fmt::format("uses the newer object format of HDF5, which is not supported; {}", kHdf5Rewrite));
   Cursor at(file, prefix);
   if (at.u8() != 1) file.damaged(fmt::format("no object header at byte {}", address));
   at.skip(1);
@@ -205,6 +239,7 @@ Hdf5Type decode_type(const Hdf5Bytes& file, std::span<const std::byte> message) 
       type.null_padded = (bits & 0x0FU) == 1;
       type.space_padded = (bits & 0x0FU) == 2;
       break;
+    case 5: type.kind = Hdf5Type::Kind::kOpaque; break;
     case 9:
       if ((bits & 0x0FU) == 1 && type.size == 16) type.kind = Hdf5Type::Kind::kVariableString;
       break;

@@ -5,6 +5,8 @@
 // do not use (shared messages, chunks, filters) is refused by name when it is asked for.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +19,12 @@ namespace dptrain::checkpoint {
 
 constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};
 
+/// Advice for what another version of the HDF5 format has written.
+constexpr const char* kHdf5Rewrite = "rewrite it with 'h5repack --low=0 --high=1 -l CONTI -f NONE old.h5 new.h5'";
+
+/// Name -> address of the object header; kUndefinedAddress for a link that is not hard.
+using Hdf5Symbols = std::map<std::string, std::uint64_t, std::less<>>;
+
 struct Hdf5Space {
   bool null = false;                ///< H5S_NULL: no value at all
   std::vector<std::uint64_t> dims;  ///< empty for a scalar
@@ -24,7 +32,7 @@ struct Hdf5Space {
 };
 
 struct Hdf5Type {
-  enum class Kind { kInteger, kFloat, kFixedString, kVariableString, kOther };
+  enum class Kind { kInteger, kFloat, kFixedString, kVariableString, kOpaque, kOther };
   Kind kind = Kind::kOther;
   std::uint32_t size = 0;  ///< bytes of one element in the file
   bool little_endian = true;
@@ -53,8 +61,9 @@ struct Hdf5Header {
   std::optional<Hdf5Type> type;
   std::optional<Hdf5Layout> layout;
   bool is_group = false;
-  std::uint64_t tree = kUndefinedAddress;  ///< groups: B-tree of names
-  std::uint64_t heap = kUndefinedAddress;  ///< groups: local heap with the names
+  std::uint64_t tree = kUndefinedAddress;  ///< groups with a symbol table: B-tree of names
+  std::uint64_t heap = kUndefinedAddress;  ///< groups with a symbol table: local heap with the names
+  Hdf5Symbols links;                       ///< groups without one: the links in their header
   std::string unreadable;                  ///< why the object cannot be read: "has filters"
   std::vector<Hdf5Attribute> attributes;
 };

@@ -40,7 +40,8 @@ std::uint64_t root_address(const Hdf5Bytes& file) {
   const std::vector<std::byte> superblock = file.read(8, 88);
   Cursor at(file, superblock);
   const std::uint8_t version = at.u8();
-  if (version > 1) file.refuse("uses the newer superblock of HDF5, which is not supported; rewrite it with h5repack");
+  if (version > 1)
+    file.refuse(fmt::format("uses the newer superblock of HDF5, which is not supported; {}", kHdf5Rewrite));
   at.skip(4);
   if (at.u8() != 8 || at.u8() != 8) file.damaged("its addresses are not of 8 bytes");
   at.skip(version == 1 ? 13 : 9);
@@ -208,7 +209,9 @@ std::uint64_t Hdf5Group::child(std::string_view name) const {
   const auto found = children_.find(name);
   if (found == children_.end()) file().damaged(fmt::format("'/{}' is missing", joined(path_, name)));
   if (found->second == kUndefinedAddress)
-    file().refuse(fmt::format("has a link at '/{}', which is not followed", joined(path_, name)));
+    file().refuse(
+        fmt::format("has a soft or external link at '/{}', which is not followed; store the object itself there",
+                    joined(path_, name)));
   return found->second;
 }
 
@@ -269,10 +272,27 @@ void Hdf5Dataset::read(std::span<std::byte> out) const {
     file().damaged(fmt::format("the bytes of '/{}' are not those that were written", path_));
 }
 
+/// HDF5 has no such type: h5py writes opaque bytes, and Keras adds the attribute.
+bool Hdf5Dataset::is_bfloat16() const {
+  return header_->type->kind == Hdf5Type::Kind::kOpaque && header_->type->size == 2 && text("dtype") == "bfloat16";
+}
+
+bool Hdf5Dataset::is_int8() const noexcept {
+  const Hdf5Type& type = *header_->type;
+  return type.kind == Hdf5Type::Kind::kInteger && type.size == 1 && type.is_signed;
+}
+
 std::vector<float> Hdf5Dataset::floats() const {
   const Hdf5Type& type = *header_->type;
+  const bool bfloat16 = is_bfloat16();
   const bool number = type.kind == Hdf5Type::Kind::kInteger || (type.kind == Hdf5Type::Kind::kFloat && type.ieee);
-  if (!number || !type.little_endian)
+  if (type.kind == Hdf5Type::Kind::kOpaque && !bfloat16)
+    file().refuse(fmt::format(
+        "cannot be read: '/{}' holds {} opaque bytes for each value. Keras writes bfloat16 so, and into .h5 "
+        "files without the attribute dtype = 'bfloat16'. Save the model as .keras, or add the attribute "
+        "with h5py",
+        path_, type.size));
+  if (!(number && type.little_endian) && !bfloat16)
     file().refuse(fmt::format("cannot be read: '/{}' holds no little-endian numbers", path_));
   const auto size = static_cast<std::size_t>(length());
   std::vector<float> values(static_cast<std::size_t>(elements()));
@@ -283,7 +303,7 @@ std::vector<float> Hdf5Dataset::floats() const {
   std::vector<std::byte> data(size);
   read(data);
   Cursor at(file(), data);
-  for (float& value : values) value = float_of(at, type);
+  for (float& value : values) value = bfloat16 ? float_of_bfloat16(at.u16()) : float_of(at, type);
   return values;
 }
 

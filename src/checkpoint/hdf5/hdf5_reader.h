@@ -69,8 +69,9 @@ class Hdf5Dataset : public Hdf5Object {
  public:
   Shape shape() const;
   std::uint64_t elements() const;
-  /// Any plain number type, converted. Checked against the attribute `crc32` if there is one.
+  /// Any plain number type or bfloat16, converted. Checked against the attribute `crc32` if there is one.
   std::vector<float> floats() const;
+  bool is_int8() const noexcept;
   /// A scalar that is an integer, of any width.
   std::int64_t whole_number() const;
   /// A scalar string of fixed length; checked likewise.
@@ -79,6 +80,7 @@ class Hdf5Dataset : public Hdf5Object {
  private:
   friend class Hdf5Group;
   Hdf5Dataset(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
+  bool is_bfloat16() const;
   std::uint64_t length() const;  ///< of the data in bytes, after all checks
   void read(std::span<std::byte> out) const;
 };

@@ -140,7 +140,7 @@ std::vector<float> SafetensorsArray::floats() const {
     if (dtype_ == DType::kF64)
       value = static_cast<float>(std::bit_cast<double>(bits));
     else if (dtype_ == DType::kBf16)
-      value = std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+      value = float_of_bfloat16(static_cast<std::uint16_t>(bits));
     else
       value = float_of_half(static_cast<std::uint16_t>(bits));
   }

@@ -138,7 +138,8 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
     array.element_bytes = H5Tget_size(type);
     array.is_signed = array.kind == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
     if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL)
-      fail(array.place, std::string("its values lie in other files; bring them into this one, with h5repack or h5py"));
+      fail(array.place, std::string("its values are in other files; bring them into this one with "
+                                    "'h5repack -l CONTI old.h5 new.h5' or h5py"));
     set_chunk_cache(creation, access, array.element_bytes);
     array.set = Handle(H5Dopen2(file, name.c_str(), access), H5Dclose, array.place, "open");
   }

@@ -170,7 +170,7 @@ TEST_F(Hdf5Dataset, ValuesInOtherFilesAreRefused) {
     file.array("y", H5T_NATIVE_INT64, H5T_NATIVE_INT64, {4}, classes.data());
   }
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_set(spec_of(path, "x", "y")); }),
-              HasSubstr("outside.h5, array 'x': its values lie in other files"));
+              HasSubstr("outside.h5, array 'x': its values are in other files"));
 }
 
 TEST_F(Hdf5Dataset, Refusals) {

@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 
-namespace dptrain::replica {
+namespace dptrain {
 
 /// The message of whatever was thrown.
 Error as_error(const std::exception_ptr& failure);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain

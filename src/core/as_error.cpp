@@ -1,8 +1,8 @@
-#include "replica/as_error.h"
+#include "core/as_error.h"
 
 #include <new>
 
-namespace dptrain::replica {
+namespace dptrain {
 
 Error as_error(const std::exception_ptr& failure) {
   try {
@@ -18,4 +18,4 @@ Error as_error(const std::exception_ptr& failure) {
   }
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain
