@@ -140,9 +140,9 @@ class Draw:
         return Tensor(layer(x.value), x.mask if inner.return_sequences else None)
 
     def decoder(self, x):
-        """States of one into another's initial state; the second without a mask: there Keras 3 wants it as an argument."""
+        """States of one into another's initial state. In Keras 3 the second does not use its input's mask."""
         kind, units = self.pick("LSTM", "GRU", "SimpleRNN"), self.whole(1, 4)
-        y = self.steps(plain=True) if x.mask or self.chance(0.5) else x
+        y = self.steps() if self.chance(0.5) else x
         self.weights_only = self.weights_only or KERAS2
         encoder = self.cell(kind, units=units, return_state=True)
         decoder = self.cell(kind, units=units)
@@ -152,6 +152,9 @@ class Draw:
         output, *states = encoder(x.value)
         if self.chance(0.3) and len(output.shape) == 2:
             self.pool.append(Tensor(output))
+        steps = isinstance(decoder, L.Bidirectional) or decoder.return_sequences
+        if y.mask and steps:  # its output has a mask, of the loss, too, and dptrain's has none
+            raise NoModel
         return Tensor(decoder(y.value, initial_state=states[0] if len(states) == 1 else states))
 
     def conv1d(self, x):
@@ -253,9 +256,14 @@ class Draw:
             key = Tensor(L.Dense(self.whole(2, 5))(value.value), value.mask)
         call = {"use_causal_mask": True} if self.chance(0.4) else {}
         if key is not None:
-            call["key"] = key.value
+            call["key"] = self.read_alone(key).value
         self.sees_some(x.mask or (value.mask and call))
-        return Tensor(layer(x.value, value.value, **call), x.mask)
+        query = self.read_alone(x)
+        return Tensor(layer(query.value, query.value if value is x else self.read_alone(value).value, **call), x.mask)
+
+    def read_alone(self, x):
+        """Keras 3.8 and later remove the mask of what MultiHeadAttention reads: here no other layer reads it."""
+        return Tensor(L.Activation("linear")(x.value), x.mask) if x.mask and not KERAS2 else x
 
     def attention(self, x):
         value = x if self.chance(0.4) else self.other(x)
@@ -296,7 +304,8 @@ class Draw:
         elif inner == "attention":
             self.weights_only = self.weights_only or KERAS2
             self.sees_some(x.mask)
-            y = L.MultiHeadAttention(2, 3)(x.value, x.value)
+            query = self.read_alone(x)
+            y = L.MultiHeadAttention(2, 3)(query.value, query.value)
         elif inner == "recurrent":
             y = self.cell(units=x.shape[-1], return_sequences=True)(x.value)
         else:
@@ -330,6 +339,53 @@ class Draw:
         if rank == 1 and self.chance(0.4):
             return Tensor(self.cell(return_sequences=False)(x.value))
         return Tensor(L.Flatten()(x.value) if self.chance(0.2) else pooling()(x.value))
+
+    # Masks that layers do not pass on by themselves
+
+    def operation(self, x):
+        """Arithmetic and functions of Keras 3, which neither use nor pass masks."""
+        if KERAS2:
+            raise NoModel
+        self.weights_only = True  # Keras writes operations into an .h5, but does not open it
+        kind = self.pick("scaled", "shifted", "relu", "tanh", "sum", "product", "maximum", "joined", "slice", "step")
+        if kind in ("slice", "step") and (len(x.shape) != 2 or x.shape[0] < 3):
+            raise NoModel
+        if kind == "scaled":
+            return Tensor(x.value * self.pick(2.0, -0.5))
+        if kind == "shifted":
+            return Tensor(self.pick(1.0, 3.0) - x.value)
+        if kind == "slice":
+            first = self.whole(0, 1)
+            return Tensor(x.value[:, first:self.whole(first + 1, x.shape[0])])
+        if kind == "step":
+            return Tensor(x.value[:, self.pick(0, -1)])
+        if kind in ("relu", "tanh"):
+            return Tensor(getattr(keras.ops, kind)(x.value))
+        y = L.Dense(x.shape[-1], activation="tanh")(x.value)
+        two = {"sum": lambda: x.value + y, "product": lambda: x.value * y, "maximum": lambda: keras.ops.maximum(x.value, y),
+               "joined": lambda: keras.ops.concatenate([x.value, y], axis=-1)}
+        return Tensor(two[kind]())
+
+    def given_mask(self, x):
+        """A layer that is called with the mask of another sequence of as many steps."""
+        mask = getattr(x.value, "_keras_mask", None)
+        if KERAS2 or len(x.shape) != 2 or mask is None:
+            raise NoModel
+        self.weights_only = True
+        y = self.steps(x.shape[0])
+        if self.chance(0.4):
+            return Tensor(L.GlobalAveragePooling1D()(y.value, mask=mask))
+        layer = self.cell()
+        return Tensor(layer(y.value, mask=mask), x.mask if layer.return_sequences else None)
+
+    def partly_masked(self, x):
+        """A merge of a sequence with a mask and one without: each Keras has a rule of its own."""
+        if len(x.shape) != 2 or x.mask is None:
+            raise NoModel
+        y = self.steps(x.shape[0], plain=True)
+        y = L.Dense(x.shape[-1])(y.value)
+        kind = self.pick(L.Add, L.Subtract, L.Average, L.Multiply, L.Maximum, L.Minimum, L.Concatenate)
+        return Tensor(kind()([x.value, y]), x.mask if KERAS2 else None)
 
     # Layers over volumes
 
@@ -380,8 +436,10 @@ class Draw:
     # Models
 
     OVER_STEPS = {
-        "recurrent": "recurrent recurrent bidirectional decoder dense elementwise residual concatenated time_distributed",
-        "attention": "multi_head_attention attention attention dot dense elementwise residual layer_normalization",
+        "recurrent": "recurrent recurrent bidirectional decoder dense elementwise residual concatenated time_distributed "
+                     "operation given_mask partly_masked",
+        "attention": "multi_head_attention attention attention dot dense elementwise residual layer_normalization "
+                     "operation partly_masked",
         "steps": "conv1d conv1d separable_conv1d depthwise_conv1d conv1d_transpose pooling1d moved1d dense elementwise turned "
                  "batch_normalization residual",
     }

@@ -56,23 +56,6 @@ def outputs_of(model, feeds, training=False):
     return listed(model(feeds if len(feeds) > 1 else feeds[0], training=training))
 
 
-def keep_masks():
-    """Keras 3's MultiHeadAttention takes the masks off the tensors that it reads while the model runs, so that an Add around it, and
-    all behind that, have none, or have one, depending on the order of the layers. Here they are put back."""
-    call = L.MultiHeadAttention.call
-
-    @functools.wraps(call)
-    def keeping(self, *args, **kwargs):
-        masks = [(x, getattr(x, "_keras_mask", None)) for x in [*args, *kwargs.values()]]
-        result = call(self, *args, **kwargs)
-        for x, mask in masks:
-            if mask is not None:
-                x._keras_mask = mask
-        return result
-
-    L.MultiHeadAttention.call = keeping
-
-
 def numbers(tensors):
     return [np.asarray(tensor) for tensor in tensors]
 
@@ -391,8 +374,6 @@ def main():
     arguments.dptrain = str(pathlib.Path(arguments.dptrain).resolve())
     logging.getLogger("absl").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")
-    if not KERAS2:
-        keep_masks()
     print(f"Keras {keras.__version__}, TensorFlow {tf.__version__}", flush=True)
     seeds = [arguments.only] if arguments.only is not None else range(arguments.first, arguments.first + arguments.count)
     began, good = time.monotonic(), 0

@@ -19,7 +19,8 @@ std::vector<std::vector<Mask>> masks(const Graph& graph);
 /// The mask of each input that the node's layer uses, from the masks of all nodes before it: that of the tensor it
 /// reads. With Node::mask it is that tensor's mask for every input with as many steps, and none for the others.
 std::vector<Mask> input_masks(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& masks);
-/// What the node's layer makes of these masks, for its first output; MaskRule::kProduces apart.
+/// The mask of the first output of a node whose inputs have these masks. Not for layers that make one
+/// (MaskRule::kProduces).
 Mask output_mask(const Graph& graph, const Node& node, const std::vector<Mask>& inputs);
 
 /// Reports masks that a layer would heed in Keras and cannot here; warns where a layer loses one, as in Keras.

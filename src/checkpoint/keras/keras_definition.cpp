@@ -308,7 +308,7 @@ class ModelReader {
     return value.is_null() || value == false;
   }
 
-  /// As if the layer's config had it: all its calls have to say the same.
+  /// As if the layer's config had it: all its calls must have the same arguments.
   void set_argument(const std::string& key, const nlohmann::json& value, const CallReading& reading) const {
     const auto* type = layers::layer_family().find(reading.layer.class_name);
     const bool known = type != nullptr && std::ranges::any_of(type->schema.fields(), [&](const config::Field& field) {

@@ -41,7 +41,7 @@ struct KerasLayer {
   std::string name, class_name;
   bool trainable = true;
   bool is_operator = false;  ///< an operation of Keras 3 such as `x + y`, not a layer: it neither uses nor passes masks
-  bool takes_one_step = false;    ///< of the slice x[:, i]: what Cropping1D leaves is to lose its axis of steps
+  bool takes_one_step = false;    ///< the slice x[:, i]: the output has no axis of steps
   std::optional<double> operand;  ///< of NotEqual: the number that it compares with
   /// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking, Attention
   /// and merges): nothing that the model computes reads it.

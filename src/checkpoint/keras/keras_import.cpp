@@ -221,7 +221,7 @@ class Flattener {
   static constexpr int kDeepestMask = 2'000;          ///< merges of merges
   static constexpr std::size_t kMostSources = 1'000;  ///< of one mask
 
-  /// What the operations that made a mask compute; nothing: something else than a mask of ours.
+  /// The mask that operations compute; nothing: dptrain has no such mask.
   std::optional<FlatMask> mask_value(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
                                      MaskMemory& memory, int depth) const {
     const auto [entry, fresh] = memory.emplace(std::pair(mask.layer, mask.call), std::nullopt);
@@ -395,7 +395,7 @@ class SectionWriter {
     return all;
   }
 
-  /// What training=False changes of a layer: BatchNormalization keeps its moving statistics, and nothing is dropped.
+  /// With training=False BatchNormalization uses its moving statistics, and nothing is dropped.
   static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& complaints) {
     const std::string& type = layer.definition->class_name;
     std::vector<std::string> drops;

@@ -68,7 +68,7 @@ class MaskPlanner {
                         call.model, call.tensor));
   }
 
-  /// Which of the other readers of a tensor then find its mask depends on the order in which Keras runs the layers.
+  /// The order in which Keras runs the layers decides if other readers of the tensor still find its mask.
   void warn_of_removed_masks() {
     std::map<std::pair<int, int>, int> readers;
     for (const graph::Node& node : graph_.nodes)

@@ -1,9 +1,9 @@
 #pragma once
 
-// Masks of a Keras file. dptrain derives the masks of a graph from its layers (graph/masks.h); a file of Keras can
-// differ from that: it has operators that neither use nor pass masks, masks that the user gave, and merges by the rules
-// of an older Keras. plan_masks() follows the masks as the Keras that wrote the file does and finds the steps that need
-// a `mask` of their own, so that both agree. Pure functions.
+// Masks of a Keras file. dptrain derives the masks of a graph from its layers (graph/masks.h). A Keras file can have
+// other masks: operators neither use nor pass them, users give layers masks of their own, and older releases have other
+// rules for merges. plan_masks() follows the masks as the release that wrote the file does, and finds the steps that
+// need a `mask` to get the same ones. Pure functions.
 
 #include <map>
 #include <optional>
@@ -29,8 +29,8 @@ using MaskValue = std::set<MaskSource>;
 /// One call of a layer.
 struct KerasCall {
   bool is_operator = false;  ///< an operation such as `x + y`
-  /// By keyword, "mask" or "value_mask": the masks that the file states for the call's inputs, without a value where it
-  /// states that there is none.
+  /// The masks that the file states for the call's inputs, by keyword: "mask", "value_mask". Empty: the file states
+  /// that the input has none.
   std::map<std::string, MaskValue> masks{};
 };
 

@@ -18,7 +18,7 @@ struct Line {
   double scale = 1, offset = 0;
 };
 
-/// What an operation on a tensor and a number computes, or the negative of a tensor.
+/// Of an operation on a tensor and a number, and of the negative of a tensor.
 std::optional<Line> line_of(const std::string& operation, const Json& arguments) {
   if (!arguments.is_array()) return std::nullopt;
   if (operation == "Negative" && arguments.size() == 1) return Line{-1, 0};
@@ -75,7 +75,7 @@ std::optional<Index> index_of(const Json& entry) {
   return Index{end("start"), end("stop")};
 }
 
-/// What the range leaves out of `steps`; nothing: all of them, or a step that there is not.
+/// Nothing: the slice is empty, or there is no such step.
 std::optional<StepSlice> slice_of(const Index& index, std::int64_t steps) {
   const auto from_start = [&](std::int64_t step) { return step < 0 ? step + steps : step; };
   if (index.is_number) {

@@ -25,7 +25,8 @@ void put_data_facts(Hdf5Writer& file, const Exported& exported);
 std::uint64_t expected_bytes(const graph::Model& model);
 std::uint64_t expected_bytes(std::uint64_t floats, std::uint64_t records);
 void put_model(Hdf5Writer& file, const Exported& exported);
-/// Which layers of the model Keras opens with custom_objects alone, and which it computes otherwise; one sentence each.
+/// Sentences for the log: layers that Keras opens only with custom_objects, and layers for which it computes something
+/// else.
 std::vector<std::string> keras_advice(const std::string& path, const graph::Graph& graph);
 /// Atomically, with a seal (export/seal.h); returns bytes written. Throws Error{kWrite}.
 std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file);

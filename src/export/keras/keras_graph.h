@@ -27,7 +27,7 @@ void add_call_arguments(const config::Typed& layer, nlohmann::ordered_json& keyw
 /// Adds the `mask` of the layer's steps, which Keras has no form for, under a key of ours that Keras passes over: for
 /// each call null, "none" or a tensor. Nothing where no step has one.
 void add_masks(const graph::Graph& graph, int layer, nlohmann::ordered_json& entry);
-/// What Keras computes otherwise in a written file because of masks, for the log.
+/// Sentences for the log: where Keras computes something else from a written file because of masks.
 std::vector<std::string> masks_advice(const graph::Graph& graph);
 /// A call as Keras 3 writes it, {"args", "kwargs"}: it has no other form for inputs that are given by keyword, or one
 /// by one.
