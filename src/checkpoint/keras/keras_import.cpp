@@ -199,7 +199,7 @@ class Flattener {
           const auto inputs = found(layer.calls[c], made);
           if (layer.model == nullptr)
             calls_[made.at({l, c}).tensors.front().call].masks.emplace(mask.keyword, *value);
-          else if (const std::size_t input = mask_input(mask.keyword); input < inputs->size())
+          else if (const std::size_t input = mask_input(mask.keyword); inputs && input < inputs->size())
             model_masks_.push_back({layer.name, (*inputs)[input], *value});
         }
       }
