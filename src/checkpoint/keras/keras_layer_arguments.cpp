@@ -106,7 +106,7 @@ const config::Field* field_of(const config::Schema& schema, const std::string& k
 bool is_harmless(const std::string& class_name, const std::string& key, const nlohmann::json& value) {
   if (is_nothing(value)) return true;
   if (class_name == "MultiHeadAttention" && key.ends_with("_shape")) return true;  // Keras 2: of what it was built for
-  if (class_name == "Embedding" && key == "input_length") return true;  // Keras 2: the extent of its input
+  if (class_name == "Embedding" && key == "input_length") return true;             // Keras 2: the extent of its input
   if (key == "data_format") return value == "channels_last";
   if (key == "groups" || key == "depth_multiplier") return value == 1;
   if (key == "interpolation") return value == "nearest";
