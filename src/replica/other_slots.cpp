@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/trace.h"
-#include "core/as_error.h"
 
 namespace dptrain::replica {
 

@@ -5,12 +5,12 @@
 #include <deque>
 #include <utility>
 
+#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "core/as_error.h"
 #include "replica/crew.h"
 #include "replica/exit_guard.h"
 #include "replica/lookout.h"

@@ -12,7 +12,7 @@ namespace {
 // Message types.
 constexpr std::uint16_t kSpace = 0x01, kLinkInfo = 0x02, kType = 0x03, kLink = 0x06, kExternal = 0x07, kLayout = 0x08,
                         kFilters = 0x0B, kAttribute = 0x0C, kContinuation = 0x10, kSymbolTable = 0x11,
-                        kAttributeInfo = 0x15, kGroupInfo = 0x0A;
+                        kAttributeInfo = 0x15;
 constexpr std::uint8_t kSharedFlag = 2;
 
 std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
@@ -131,12 +131,11 @@ void decode_message(const Hdf5Bytes& file, std::uint16_t type, std::uint8_t flag
       break;
     }
     case kSymbolTable:
-      header.is_group = true;
+      header.is_group = header.has_symbol_table = true;
       header.tree = at.u64();
       header.heap = at.u64();
       break;
     case kLinkInfo: decode_link_info(file, data, header); break;
-    case kGroupInfo: header.is_group = true; break;  // hints for the library that adds links
     case kLink:
       header.is_group = true;
       decode_link(file, data, header.links);

@@ -61,9 +61,10 @@ struct Hdf5Header {
   std::optional<Hdf5Type> type;
   std::optional<Hdf5Layout> layout;
   bool is_group = false;
-  std::uint64_t tree = kUndefinedAddress;  ///< groups with a symbol table: B-tree of names
-  std::uint64_t heap = kUndefinedAddress;  ///< groups with a symbol table: local heap with the names
-  Hdf5Symbols links;                       ///< groups without one: the links in their header
+  bool has_symbol_table = false;           ///< the oldest format of groups
+  std::uint64_t tree = kUndefinedAddress;  ///< of the symbol table: B-tree of names
+  std::uint64_t heap = kUndefinedAddress;  ///< of the symbol table: local heap with the names
+  Hdf5Symbols links;                       ///< groups without a symbol table: the links in their header
   std::string unreadable;                  ///< why the object cannot be read: "has filters"
   std::vector<Hdf5Attribute> attributes;
 };

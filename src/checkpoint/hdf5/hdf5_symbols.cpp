@@ -78,7 +78,7 @@ class SymbolReader {
 }  // namespace
 
 Hdf5Symbols read_symbols(const Hdf5Bytes& file, const Hdf5Header& group) {
-  if (group.tree == kUndefinedAddress) return group.links;
+  if (!group.has_symbol_table) return group.links;
   if (!group.links.empty()) file.damaged("a group has a symbol table as well as links");
   return SymbolReader(file, group).take();
 }
