@@ -200,7 +200,7 @@ TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
   EXPECT_THAT(model("Add", false).masks(kKeras3), ElementsAre());
   // Both embeddings read the same ids, so they have the same mask.
   for (const KerasWriter& writer : {kKeras2, kKeras3})
-    EXPECT_THAT(model("Add", true).masks(writer), ElementsAre("sum: words"));
+    EXPECT_THAT(model("Add", true).masks(writer), ElementsAre("lstm: words"));
 }
 
 TEST(KerasMasks, WhichKeras2JoinsByAndAreRefused) {

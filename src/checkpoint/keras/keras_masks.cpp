@@ -187,7 +187,9 @@ class MaskPlanner {
   void set_mask(graph::Node& node, const std::vector<MaskValue>& wanted) {
     const MaskRule rule = rule_of(node);
     const bool no_use = rule == MaskRule::kEnds || rule == MaskRule::kProduces;
-    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, wanted)) return;
+    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, wanted) ||
+        joins_alike(node, wanted))
+      return;
     const auto first = std::ranges::find_if(wanted, [](const MaskValue& one) { return !one.empty(); });
     node.mask = first == wanted.end() ? Port(-1) : port_with(*first);
     if (node.mask && agrees(node, wanted)) {
@@ -205,6 +207,16 @@ class MaskPlanner {
     for (std::size_t i = 0; i < ours.size(); ++i)
       if (ours[i].size() != wanted[i].size() || value_of(ours[i]) != wanted[i]) return false;
     return true;
+  }
+
+  /// Whether a merge that does not use masks gives its output the same one.
+  bool joins_alike(const graph::Node& node, const std::vector<MaskValue>& wanted) const {
+    if (rule_of(node) != MaskRule::kJoins || type_of(node).heeds_masks) return false;
+    MaskValue joined;
+    for (const MaskValue& one : wanted) joined.insert(one.begin(), one.end());
+    if (std::ranges::any_of(wanted, &MaskValue::empty)) joined.clear();
+    const Mask ours = graph::output_mask(graph_, node, graph::input_masks(graph_, node, ours_));
+    return ours.size() == joined.size() && value_of(ours) == joined;
   }
 
   MaskValue value_of(const Mask& mask) const {
