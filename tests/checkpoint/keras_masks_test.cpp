@@ -249,6 +249,32 @@ TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
             same("Activation: {name: out, activation: linear}"));
 }
 
+TEST(KerasOperations, WithConstantsAreRescaling) {
+  const auto constant = [](const json& value, const char* kind = "__numpy__") {
+    return json{{"class_name", kind}, {"config", {{"value", value}, {"dtype", "float32"}}}};
+  };
+  const auto model = [](const std::string& type, const json& arguments) {
+    return Model({nullptr, 5, 4}, "float32").operation(type, "out", arguments);
+  };
+  const auto same = [](const std::string& settings) {
+    return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n  - Rescaling: {name: out, " +
+                                           settings + "}\n"));
+  };
+  const json four = constant(args(1.0, 2.0, 4.0, 8.0)),
+             deep = constant(args(args(args(1.0, 2.0, 4.0, 8.0))), "__tensor__");
+  const json x = tensor("x");
+  EXPECT_EQ(graph::portrait(model("Add", args(x, four)).built()), same("scale: 1, offset: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::portrait(model("Multiply", args(deep, x)).built()), same("scale: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::portrait(model("Subtract", args(x, four)).built()), same("scale: 1, offset: [-1, -2, -4, -8]"));
+  EXPECT_EQ(graph::portrait(model("Subtract", args(four, x)).built()), same("scale: -1, offset: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::portrait(model("TrueDivide", args(x, four)).built()), same("scale: [1, 0.5, 0.25, 0.125]"));
+  EXPECT_EQ(graph::portrait(model("Add", args(x, constant(args(3.0)))).built()), same("scale: 1, offset: 3"));
+  const json positions = constant(args(args(1.0, 2.0, 4.0, 8.0), args(1.0, 2.0, 4.0, 8.0)));
+  EXPECT_THAT(model("Add", args(x, positions)).refusal(),
+              HasSubstr("layer 'out' is called with a constant. dptrain has"));
+  EXPECT_THAT(model("TrueDivide", args(four, x)).refusal(), HasSubstr("layer 'out' is called with a constant"));
+}
+
 TEST(KerasOperations, SlicesOfStepsAreCropped) {
   const auto range = [](const json& start, const json& stop, const json& step = nullptr) {
     return json{{"class_name", "__slice__"}, {"config", {{"start", start}, {"stop", stop}, {"step", step}}}};

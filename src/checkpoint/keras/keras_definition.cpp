@@ -239,6 +239,11 @@ class ModelReader {
     if (layer.is_operator) become_layer(layer.class_name, *layer.config, arguments);
     if (operation == "GetItem" && layer.is_operator) return become_slice(arguments, reading);
     for (const nlohmann::json& argument : arguments) {
+      if (is_constant(argument) && layer.class_name == operation)
+        refuse(
+            fmt::format("{} is called with a constant. dptrain has sums, differences, products and quotients of a "
+                        "tensor and one number, or one number for each channel",
+                        reading.where));
       if (!argument.is_primitive() || argument.is_null() || layer.class_name != operation) continue;
       if (!makes_masks(layer))
         refuse(fmt::format("{} is called with {}, which is no tensor", reading.where, argument.dump()));

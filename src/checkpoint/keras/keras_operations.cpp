@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/keras/keras_json.h"
@@ -13,24 +14,41 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// scale x + offset.
-struct Line {
-  double scale = 1, offset = 0;
-};
+/// The numbers of a constant, one or one for each channel: a number, or an array of which only the last axis is longer
+/// than 1.
+std::optional<std::vector<double>> numbers_of(const Json& argument) {
+  if (argument.is_number()) return std::vector<double>{argument.get<double>()};
+  if (!is_constant(argument)) return std::nullopt;
+  const Json* value = &at(at(argument, "config"), "value");
+  while (value->is_array() && value->size() == 1 && value->front().is_array()) value = &value->front();
+  if (value->is_number()) return std::vector<double>{value->get<double>()};
+  if (!value->is_array() || !std::ranges::all_of(*value, [](const Json& one) { return one.is_number(); }))
+    return std::nullopt;
+  return value->get<std::vector<double>>();
+}
 
-/// Of an operation on a tensor and a number, and of the negative of a tensor.
-std::optional<Line> line_of(const std::string& operation, const Json& arguments) {
+/// Rescaling's scale and offset: of an operation on a tensor and a constant, and of the negative of a tensor.
+std::optional<Json> line_of(const std::string& operation, const Json& arguments) {
   if (!arguments.is_array()) return std::nullopt;
-  if (operation == "Negative" && arguments.size() == 1) return Line{-1, 0};
+  if (operation == "Negative" && arguments.size() == 1) return Json{{"scale", -1.0}, {"offset", 0.0}};
   if (arguments.size() != 2) return std::nullopt;
-  const bool number_first = arguments[0].is_number();
-  if (number_first == arguments[1].is_number() || !arguments[number_first ? 1 : 0].is_object()) return std::nullopt;
-  const double number = arguments[number_first ? 0 : 1].get<double>();
-  if (operation == "Add") return Line{1, number};
-  if (operation == "Multiply") return Line{number, 0};
-  if (operation == "Subtract") return number_first ? Line{-1, number} : Line{1, -number};
-  if ((operation == "Divide" || operation == "TrueDivide") && !number_first && number != 0) return Line{1 / number, 0};
-  return std::nullopt;
+  const auto first = numbers_of(arguments[0]), second = numbers_of(arguments[1]);
+  if (first.has_value() == second.has_value()) return std::nullopt;
+  std::vector<double> numbers = first ? *first : *second;
+  const auto line = [&](const char* key, double scale) {
+    Json all{{"scale", scale}, {"offset", 0.0}};
+    all[key] = numbers.size() == 1 ? Json(numbers.front()) : Json(numbers);
+    return all;
+  };
+  const auto negative = [](double number) { return -number; };
+  if (operation == "Add") return line("offset", 1);
+  if (operation == "Multiply") return line("scale", 1);
+  if (operation == "Subtract" && first) return line("offset", -1);
+  if (operation == "Subtract") return std::ranges::transform(numbers, numbers.begin(), negative), line("offset", 1);
+  if ((operation != "Divide" && operation != "TrueDivide") || first || std::ranges::count(numbers, 0.0) > 0)
+    return std::nullopt;
+  std::ranges::transform(numbers, numbers.begin(), [](double number) { return 1 / number; });
+  return line("scale", 1);
 }
 
 /// Operations of one tensor that are activations under another name.
@@ -102,9 +120,9 @@ bool is_operation(const Json& entry) {
 }
 
 void become_layer(std::string& class_name, Json& config, const Json& arguments) {
-  if (const std::optional<Line> line = line_of(class_name, arguments)) {
+  if (std::optional<Json> line = line_of(class_name, arguments)) {
     class_name = "Rescaling";
-    config = {{"scale", line->scale}, {"offset", line->offset}};
+    config = std::move(*line);
   } else if (const char* activation = activation_of(class_name, config)) {
     class_name = "Activation";
     config = {{"activation", activation}};
@@ -113,6 +131,11 @@ void become_layer(std::string& class_name, Json& config, const Json& arguments) 
   } else if (class_name == "LeakyRelu") {
     class_name = "LeakyReLU";
   }
+}
+
+bool is_constant(const Json& argument) {
+  const std::string name = text_at(argument, "class_name");
+  return name == "__numpy__" || name == "__tensor__";
 }
 
 bool differs_from_layer(const std::string& operation) {

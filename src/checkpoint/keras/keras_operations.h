@@ -1,6 +1,6 @@
 #pragma once
 
-// Operations of Keras 3 that compute what a layer does: `x + 3.0`, `ops.relu(x)`, `x[:, 0]`. Pure.
+// Operations of Keras 3 that compute what a layer does: `x - mean`, `ops.relu(x)`, `x[:, 0]`. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,8 @@ bool is_operation(const nlohmann::json& entry);
 
 /// Puts a layer of the same meaning in the place of an operation with these arguments, if there is one.
 void become_layer(std::string& class_name, nlohmann::json& config, const nlohmann::json& arguments);
+/// Whether an argument is an array of numbers, not a tensor that a layer computes.
+bool is_constant(const nlohmann::json& argument);
 /// Whether the operation of this name is another function than the layer of this name.
 bool differs_from_layer(const std::string& operation);
 
