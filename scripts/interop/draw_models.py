@@ -263,7 +263,7 @@ class Draw:
 
     def read_alone(self, x):
         """Keras 3.8 and later remove the mask of what MultiHeadAttention reads: here no other layer reads it."""
-        return Tensor(L.Activation("linear")(x.value), x.mask) if x.mask and not KERAS2 else x
+        return Tensor(L.Rescaling(1.0)(x.value), x.mask) if x.mask and not KERAS2 else x
 
     def attention(self, x):
         value = x if self.chance(0.4) else self.other(x)

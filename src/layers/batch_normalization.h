@@ -22,7 +22,7 @@ struct BatchNormalizationSpec {
   Regularizer beta_regularizer;
   Regularizer gamma_regularizer;
   bool inference_mode = false;  ///< moving averages in training, too, which stay as they are; gamma and beta train
-  bool synchronized = false;  ///< moments over all replicas' samples; also parallel.sync_batchnorm
+  bool synchronized = false;    ///< moments over all replicas' samples; also parallel.sync_batchnorm
 };
 
 }  // namespace dptrain::layers

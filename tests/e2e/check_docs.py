@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-STEP_ARGUMENTS = {"name", "inputs", "device", "repeat", "trainable", "if"}
+STEP_ARGUMENTS = {"name", "inputs", "mask", "device", "repeat", "trainable", "if"}
 
 
 def inlined(node, definitions, within=()):

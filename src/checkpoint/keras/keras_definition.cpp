@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "checkpoint/config_layers.h"
 #include "checkpoint/keras/keras_json.h"
 #include "checkpoint/keras/keras_operations.h"

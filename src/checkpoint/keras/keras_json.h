@@ -4,22 +4,13 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace dptrain::checkpoint {
 
 /// null where there is no such member.
-inline const nlohmann::json& at(const nlohmann::json& json, const char* key) {
-  static const nlohmann::json nothing;
-  if (!json.is_object()) return nothing;
-  const auto found = json.find(key);
-  return found == json.end() ? nothing : *found;
-}
-
+const nlohmann::json& at(const nlohmann::json& json, const char* key);
 /// "" where there is no such text.
-inline std::string text_at(const nlohmann::json& json, const char* key) {
-  const nlohmann::json& value = at(json, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
+std::string text_at(const nlohmann::json& json, const char* key);
 
 }  // namespace dptrain::checkpoint

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "checkpoint/keras/keras_json.h"
 
 namespace dptrain::checkpoint {
