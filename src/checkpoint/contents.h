@@ -34,13 +34,14 @@ struct Contents {
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
   bool has_layers() const { return tensors || has_stored_layers(root); }
-  /// Texts of JSON, or "". Of bounded depth: a file that nests deeper is refused with Error{kCheckpoint}.
+  /// Texts of JSON, or "". Throws Error{kCheckpoint} if they nest too deeply.
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
-  /// "3.4.1", of the Keras that the file states as its writer; "" where it states none.
+  /// The version of Keras that the file names as its writer, "3.4.1", or "".
   std::string keras_version() const;
-  bool by_dptrain() const;  ///< whatever version it states
+  /// dptrain's files name a version of Keras, too.
+  bool by_dptrain() const;
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   ClassNames class_names() const;

@@ -28,7 +28,7 @@ int run(mpi::Processes& processes, const std::function<int(mpi::Processes* proce
     } else if (processes.is_first()) {
       throw Error(*others);
     }
-    return others ? others->exit_code() : error.exit_code();  // process 0 tells
+    return others ? others->exit_code() : error.exit_code();  // process 0 prints the message
   }
 }
 

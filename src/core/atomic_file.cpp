@@ -162,7 +162,7 @@ bool sync_folder(const std::string& folder) {
 
 std::error_code create_folders(const std::string& folder) {
   std::error_code error;
-  std::vector<fs::path> parents;  // of the folders that are missing, innermost first
+  std::vector<fs::path> parents;  // parents of the missing folders, innermost first
   for (fs::path missing = fs::absolute(folder, error); !error && !fs::exists(missing, error);
        missing = missing.parent_path())
     parents.push_back(missing.parent_path());

@@ -16,8 +16,7 @@ namespace dptrain {
 /// Writes the parts, one after the other, as `path`: temporary name `.<file>.tmp-<random number>` in the same folder,
 /// fsync, rename, fsync of the folder. The writer holds a lock (F_OFD_SETLK) on the temporary file. Temporaries of the
 /// same file without a lock, which a killed process left, are removed first. Throws Error{kWrite}; then the old file is
-/// untouched and no temporary is left. What is no regular file (a pipe, a device) is written to directly. Returns the
-/// bytes written.
+/// untouched and no temporary is left. Pipes and devices are written to directly. Returns the bytes written.
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 
 /// Makes the folder and those above it that are missing, and syncs the folders that they are entries of, so that a file

@@ -109,7 +109,8 @@ void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& 
   if (!train.loss) return;
   for (const graph::Layer& layer : graph.layers) {
     const auto [inner, times] = layers::applied(layer.spec);
-    if (!layer.trainable || times == 0 || inner.get_if<layers::BatchNormalizationSpec>() == nullptr) continue;
+    const auto* norm = inner.get_if<layers::BatchNormalizationSpec>();
+    if (!layer.trainable || times == 0 || norm == nullptr || norm->inference_mode) continue;
     diagnostics.warn(layer.mark,
                      fmt::format("TimeDistributed '{}': its BatchNormalization normalizes over the batch and all steps "
                                  "in training and updates the moving values once, as in Keras 2; Keras 3 does both for "

@@ -248,7 +248,7 @@ Source Expander::shared(const Call& call, const Shared& shared, Scope& scope) {
   const std::string local = use_name(call.name, step.type, scope);
   bool good =
       only_reserved(step.arguments, shared.definition.is_sequence() ? reserved_arguments() : reserved_layer_arguments(),
-                    "; its arguments stand in its definition under 'shared'");
+                    "; write its arguments in its definition under 'shared'");
   const auto masked = mask(step, scope);
   if (step.reserved("trainable") != nullptr || !scope.trainable) {
     reader_.error(step.mark, "trainable belongs to the definition under 'shared': all uses have the same weights");

@@ -42,7 +42,7 @@ struct Scope {
   std::string layer_base, node_base;         ///< names below which layers and nodes get theirs
   std::string device;
   bool trainable = true;
-  std::optional<Port> mask;                      ///< of the one layer of a shared entry
+  std::optional<Port> mask;                      ///< for a shared entry of one layer: Node::mask
   Sources input;                                 ///< what a block or shared entry reads
   std::vector<std::string> input_names;          ///< of each of `input`, or one for all of them; empty at the top
   StepNames names;                               ///< of the steps so far

@@ -52,7 +52,7 @@ struct Node {
   int layer = 0;
   int call = 0;                ///< 0 for the first call of its layer
   std::vector<Port> inputs;    ///< of nodes with smaller indices than this one's
-  std::optional<Port> mask{};  ///< `mask`: the tensor whose mask replaces those of the inputs; of node -1: no mask
+  std::optional<Port> mask{};  ///< replaces the masks of the inputs by this tensor's; node -1: no mask
   std::vector<layers::OutputDef> outputs;
   std::string name;    ///< of the step in the config; the layer's own name unless the layer is shared
   std::string device;  ///< slot from `device:`, "" when not given

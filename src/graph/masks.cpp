@@ -57,33 +57,28 @@ std::vector<Mask> input_masks(const Graph& graph, const Node& node, const std::v
   return all;
 }
 
-Mask output_mask(const Graph& graph, const Node& node, const std::vector<Mask>& inputs) {
+std::vector<Mask> output_masks(const Graph& graph, int n, const std::vector<std::vector<Mask>>& masks) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(n)];
+  std::vector<Mask> own(node.outputs.size());
+  const int last = static_cast<int>(own.size()) - 1;
   switch (rule_of(graph, node)) {
+    case MaskRule::kProduces: std::fill_n(own.begin(), last, Mask{Port(n, last)}); break;
     case MaskRule::kPasses:
-    case MaskRule::kHeeds: return inputs.front();
-    case MaskRule::kJoins: return joined(inputs);
-    case MaskRule::kProduces:
+    case MaskRule::kHeeds: own.front() = input_masks(graph, node, masks).front(); break;
+    case MaskRule::kJoins: own.front() = joined(input_masks(graph, node, masks)); break;
     case MaskRule::kEnds:
-    case MaskRule::kDrops: return {};
+    case MaskRule::kDrops: break;
   }
-  return {};
+  return own;
 }
 
 std::vector<std::vector<Mask>> masks(const Graph& graph) {
   std::vector<std::vector<Mask>> all;
-  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(n)];
-    std::vector<Mask> own(node.outputs.size());
-    if (rule_of(graph, node) == MaskRule::kProduces) {
-      const int last = static_cast<int>(node.outputs.size()) - 1;
-      for (int p = 0; p < last; ++p) own[static_cast<std::size_t>(p)] = {Port(n, last)};
-    } else {
-      own.front() = output_mask(graph, node, input_masks(graph, node, all));
-    }
-    all.push_back(std::move(own));
-  }
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) all.push_back(output_masks(graph, n, all));
   return all;
 }
+
+namespace {
 
 /// Reports a `mask` that names a tensor without one, or with one of other steps than all inputs.
 bool check_given_mask(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& all,
@@ -103,6 +98,8 @@ bool check_given_mask(const Graph& graph, const Node& node, const std::vector<st
                                       tensor_of(graph, node.inputs.front()).shape.str()));
   return false;
 }
+
+}  // namespace
 
 void check_masks(const Graph& graph, config::Reader& reader) {
   const std::vector<std::vector<Mask>> all = masks(graph);

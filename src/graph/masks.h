@@ -10,18 +10,17 @@
 
 namespace dptrain::graph {
 
-/// A step is valid where any of these ports (each an output of the layer that made it, OutputDef::is_mask) says so.
+/// A step is valid if it is valid in any of these ports, which are mask outputs of layers (OutputDef::is_mask).
 /// Sorted, none twice; empty: there is no mask, and every step is valid.
 using Mask = std::vector<Port>;
 
-/// Of each node's outputs.
+/// The masks of the outputs of all nodes.
 std::vector<std::vector<Mask>> masks(const Graph& graph);
 /// The mask of each input that the node's layer uses, from the masks of all nodes before it: that of the tensor it
 /// reads. With Node::mask it is that tensor's mask for every input with as many steps, and none for the others.
 std::vector<Mask> input_masks(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& masks);
-/// The mask of the first output of a node whose inputs have these masks. Not for layers that make one
-/// (MaskRule::kProduces).
-Mask output_mask(const Graph& graph, const Node& node, const std::vector<Mask>& inputs);
+/// The masks of the outputs of node `n`, likewise.
+std::vector<Mask> output_masks(const Graph& graph, int n, const std::vector<std::vector<Mask>>& masks);
 
 /// Reports masks that a layer would heed in Keras and cannot here; warns where a layer loses one, as in Keras.
 void check_masks(const Graph& graph, config::Reader& reader);

@@ -20,7 +20,7 @@ struct ListedStep {
 
 /// name, inputs, device, repeat, trainable, if: no Keras layer has constructor arguments of these names (but `name`).
 const std::vector<std::string>& reserved_arguments();
-/// Those of a layer: reserved_arguments() and `mask`.
+/// reserved_arguments() and `mask`, which layers have.
 const std::vector<std::string>& reserved_layer_arguments();
 
 /// `Type`, `Type: value` or `Type: {arguments}`. Nothing after reporting.

@@ -22,9 +22,9 @@ enum Tag : int {
 class Exchange {
  public:
   enum class Progress {
-    kWaits,  ///< nothing has moved since it was asked last
+    kWaits,  ///< nothing has moved since the last call
     kMoved,
-    kDone,  ///< it is not asked again, and the thread holds it no more
+    kDone,  ///< the thread does not call it again and releases it
   };
 
   virtual ~Exchange() = default;

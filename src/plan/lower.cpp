@@ -279,7 +279,7 @@ class Lowering {
               .inputs = {tensor_of(n)}});
   }
 
-  /// Of each input of a node whose op reads masks; else empty.
+  /// The mask of each input, if the op of the node reads masks; else nothing.
   std::vector<graph::Mask> used_masks(int n) const {
     const config::Typed& spec = graph_.layers[at(node(n).layer)].spec;
     if (!layers::type_of(spec).heeds_masks) return {};

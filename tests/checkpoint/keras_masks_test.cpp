@@ -337,6 +337,12 @@ TEST(KerasTraining, FalseIsInferenceModeInKeras2) {
   EXPECT_THAT(norm(kKeras2), HasSubstr("inference_mode: true"));
   EXPECT_THAT(norm(kKeras3), HasSubstr("inference_mode: false"));
   EXPECT_THAT(norm(kKeras2, false), HasSubstr("inference_mode: false"));  // it is frozen
+  const json wrapper{{"layer", {{"class_name", "BatchNormalization"}, {"config", {{"name", "norm"}}}}}};
+  const auto wrapped = [&](bool trainable) {
+    import_model_config("m.h5", with_training("TimeDistributed", wrapper, trainable), Shape{5, 4}, kKeras2);
+  };
+  EXPECT_NO_THROW(wrapped(false));
+  EXPECT_THROW(wrapped(true), Error);
   EXPECT_THAT(config::to_yaml(read("Dropout", {{"rate", 0.5}}, kKeras2).layers[1].spec.write()), HasSubstr("rate: 0"));
   EXPECT_THAT(config::to_yaml(read("Dropout", {{"rate", 0.5}}, kKeras3).layers[1].spec.write()),
               HasSubstr("rate: 0.5"));
@@ -403,6 +409,15 @@ layers:
   - Dense: {name: state, units: 3}
   - GRU: {name: gru, inputs: [words, state], units: 3}
 )");
+  EXPECT_THAT(exporting::keras::masks_advice(graph::graph_of(R"(
+layers:
+  - Input: {name: x, shape: [5], dtype: int32}
+  - Embedding: {name: words, input_dim: 9, output_dim: 4, mask_zero: true}
+  - GlobalAveragePooling1D: {name: mean}
+  - Dense: {name: state, units: 3}
+  - GRU: {name: gru, inputs: [words, state], units: 3, mask: none}
+)")),
+              ElementsAre());  // as Keras 3 does
   EXPECT_THAT(exporting::keras::masks_advice(graph),
               ElementsAre(HasSubstr("does not use the mask of an input next to an initial state, as of 'gru'"),
                           HasSubstr("remove the mask of what MultiHeadAttention reads, as of 'own'")));

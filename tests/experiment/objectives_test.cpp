@@ -44,6 +44,8 @@ TEST(Objectives, WarnOfBatchNormalizationOverSteps) {
                   "steps in training and updates the moving values once, as in Keras 2; Keras 3 does both for each "
                   "step"));
   EXPECT_THAT(warnings("TimeDistributed: {name: norm, layer: BatchNormalization, trainable: false}", loss), IsEmpty());
+  EXPECT_THAT(warnings("TimeDistributed: {name: norm, layer: {BatchNormalization: {inference_mode: true}}}", loss),
+              IsEmpty());
   EXPECT_THAT(warnings("TimeDistributed: {name: norm, layer: LayerNormalization}", loss), IsEmpty());
   EXPECT_THAT(warnings("BatchNormalization", loss), IsEmpty());
 }

@@ -157,7 +157,7 @@ TEST(Wrong, Blocks) {
 TEST(Wrong, Shared) {
   expect_errors({
       {"shared: {enc: {Dense: 3}}\nlayers: [{Input: [4]}, {enc: {units: 5}}]",
-       "2:31 enc: unknown argument 'units'; its arguments stand in its definition under 'shared'\n"},
+       "2:31 enc: unknown argument 'units'; write its arguments in its definition under 'shared'\n"},
       {"shared: {enc: {Dense: {units: 3, name: x}}}\nlayers: [{Input: [4]}, enc, enc]",
        "1:16 enc: 'name' belongs to the uses of shared 'enc', not to its definition\n"},
       {"shared: {enc: {Dense: 3}}\nlayers: [{Input: [4]}, enc, enc]",

@@ -1,8 +1,8 @@
 #pragma once
 
-// Object headers of HDF5: the messages that say what a group, a dataset or an attribute is. Decoded as the format
-// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras's files go; what they
-// do not use (shared messages, chunks, filters) is refused by name when it is asked for.
+// Object headers of HDF5: the messages that describe groups, datasets and attributes. They are decoded as the format
+// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras uses them. A read of
+// anything else (shared messages, chunks, filters) is refused by name.
 
 #include <cstdint>
 #include <functional>
@@ -61,11 +61,13 @@ struct Hdf5Header {
   std::optional<Hdf5Type> type;
   std::optional<Hdf5Layout> layout;
   bool is_group = false;
-  bool has_symbol_table = false;           ///< the oldest format of groups
-  std::uint64_t tree = kUndefinedAddress;  ///< of the symbol table: B-tree of names
-  std::uint64_t heap = kUndefinedAddress;  ///< of the symbol table: local heap with the names
-  Hdf5Symbols links;                       ///< groups without a symbol table: the links in their header
-  std::string unreadable;                  ///< why the object cannot be read: "has filters"
+  /// The oldest format of groups: a B-tree of names in a local heap.
+  bool has_symbol_table = false;
+  std::uint64_t tree = kUndefinedAddress, heap = kUndefinedAddress;
+  /// The links of a group without a symbol table.
+  Hdf5Symbols links;
+  /// Why the object cannot be read: "has filters".
+  std::string unreadable;
   std::vector<Hdf5Attribute> attributes;
 };
 

@@ -55,7 +55,7 @@ struct Call {
   bool has_own_mask = false;
   std::vector<Reference> own_mask{};
 };
-using Calls = std::vector<std::vector<Call>>;  ///< of each layer
+using Calls = std::vector<std::vector<Call>>;  ///< one list for each layer
 
 /// A call while it is read.
 struct CallReading {
@@ -221,8 +221,8 @@ class ModelReader {
     return {found->second, static_cast<std::size_t>(r.call - first), static_cast<std::size_t>(r.output)};
   }
 
-  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. What is no tensor
-  /// becomes an argument of the layer where it has one of that name.
+  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. Values
+  /// that are no tensors become arguments of the layer if it has arguments of these names.
   Call call(const nlohmann::json& node, KerasLayer& layer) {
     CallReading reading{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
     collect(node.is_object() ? at(node, "args") : node, reading.call.inputs, 0, reading);
@@ -271,8 +271,9 @@ class ModelReader {
     if (inputs.size() == 2 && inputs[1] == inputs[0]) inputs.pop_back();
   }
 
-  /// Tensors that are inputs, in their order: the first argument of any layer, those of MultiHeadAttention, and behind
-  /// the first the initial state of a recurrent layer. Any other argument must be one of ours if it has a value.
+  /// Collects the tensors that are inputs, in their order: the first argument of any layer, the arguments of
+  /// MultiHeadAttention, the initial state of a recurrent layer. Any other argument must be one of ours if it has a
+  /// value.
   void read_keywords(const nlohmann::json& keywords, CallReading& reading) {
     if (!keywords.is_object()) return;
     static constexpr const char* kInputs[] = {"inputs", "query", "value", "key", "initial_state"};
@@ -349,7 +350,7 @@ class ModelReader {
     return first.size() > 3 ? first[3] : nothing;
   }
 
-  /// Keras lists operations behind what they read.
+  /// Keras lists operations after their inputs.
   static void mark_masks(KerasModel& model, const Calls& calls, const std::map<std::string, std::size_t>& places) {
     const auto is_mask = [&](const Reference& r) {
       const auto found = places.find(r.layer);
@@ -362,7 +363,7 @@ class ModelReader {
                                   }));
   }
 
-  /// The tensors in a value. Keras 2 has keyword arguments beside them, those of `reading`; null: it has none.
+  /// The tensors in a value. Keras 2 has keyword arguments next to them, which `reading` takes; null: there are none.
   void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where,
                CallReading* reading = nullptr) {
     if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));

@@ -40,18 +40,24 @@ struct KerasLayer {
 
   std::string name, class_name;
   bool trainable = true;
-  bool is_operator = false;  ///< an operation of Keras 3 such as `x + y`, not a layer: it neither uses nor passes masks
-  bool takes_one_step = false;    ///< the slice x[:, i]: the output has no axis of steps
-  std::optional<double> operand;  ///< of NotEqual: the number that it compares with
+  /// An operation of Keras 3 such as `x + y`, not a layer. Operations neither use nor pass masks.
+  bool is_operator = false;
+  /// The slice x[:, i]: its output has no axis of steps.
+  bool takes_one_step = false;
+  /// The number that a NotEqual compares with.
+  std::optional<double> operand;
   /// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking, Attention
   /// and merges): nothing that the model computes reads it.
   bool of_masks = false;
   std::unique_ptr<nlohmann::json> config;
-  std::unique_ptr<KerasModel> model;            ///< of a model inside of the model
-  std::vector<std::vector<KerasTensor>> calls;  ///< what each call reads; an InputLayer has one that reads nothing
-  std::vector<std::vector<KerasMask>> masks;    ///< of each call; none of a Sequential model's layers
-  std::vector<KerasOwnMask> own_masks;          ///< of each call; none of a Sequential model's layers
-  std::vector<bool> inference;                  ///< of each call: with training=False; none in a Sequential model
+  /// Null unless the layer is a model.
+  std::unique_ptr<KerasModel> model;
+  /// The inputs of each call. An InputLayer has one call without inputs.
+  std::vector<std::vector<KerasTensor>> calls;
+  /// The three that follow have an element for each call, or are empty in a Sequential model.
+  std::vector<std::vector<KerasMask>> masks;
+  std::vector<KerasOwnMask> own_masks;
+  std::vector<bool> inference;  ///< training=False
 };
 
 struct KerasModel {

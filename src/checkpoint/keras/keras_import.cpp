@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -35,11 +34,12 @@ struct FlatLayer {
   std::string name;
   bool trainable = true;
   std::size_t calls = 0;
-  std::size_t inference_calls = 0;  ///< of them: with training=False
+  std::size_t inference_calls = 0;  ///< calls with training=False
 };
 /// One of the outputs of a flat call.
 struct FlatTensor {
   std::size_t call = 0, output = 0;
+  bool operator==(const FlatTensor&) const = default;
 };
 /// As KerasCall's, of tensors without names yet.
 struct FlatMask {
@@ -47,13 +47,14 @@ struct FlatMask {
     FlatTensor tensor;
     double number = 0;
     int joined = 0;
+    bool operator==(const Source&) const = default;
   };
   bool is_whole = false;  ///< all steps are valid, as without a mask
   std::vector<Source> sources{};
 };
 struct FlatCall {
   std::size_t layer = 0, number = 0;
-  std::vector<FlatTensor> inputs;  ///< of calls before this one
+  std::vector<FlatTensor> inputs;  ///< outputs of earlier calls
   std::map<std::string, FlatMask> masks{};
   bool has_own_mask = false;
   std::optional<FlatTensor> own_mask{};
@@ -79,13 +80,71 @@ class Flattener {
 
  private:
   using Tensors = std::vector<FlatTensor>;
-  /// What a call in a model gives: a model's outputs, or of a layer the first; how many it has its type will tell.
+  /// The outputs of a call in a model: all those of a model, the first one of a layer.
   struct Made {
     Tensors tensors;
     bool of_layer = false;
   };
   using CallPlace = std::pair<std::size_t, std::size_t>;  ///< a layer of a model, and which of its calls
   using AllMade = std::map<CallPlace, Made>;
+
+  /// Follows the operations that make the masks of one model.
+  class MaskReader {
+   public:
+    MaskReader(const Flattener& flat, const KerasModel& model, const AllMade& made)
+        : flat_(flat), model_(model), made_(made) {}
+
+    /// Nothing: dptrain has no such mask.
+    std::optional<FlatMask> read(const KerasTensor& mask, int depth = 0) {
+      const auto [entry, is_new] = known_.emplace(std::pair(mask.layer, mask.call), std::nullopt);
+      if (is_new && depth < kDeepest) entry->second = compute(mask, depth);
+      return entry->second;
+    }
+
+   private:
+    static constexpr int kDeepest = 2'000;              ///< merges of merges
+    static constexpr std::size_t kMostSources = 1'000;  ///< of one mask
+
+    std::optional<FlatMask> compute(const KerasTensor& mask, int depth) {
+      const KerasLayer& layer = model_.layers[mask.layer];
+      if (!layer.of_masks || mask.call >= layer.calls.size()) return std::nullopt;
+      const std::string& name = layer.class_name;
+      const std::vector<KerasTensor>& inputs = layer.calls[mask.call];
+      if (name == "ZerosLike") return FlatMask();
+      if (name == "OnesLike") return FlatMask{.is_whole = true};
+      if (name == "NotEqual") return not_equal(layer, inputs);
+      const bool joins = name == "Any", expands = name == "ExpandDims";
+      if ((joins || expands || name == "Concatenate") && at(*layer.config, "axis") != -1) return std::nullopt;
+      return union_of(inputs, joins ? 1 : expands ? -1 : 0, depth);
+    }
+
+    std::optional<FlatMask> not_equal(const KerasLayer& layer, const std::vector<KerasTensor>& inputs) const {
+      const auto tensors = flat_.found(inputs, made_);
+      if (!tensors || tensors->size() != 1 || !layer.operand) return std::nullopt;
+      return FlatMask{.sources = {{tensors->front(), *layer.operand, 0}}};
+    }
+
+    /// `joined`: axes that the operation joins.
+    std::optional<FlatMask> union_of(const std::vector<KerasTensor>& inputs, int joined, int depth) {
+      FlatMask all;
+      for (const KerasTensor& input : inputs) {
+        const auto one = read(input, depth + 1);
+        if (!one) return std::nullopt;
+        all.is_whole = all.is_whole || one->is_whole;
+        for (FlatMask::Source source : one->sources) {
+          source.joined += joined;
+          if (std::ranges::find(all.sources, source) == all.sources.end()) all.sources.push_back(source);
+        }
+        if (all.sources.size() > kMostSources) return std::nullopt;
+      }
+      return all;
+    }
+
+    const Flattener& flat_;
+    const KerasModel& model_;
+    const AllMade& made_;
+    std::map<std::pair<std::size_t, std::size_t>, std::optional<FlatMask>> known_;
+  };
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
@@ -124,7 +183,7 @@ class Flattener {
   /// has the round after that of an input that is listed later, else the round of its latest input; calls are sorted by
   /// round, then as listed. Keras lists layers from inputs to outputs, so nearly all calls are of the first round.
   static std::vector<CallPlace> order_of(const KerasModel& model, const AllMade& made) {
-    std::vector<std::size_t> first_call{0};  // of each layer, in `calls`
+    std::vector<std::size_t> first_call{0};  // the index in `calls` for each layer
     std::vector<CallPlace> calls;
     for (std::size_t l = 0; l < model.layers.size(); ++l) {
       for (std::size_t c = 0; c < model.layers[l].calls.size(); ++c) calls.emplace_back(l, c);
@@ -180,29 +239,33 @@ class Flattener {
     return *outputs;
   }
 
-  /// That a call in a model inside of the model has no mask holds for the tensors that defined the model alone.
+  /// The masks that calls name. "No mask" is taken from the outermost model alone: a call in a model inside of it
+  /// states what it had when that model was defined.
   void read_masks(const KerasModel& model, const AllMade& made, bool outermost) {
-    MaskMemory memory;
+    MaskReader reader(*this, model, made);
     for (std::size_t l = 0; l < model.layers.size(); ++l)
-      for (std::size_t c = 0; c < model.layers[l].masks.size(); ++c) {
-        const KerasLayer& layer = model.layers[l];
-        if (!made.contains({l, c})) continue;
-        for (const KerasMask& mask : layer.masks[c]) {
-          if (!mask.tensor && (!outermost || layer.model != nullptr)) continue;
-          const std::optional<FlatMask> value =
-              mask.tensor ? mask_value(model, *mask.tensor, made, memory, 0) : FlatMask();
-          if (!value)
-            refuse(
-                fmt::format("layer '{}' is called with '{}' for a mask. dptrain has the masks of Embedding with "
-                            "mask_zero and of Masking, not_equal(ids, 0) and any(not_equal(x, number), axis=-1)",
-                            layer.name, model.layers[mask.tensor->layer].name));
-          const auto inputs = found(layer.calls[c], made);
-          if (layer.model == nullptr)
-            calls_[made.at({l, c}).tensors.front().call].masks.emplace(mask.keyword, *value);
-          else if (const std::size_t input = mask_input(mask.keyword); inputs && input < inputs->size())
-            model_masks_.push_back({layer.name, (*inputs)[input], *value});
-        }
-      }
+      for (std::size_t c = 0; c < model.layers[l].masks.size(); ++c)
+        for (const KerasMask& mask : model.layers[l].masks[c])
+          if (made.contains({l, c}) && (mask.tensor || (outermost && model.layers[l].model == nullptr)))
+            add_mask(model, {l, c}, mask, made, reader);
+  }
+
+  void add_mask(const KerasModel& model, const CallPlace& place, const KerasMask& mask, const AllMade& made,
+                MaskReader& reader) {
+    const KerasLayer& layer = model.layers[place.first];
+    const std::optional<FlatMask> value = mask.tensor ? reader.read(*mask.tensor) : FlatMask();
+    if (!value)
+      refuse(
+          fmt::format("layer '{}' is called with '{}' for a mask. dptrain has the masks of Embedding with mask_zero "
+                      "and of Masking, not_equal(ids, 0) and any(not_equal(x, number), axis=-1)",
+                      layer.name, model.layers[mask.tensor->layer].name));
+    if (layer.model == nullptr) {
+      calls_[made.at(place).tensors.front().call].masks.emplace(mask.keyword, *value);
+      return;
+    }
+    const auto inputs = found(layer.calls[place.second], made);
+    const std::size_t input = mask_input(mask.keyword);
+    if (inputs && input < inputs->size()) model_masks_.push_back({layer.name, (*inputs)[input], *value});
   }
 
   void read_own_masks(const KerasModel& model, const AllMade& made) {
@@ -215,57 +278,6 @@ class Flattener {
         call.has_own_mask = true;
         if (tensor) call.own_mask = tensor->front();
       }
-  }
-
-  using MaskMemory = std::map<std::pair<std::size_t, std::size_t>, std::optional<FlatMask>>;
-  static constexpr int kDeepestMask = 2'000;          ///< merges of merges
-  static constexpr std::size_t kMostSources = 1'000;  ///< of one mask
-
-  /// The mask that operations compute; nothing: dptrain has no such mask.
-  std::optional<FlatMask> mask_value(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
-                                     MaskMemory& memory, int depth) const {
-    const auto [entry, fresh] = memory.emplace(std::pair(mask.layer, mask.call), std::nullopt);
-    if (fresh && depth < kDeepestMask) entry->second = computed_mask(model, mask, made, memory, depth);
-    return entry->second;
-  }
-
-  std::optional<FlatMask> computed_mask(const KerasModel& model, const KerasTensor& mask, const AllMade& made,
-                                        MaskMemory& memory, int depth) const {
-    const KerasLayer& layer = model.layers[mask.layer];
-    if (!layer.of_masks || mask.call >= layer.calls.size()) return std::nullopt;
-    const std::string& name = layer.class_name;
-    const std::vector<KerasTensor>& inputs = layer.calls[mask.call];
-    if (name == "ZerosLike") return FlatMask();
-    if (name == "OnesLike") return FlatMask{.is_whole = true};
-    if (name == "NotEqual") {
-      const auto tensors = found(inputs, made);
-      if (!tensors || tensors->size() != 1 || !layer.operand) return std::nullopt;
-      return FlatMask{.sources = {{tensors->front(), *layer.operand, 0}}};
-    }
-    const bool joins = name == "Any", expands = name == "ExpandDims";
-    if ((joins || expands || name == "Concatenate") && layer.config->value("axis", nlohmann::json()) != -1)
-      return std::nullopt;
-    FlatMask all;
-    for (const KerasTensor& input : inputs) {
-      const auto one = mask_value(model, input, made, memory, depth + 1);
-      if (!one) return std::nullopt;
-      all.is_whole = all.is_whole || one->is_whole;
-      for (FlatMask::Source source : one->sources) {
-        source.joined += joins ? 1 : expands ? -1 : 0;
-        all.sources.push_back(source);
-      }
-    }
-    remove_repeated(all.sources);
-    return all.sources.size() <= kMostSources ? std::optional(all) : std::nullopt;
-  }
-
-  static void remove_repeated(std::vector<FlatMask::Source>& sources) {
-    const auto key = [](const FlatMask::Source& s) {
-      return std::tuple(s.tensor.call, s.tensor.output, s.number, s.joined);
-    };
-    std::ranges::sort(sources, {}, key);
-    const auto same = std::ranges::unique(sources, {}, key);
-    sources.erase(same.begin(), same.end());
   }
 
   static bool is_inference(const KerasLayer& layer, std::size_t call) {
@@ -289,7 +301,7 @@ class Flattener {
   std::set<std::string> names_;
   std::map<std::string, int> repeats_;  ///< the last number that fresh_name() tried for a name
   std::map<const KerasLayer*, std::size_t> places_;
-  std::map<const KerasModel*, std::vector<CallPlace>> orders_;  ///< of the models that were called
+  std::map<const KerasModel*, std::vector<CallPlace>> orders_;  ///< the order of calls in each model that was called
 };
 
 /// Steps and shared entries of the config language from the flat calls.
@@ -309,7 +321,7 @@ class SectionWriter {
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
   }
 
-  /// Of each call, by its step's name; after model().
+  /// Calls by the names of their steps. Call it after model().
   std::map<std::string, KerasCall> calls() const {
     std::map<std::string, KerasCall> all;
     for (std::size_t i = 0; i < flat_.calls_.size(); ++i) {
@@ -359,7 +371,7 @@ class SectionWriter {
     return value;
   }
 
-  /// An Input of ids is int32 whatever the file says: Keras's Embedding casts what it reads.
+  /// An Input of ids is int32 with any dtype in the file: Keras's Embedding casts its input.
   bool feeds_ids(const FlatLayer& layer) const {
     return feeds_ids_[static_cast<std::size_t>(&layer - flat_.layers_.data())];
   }
@@ -395,31 +407,34 @@ class SectionWriter {
     return all;
   }
 
-  /// With training=False BatchNormalization uses its moving statistics, and nothing is dropped.
+  /// With training=False BatchNormalization uses its moving statistics, as a frozen one always does, and nothing is
+  /// dropped.
   static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& complaints) {
     const std::string& type = layer.definition->class_name;
-    std::vector<std::string> drops;
-    for (const char* key : {"rate", "stddev", "dropout", "recurrent_dropout"})
-      if (arguments.find(key) != nullptr && key_is_of_training(type, key)) drops.emplace_back(key);
-    if (trains_inside(*layer.definition->config))
+    const bool normalizes = type == "BatchNormalization" && layer.trainable;
+    const std::vector<std::string> rates = rates_of_training(type, arguments);
+    if (trains_inside(layer))
       complaints.push_back("it is called with training=False, which dptrain does not have for a wrapped layer");
-    if (drops.empty() && type != "BatchNormalization") return;
+    if (!normalizes && rates.empty()) return;
     if (layer.inference_calls != layer.calls)
       complaints.push_back("it is called with training=False and without, which dptrain does not have");
-    if (type == "BatchNormalization" && layer.trainable) arguments.set("inference_mode", Node::boolean(true));
-    for (const std::string& key : drops) arguments.set(key, Node::integer(0));
+    if (normalizes) arguments.set("inference_mode", Node::boolean(true));
+    for (const std::string& rate : rates) arguments.set(rate, Node::integer(0));
   }
-  /// Whether a wrapper's layer computes something else in training.
-  static bool trains_inside(const nlohmann::json& config) {
-    const nlohmann::json &inner = at(config, "layer"), &own = at(inner, "config");
-    const auto is_rate = [](const nlohmann::json& value) { return value.is_number() && value != 0; };
-    return text_at(inner, "class_name") == "BatchNormalization" || is_rate(at(own, "dropout")) ||
-           is_rate(at(own, "recurrent_dropout")) || is_rate(at(own, "rate"));
-  }
-  /// Rates of dropout and noise, which are of no use outside of training.
-  static bool key_is_of_training(const std::string& type, const std::string& key) {
+  /// Keys of dropout and noise, which have no effect outside of training.
+  static std::vector<std::string> rates_of_training(const std::string& type, const Node& arguments) {
     const bool is_noise = type.ends_with("Dropout") || type.starts_with("SpatialDropout") || type == "GaussianNoise";
-    return is_noise || key == "dropout" || key == "recurrent_dropout";
+    std::vector<std::string> rates{"dropout", "recurrent_dropout"};
+    if (is_noise) rates = {"rate", "stddev"};
+    std::erase_if(rates, [&](const std::string& key) { return arguments.find(key) == nullptr; });
+    return rates;
+  }
+  /// Whether the layer of a wrapper computes something else in training.
+  static bool trains_inside(const FlatLayer& layer) {
+    const nlohmann::json &inner = at(*layer.definition->config, "layer"), &own = at(inner, "config");
+    const auto is_rate = [](const nlohmann::json& value) { return value.is_number() && value != 0; };
+    return (text_at(inner, "class_name") == "BatchNormalization" && layer.trainable) || is_rate(at(own, "dropout")) ||
+           is_rate(at(own, "recurrent_dropout")) || is_rate(at(own, "rate"));
   }
 
   Node input(const nlohmann::json& config, std::vector<std::string>& complaints) {

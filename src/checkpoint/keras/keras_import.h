@@ -16,17 +16,19 @@
 namespace dptrain::checkpoint {
 
 struct KerasImport {
-  std::string name;                   ///< of the model
-  config::Node model;                 ///< {layers, shared, outputs}
-  std::vector<std::string> warnings;  ///< where the Keras that wrote the file can compute something else
+  std::string name;
+  /// {layers, shared, outputs}
+  config::Node model;
+  /// One for each place where the Keras that wrote the file can compute something else.
+  std::vector<std::string> warnings;
 };
 
 /// By the version of Keras that the file states. dptrain's own files state one, too, but have dptrain's meaning.
 KerasWriter keras_writer(const std::string& version, bool by_dptrain);
 
-/// `file` is only named in messages. `input_shape` stands in for that of the model's one input, whatever the file says.
-/// Of a `writer` before Keras 3 names of functions with another meaning there are refused. Throws Error{kCheckpoint}
-/// that names every layer and argument that is not supported.
+/// `file` is only named in messages. `input_shape` replaces the shape of the model's one input. If the writer is older
+/// than Keras 3, functions are refused whose names have another meaning there. Throws Error{kCheckpoint} that names
+/// every layer and argument that is not supported.
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
                                 const std::optional<Shape>& input_shape = {}, const KerasWriter& writer = {});
 /// From a whole-model .h5 or a .keras.

@@ -19,7 +19,7 @@ using config::Node;
 
 constexpr int kDeepestArgument = 8;  ///< lists and objects within one argument
 
-/// What Keras writes besides the arguments that say what a layer computes.
+/// Keys that Keras writes and that do not change what a layer computes.
 bool is_bookkeeping(const std::string& key) {
   static constexpr std::array<std::string_view, 18> kKeys{"name",
                                                           "trainable",
@@ -101,7 +101,7 @@ const config::Field* field_of(const config::Schema& schema, const std::string& k
   return nullptr;
 }
 
-/// Whether a key that our layer has not may be passed over: its value changes nothing.
+/// Whether a key that our layer does not have can be ignored because its value changes nothing.
 bool is_harmless(const std::string& class_name, const std::string& key, const nlohmann::json& value) {
   if (is_nothing(value)) return true;
   if (class_name == "MultiHeadAttention" && key.ends_with("_shape")) return true;  // Keras 2: of what it was built for

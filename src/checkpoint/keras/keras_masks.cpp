@@ -48,13 +48,13 @@ class MaskPlanner {
     if (has_masks_apart(node, call, used))
       complain(node, "its query and its value are one tensor and have different masks, which dptrain does not have");
     if (!old_merge)
-      set_mask(node, used);
+      set_mask(n, used);
     else if (type_of(node).heeds_masks)
-      set_mask(node, std::vector<MaskValue>(node.inputs.size()));
+      set_mask(n, std::vector<MaskValue>(node.inputs.size()));
     else
-      set_mask(node, std::vector<MaskValue>(node.inputs.size(), merged));
+      set_mask(n, std::vector<MaskValue>(node.inputs.size(), merged));
     keras_.push_back(old_merge ? merged : output_mask(node, call, used));
-    add_ours(n);
+    ours_.push_back(graph::output_masks(graph_, n, ours_));
   }
 
   void check(const std::vector<KerasModelCall>& model_calls) {
@@ -85,18 +85,6 @@ class MaskPlanner {
           node.name, graph::name_of(graph_, *shared), node.name));
       return;
     }
-  }
-
-  /// The masks that dptrain derives, with those set so far.
-  void add_ours(int n) {
-    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    std::vector<Mask> own(node.outputs.size());
-    const int last = static_cast<int>(own.size()) - 1;
-    if (rule_of(node) == MaskRule::kProduces)
-      std::fill_n(own.begin(), last, Mask{Port(n, last)});
-    else
-      own.front() = graph::output_mask(graph_, node, graph::input_masks(graph_, node, ours_));
-    ours_.push_back(std::move(own));
   }
 
   /// In Keras only the first output of a layer has a mask.
@@ -183,16 +171,17 @@ class MaskPlanner {
     result_.complaints.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
   }
 
-  /// Gives the node a `mask` where dptrain would derive other masks than `wanted` for its inputs.
-  void set_mask(graph::Node& node, const std::vector<MaskValue>& wanted) {
+  /// Gives the node a `mask` if dptrain derives other masks for its inputs than those expected.
+  void set_mask(int n, const std::vector<MaskValue>& expected) {
+    graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
     const MaskRule rule = rule_of(node);
     const bool no_use = rule == MaskRule::kEnds || rule == MaskRule::kProduces;
-    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, wanted) ||
-        joins_alike(node, wanted))
+    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, expected) ||
+        joins_alike(n, expected))
       return;
-    const auto first = std::ranges::find_if(wanted, [](const MaskValue& one) { return !one.empty(); });
-    node.mask = first == wanted.end() ? Port(-1) : port_with(*first);
-    if (node.mask && agrees(node, wanted)) {
+    const auto first = std::ranges::find_if(expected, [](const MaskValue& one) { return !one.empty(); });
+    node.mask = first == expected.end() ? Port(-1) : port_with(*first);
+    if (node.mask && agrees(node, expected)) {
       result_.masks.emplace(node.name, node.mask->node < 0 ? "none" : graph::name_of(graph_, *node.mask));
       return;
     }
@@ -202,20 +191,21 @@ class MaskPlanner {
              "Embedding with mask_zero or of a Masking layer");
   }
 
-  bool agrees(const graph::Node& node, const std::vector<MaskValue>& wanted) const {
+  bool agrees(const graph::Node& node, const std::vector<MaskValue>& expected) const {
     const std::vector<Mask> ours = graph::input_masks(graph_, node, ours_);
     for (std::size_t i = 0; i < ours.size(); ++i)
-      if (ours[i].size() != wanted[i].size() || value_of(ours[i]) != wanted[i]) return false;
+      if (ours[i].size() != expected[i].size() || value_of(ours[i]) != expected[i]) return false;
     return true;
   }
 
   /// Whether a merge that does not use masks gives its output the same one.
-  bool joins_alike(const graph::Node& node, const std::vector<MaskValue>& wanted) const {
+  bool joins_alike(int n, const std::vector<MaskValue>& expected) const {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
     if (rule_of(node) != MaskRule::kJoins || type_of(node).heeds_masks) return false;
     MaskValue joined;
-    for (const MaskValue& one : wanted) joined.insert(one.begin(), one.end());
-    if (std::ranges::any_of(wanted, &MaskValue::empty)) joined.clear();
-    const Mask ours = graph::output_mask(graph_, node, graph::input_masks(graph_, node, ours_));
+    for (const MaskValue& one : expected) joined.insert(one.begin(), one.end());
+    if (std::ranges::any_of(expected, &MaskValue::empty)) joined.clear();
+    const Mask ours = graph::output_masks(graph_, n, ours_).front();
     return ours.size() == joined.size() && value_of(ours) == joined;
   }
 
@@ -237,8 +227,8 @@ class MaskPlanner {
   graph::Graph graph_;
   const std::map<std::string, KerasCall>& calls_;
   const KerasWriter& writer_;
-  std::vector<std::vector<Mask>> ours_;  ///< of each node's outputs, with the masks set so far
-  std::vector<MaskValue> keras_;         ///< of each node's first output, in Keras
+  std::vector<std::vector<Mask>> ours_;  ///< masks that dptrain derives for the outputs of the nodes visited
+  std::vector<MaskValue> keras_;         ///< masks that Keras gives their first outputs
   MaskPlan result_;
 };
 

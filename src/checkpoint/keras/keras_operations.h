@@ -26,7 +26,7 @@ struct StepSlice {
   std::int64_t before = 0, after = 0;
   bool drops_axis = false;
 };
-/// Of GetItem's arguments, the tensor and its index: x[:, a:b] and x[:, i]. Nothing: another slice.
+/// Reads GetItem's arguments, a tensor and its index: x[:, a:b] or x[:, i]. Nothing: another slice.
 std::optional<StepSlice> slice_of_steps(const nlohmann::json& arguments);
 
 }  // namespace dptrain::checkpoint

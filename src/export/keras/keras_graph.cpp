@@ -100,16 +100,17 @@ std::vector<std::string> masks_advice(const graph::Graph& graph) {
   };
   for (const graph::Node& node : graph.nodes) {
     const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
-    if (node.mask)
+    const bool has_state = node.inputs.size() > 1 && !layer_form(spec).keyword.empty();
+    if (node.mask && !(has_state && node.mask->node < 0))  // Keras 3 uses no mask next to a state
       own.push_back(node.name);
-    else if (node.inputs.size() > 1 && !layer_form(spec).keyword.empty() && has_mask(node.inputs.front()))
+    else if (!node.mask && has_state && has_mask(node.inputs.front()))
       replaced.push_back(node.name);
     else if (spec.get_if<layers::MultiHeadAttentionSpec>() != nullptr && std::ranges::any_of(node.inputs, has_mask))
       removed.push_back(node.name);
   }
   if (!own.empty())
     all.push_back(
-        fmt::format("opened with Keras, the model computes something else: Keras has no 'mask' of a layer, "
+        fmt::format("opened with Keras, the model can compute something else: Keras has no 'mask' of a layer, "
                     "as of {}",
                     named(own)));
   if (!replaced.empty())
