@@ -9,8 +9,11 @@
 #include <memory>
 #include <mutex>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log_fields.h"
 #include "core/text.h"
 
 namespace dptrain::log {
@@ -60,24 +63,18 @@ void put(std::FILE* stream, const std::string& line) {
   if (!(reader_gone && s.outlives_readers)) s.stdout_failure = errno;
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += '\\', out += c;
-    else if (c == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c;
-  }
-  return out;
+/// One object; control characters are escaped and bytes that are not UTF-8 replaced.
+std::string json_text(const char* level, const std::string& message, const nlohmann::ordered_json& fields) {
+  nlohmann::ordered_json line{{"level", level}};
+  line.update(fields);
+  line["message"] = message;
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 enum class Rank { kDebug, kInfo, kAlways };
 
-void emit(bool to_stderr, Rank rank, const char* level, const std::string& line, const char* color) {
+void emit(bool to_stderr, Rank rank, const char* level, const std::string& line, const char* color,
+          const nlohmann::ordered_json& fields = nlohmann::ordered_json::object()) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
   if (rank == Rank::kDebug && !s.options.verbose) return;
@@ -87,7 +84,7 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     std::string text = from + plain;
     const bool json = s.options.format == Format::kJson;
     if (json)
-      text = fmt::format("{{\"level\":\"{}\",\"message\":\"{}\"}}", level, escaped(from + line));
+      text = json_text(level, from + line, fields);
     else if (s.options.color && *color)
       text = fmt::format("{}{}\033[0m", color, text);
     put(to_stderr || json ? stderr : stdout, text);
@@ -128,6 +125,12 @@ void close_file() {
 
 void debug(const std::string& line) { emit(false, Rank::kDebug, "debug", line, ""); }
 void info(const std::string& line) { emit(false, Rank::kInfo, "info", line, ""); }
+void debug(const std::string& line, const nlohmann::ordered_json& fields) {
+  emit(false, Rank::kDebug, "debug", line, "", fields);
+}
+void info(const std::string& line, const nlohmann::ordered_json& fields) {
+  emit(false, Rank::kInfo, "info", line, "", fields);
+}
 void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line, "\033[33m"); }
 void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "\033[31m"); }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
+#include "core/log_fields.h"
 
 namespace dptrain {
 namespace {
@@ -79,6 +83,14 @@ TEST_F(Log, JsonLines) {
   EXPECT_EQ(printed([] { log::info("a \"b\"\n\\c\x01"); }).err,
             "{\"level\":\"info\",\"message\":\"a \\\"b\\\"\\n\\\\c\\u0001\"}\n");
   EXPECT_EQ(printed([] { log::print("acc: 1"); }).out, "acc: 1\n");
+  EXPECT_EQ(printed([] {
+              log::info("loss 0.5", {{"ev", "step"}, {"loss", 0.5}, {"auc", std::nan("")}});
+            }).err,
+            "{\"level\":\"info\",\"ev\":\"step\",\"loss\":0.5,\"auc\":null,\"message\":\"loss 0.5\"}\n");
+}
+
+TEST_F(Log, FieldsAreForJsonAlone) {
+  EXPECT_EQ(printed([] { log::info("loss 0.5", {{"loss", 0.5}}); }).out, "loss 0.5\n");
 }
 
 TEST_F(Log, NamesGiveTheTerminalNoOrders) {
