@@ -6,6 +6,7 @@
 
 #include "checkpoint/contents.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::checkpoint {
@@ -88,9 +89,9 @@ std::string layer_table(const Contents& contents) {
                     with_commas(parameters), weights.empty() ? "-" : join(weights, ", ")});
   }
   const std::string name = string_at(child(model, "config"), "name");
-  return fmt::format("model {} ({})\n{}{} layers, {} parameters\n", name.empty() ? "without a name" : printable(name),
+  return fmt::format("model {} ({})\n{}{}, {}\n", name.empty() ? "without a name" : printable(name),
                      model.is_object() ? printable(string_at(model, "class_name")) : "weights only", table(rows),
-                     layers.size(), with_commas(total));
+                     counted(layers.size(), "layer"), counted(total, "parameter"));
 }
 
 /// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::checkpoint {
@@ -170,7 +171,7 @@ std::string both_names(const Sides& sides) {
     if (file.size() < kMost) file.push_back(sides.stored.layers[s].full_name());
   for (const int layer : sides.target)
     if (model.size() < kMost) model.push_back(sides.model.graph.layers[static_cast<std::size_t>(layer)].name);
-  return fmt::format("the file has {} layers with weights ({}{}), the model {} ({}{})", sides.source.size(),
+  return fmt::format("the file has {} with weights ({}{}), the model {} ({}{})", counted(sides.source.size(), "layer"),
                      join(file, ", "), sides.source.size() > kMost ? ", ..." : "", sides.target.size(),
                      join(model, ", "), sides.target.size() > kMost ? ", ..." : "");
 }

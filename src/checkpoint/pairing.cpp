@@ -7,6 +7,7 @@
 
 #include "core/format.h"
 #include "core/pattern.h"
+#include "core/quantity.h"
 #include "graph/names.h"
 
 namespace dptrain::checkpoint {
@@ -108,8 +109,8 @@ Pairing by_class(const Sides& sides, const std::vector<int>& target) {
   for (const auto& [kind, layers] : targets) {
     const std::vector<std::size_t>& found = sources[kind];
     if (found.size() != layers.size()) {
-      result.failure =
-          fmt::format("it has {} layers of class {} with weights, the model {}", found.size(), kind, layers.size());
+      result.failure = fmt::format("it has {} of class {} with weights, the model {}", counted(found.size(), "layer"),
+                                   kind, layers.size());
       return result;
     }
     if (scopes[kind].size() > 1) {
@@ -146,8 +147,8 @@ Pairing part_of_graph(const Sides& sides) {
     result.how = fmt::format("by topology up to '{}'", name);
   }
   if (layers.empty())
-    result.failure = fmt::format("it has {} layers with weights, the model {}, and no part of the model has just those",
-                                 sides.source.size(), sides.target.size());
+    result.failure = fmt::format("it has {} with weights, the model {}, and no part of the model has just those",
+                                 counted(sides.source.size(), "layer"), sides.target.size());
   return result;
 }
 
@@ -206,7 +207,7 @@ Pairing by_topology(const Sides& sides, const graph::WeightsSpec& spec) {
   result.how = spec.up_to.empty() ? "by topology" : fmt::format("by topology up to '{}'", spec.up_to);
   // Up to a step the file may go on, with a head that is not wanted.
   if (sides.source.size() < sides.target.size() || (sides.source.size() > sides.target.size() && spec.up_to.empty()))
-    result.failure = fmt::format("it has {} layers with weights, the model {}{}", sides.source.size(),
+    result.failure = fmt::format("it has {} with weights, the model {}{}", counted(sides.source.size(), "layer"),
                                  sides.target.size(), spec.up_to.empty() ? "" : fmt::format(" up to '{}'", spec.up_to));
   else
     result.pairs = in_order(sides.target, sides.source);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "device/kernel_bench.h"
 #include "session/conv_cache.h"
@@ -40,9 +41,9 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
   device::bench_kernels(
       *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
         if (first)
-          log::print(fmt::format("{}, {} thread{}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
-                                 devices.threads, devices.threads == 1 ? "" : "s", "kernel", "ms", "GFLOP/s", "of peak",
-                                 "GB/s", "error"));
+          log::print(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
+                                 counted(devices.threads, "thread"), "kernel", "ms", "GFLOP/s", "of peak", "GB/s",
+                                 "error"));
         first = false;
         log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds,
                                number(time.gflops),

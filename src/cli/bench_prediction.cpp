@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "session/step_parts.h"
 
@@ -79,10 +80,9 @@ class Predictor {
     }
     if (cluster_.cores > 0)
       report_.assumptions.push_back(fmt::format(
-          "{} core{} a node, {} replica{} of {} thread{} in each process, which also sums; more threads than cores "
+          "{} a node, {} of {} in each process, which also sums; more threads than cores "
           "take turns",
-          cluster_.cores, cluster_.cores == 1 ? "" : "s", cluster_.lanes, cluster_.lanes == 1 ? "" : "s",
-          cluster_.threads, cluster_.threads == 1 ? "" : "s"));
+          counted(cluster_.cores, "core"), counted(cluster_.lanes, "replica"), counted(cluster_.threads, "thread")));
   }
 
   /// Within a node of so many ranks.
@@ -189,10 +189,10 @@ class Predictor {
                                                                   "in one process",
                                                                   side_by_side_ - 1)
                                                     : ""));
-    report_.assumptions.push_back(fmt::format(
-        "{} of gradients in {} bucket{}, summed one after the other as backward completes them; {}",
-        human_bytes(static_cast<std::uint64_t>(bytes)), parts.buckets.size(), parts.buckets.size() == 1 ? "" : "s",
-        weak_ ? "the batch grows with the replicas" : "one batch is shared out"));
+    report_.assumptions.push_back(
+        fmt::format("{} of gradients in {}, summed one after the other as backward completes them; {}",
+                    human_bytes(static_cast<std::uint64_t>(bytes)), counted(parts.buckets.size(), "bucket"),
+                    weak_ ? "the batch grows with the replicas" : "one batch is shared out"));
     report_.assumptions.push_back("nobody is late, nothing else is on the links, no loader is waited for");
   }
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "dptrain_version.h"
 #include "session/environment.h"

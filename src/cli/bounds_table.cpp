@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/format.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::cli {

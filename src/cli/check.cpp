@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
@@ -40,8 +41,8 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
     if (loader == nullptr) return;
     loader->seek(0, 0);
     const data::Batch batch = loader->next();
-    log::print(fmt::format("data.{:<11}{} samples, first batch of {} read", name, with_commas(loader->samples()),
-                           batch.rows()));
+    log::print(
+        fmt::format("data.{:<11}{}, first batch of {} read", name, counted(loader->samples(), "sample"), batch.rows()));
   };
   look("train", &session.train_loader());
   look("validation", session.validation_loader());
@@ -80,10 +81,11 @@ void check_config(const std::string& config, const CheckFlags& flags) {
   session::DryPlan plan;
   session::make_dry_plan(experiment, devices,
                          {.conv_choices = session::open_conv_choices(experiment.config.runtime, devices)}, plan);
-  log::print(fmt::format("model           {} parameters, {} trainable, {} steps", with_commas(plan.model.parameters()),
-                         with_commas(plan.model.trainable_parameters()), plan.plan.steps.size()));
-  log::print(fmt::format("memory          {} per replica at {} rows, {} of it activations and scratch",
-                         human_bytes(plan.replica_bytes), plan.memory.rows, human_bytes(plan.batch_bytes)));
+  log::print(fmt::format("model           {}, {} trainable, {}", counted(plan.model.parameters(), "parameter"),
+                         with_commas(plan.model.trainable_parameters()), counted(plan.plan.steps.size(), "step")));
+  log::print(fmt::format("memory          {} per replica at {}, {} of it activations and scratch",
+                         human_bytes(plan.replica_bytes), counted(plan.memory.rows, "row"),
+                         human_bytes(plan.batch_bytes)));
   require_memory(experiment, devices, plan);
   if (experiment.graph.weights) print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/keras_model.h"
 #include "export/exporter.h"
@@ -68,8 +69,8 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
   all.set("name", config::Node::text(graph.name));
   all.set("model", std::move(model));
   train::write_text(to, config::to_yaml(all));
-  log::print(
-      fmt::format("{}: {} layers, {} outputs; weights from {}", to, graph.layers.size(), graph.outputs.size(), from));
+  log::print(fmt::format("{}: {}, {}; weights from {}", to, counted(graph.layers.size(), "layer"),
+                         counted(graph.outputs.size(), "output"), from));
 }
 
 void write_exported(const exporting::Exported& exported, const std::string& to, const std::string& report) {
@@ -149,8 +150,8 @@ int average(const CkptFlags& flags) {
   checkpoint::load_average(files, model);
   exporter.write(*flags.output, {.model = model, .class_names = class_names, .learned = learned});
   for (const std::string& advice : exporter.advice(*flags.output, model.graph)) log::info(advice);
-  log::print(fmt::format("{}: {} parameters, the mean of {} files", *flags.output, with_commas(model.parameters()),
-                         files.size()));
+  log::print(fmt::format("{}: {}, the mean of {}", *flags.output, counted(model.parameters(), "parameter"),
+                         counted(files.size(), "file")));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "optim/loss.h"
 
@@ -17,8 +18,9 @@ Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std
   if (reads == optim::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
   from_logits_ = known() && optim::from_logits(loss);
   if (known() && static_cast<std::int64_t>(names_.size()) > count())
-    throw Error(ErrorKind::kData, fmt::format("there are {} class names ({}), and the model's output has {} classes",
-                                              names_.size(), join(names_, ", "), count()));
+    throw Error(ErrorKind::kData,
+                fmt::format("{} ({}), but the model's output has {}", counted(names_.size(), "class name"),
+                            join(names_, ", "), counted(count(), "class")));
 }
 
 std::int64_t Classes::count() const { return kind_ == Kind::kBinary ? 2 : row_width_; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "train/end_text.h"
 
@@ -30,7 +31,7 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
   const std::string& exit = report.result.exit;
   std::vector<std::string> lines{fmt::format(
       "{}; {}, {} in {}, {} examples/s, {} of memory", train::exit_text(exit), counted(report.epochs, "epoch"),
-      counted(report.steps, "step"), train::duration_text(report.seconds),
+      counted(report.steps, "step"), duration_text(report.seconds),
       with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))), human_bytes(facts.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/transforms/normalization.h"
 #include "picture/file.h"
@@ -75,8 +76,7 @@ int run_stats(const DataCommandFlags& flags) {
   const data::Pipeline pipeline(front, true);
   for (const NamedSet& set : data.sets)
     if (const std::vector<std::string> columns = set.source->column_lines(); !columns.empty())
-      print_text(
-          fmt::format("{}: {} samples\n  {}\n", set.name, with_commas(set.source->size()), join(columns, "\n  ")));
+      print_text(fmt::format("{}: {}\n  {}\n", set.name, counted(set.source->size(), "sample"), join(columns, "\n  ")));
   for (const NamedSet& set : data.sets)
     for (int input = 0; input < set.source->inputs(); ++input) {
       if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // told above

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "device/cpu_limits.h"
 #include "device/device.h"
@@ -88,10 +88,10 @@ std::string limits_line(const device::CpuLimits& limits) {
   for (const device::MemoryLevel& level : limits.levels)
     levels.push_back(fmt::format("{}{} {}, {}", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
                                  rate_text(level.read_gbps), rate_text(level.update_gbps)));
-  return fmt::format(
-      "{} thread{} at once: {:.0f} GFLOP/s; {}", limits.threads, limits.threads == 1 ? "" : "s", limits.peak_gflops,
-      levels.empty() ? "the system does not say how large the caches are, so their rates are not measured"
-                     : "GB/s read, updated: " + join(levels, "; "));
+  return fmt::format("{} at once: {:.0f} GFLOP/s; {}", counted(limits.threads, "thread"), limits.peak_gflops,
+                     levels.empty()
+                         ? "the system does not say how large the caches are, so their rates are not measured"
+                         : "GB/s read, updated: " + join(levels, "; "));
 }
 
 Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
@@ -188,12 +188,12 @@ int check(const DevicesFlags& flags) {
   if (flags.json)
     log::print(Json{{"checks", lines}, {"failed", failed}, {"seconds", watch.seconds()}}.dump(2));
   else
-    log::print(failed == 0
-                   ? fmt::format("{} checks passed in {:.1f} s", count, watch.seconds())
-                   : fmt::format(
-                         "{} of {} checks FAILED, in {:.1f} s; please report these lines with those of dptrain devices "
-                         "and dptrain --version",
-                         failed, count, watch.seconds()));
+    log::print(
+        failed == 0
+            ? fmt::format("{} passed in {}", counted(count, "check"), duration_text(watch.seconds()))
+            : fmt::format("{} of {} checks FAILED, in {}; please report these lines with those of dptrain devices "
+                          "and dptrain --version",
+                          failed, count, duration_text(watch.seconds())));
   return failed == 0 ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
@@ -216,10 +216,10 @@ int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
                    .dump(2));
   else
     log::print(fmt::format(
-        "messages between {} processes on {} machine{}: {:.2f} GB/s, latency {:.1f} us; a sum of {} "
+        "messages between {} processes on {}: {:.2f} GB/s, latency {:.1f} us; a sum of {} "
         "takes {:.3f} ms, of {} {:.3f} ms",
-        processes.count(), processes.hosts(), processes.hosts() == 1 ? "" : "s", link.bytes_per_second * 1e-9,
-        link.latency * 1e6, human_bytes(few.bytes), few.seconds * 1e3, human_bytes(many.bytes), many.seconds * 1e3));
+        processes.count(), counted(processes.hosts(), "machine"), link.bytes_per_second * 1e-9, link.latency * 1e6,
+        human_bytes(few.bytes), few.seconds * 1e3, human_bytes(many.bytes), many.seconds * 1e3));
   return 0;
 }
 

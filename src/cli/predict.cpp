@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/loader.h"
 #include "experiment/model_side.h"
@@ -183,7 +184,7 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
   progress.clear();
   if (!first) return 0;
   out.finish();
-  if (flags.output) log::info(fmt::format("wrote {} ({} rows)", *flags.output, with_commas(written)));
+  if (flags.output) log::info(fmt::format("wrote {} ({})", *flags.output, counted(written, "row")));
   return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "dptrain_version.h"
 
 namespace dptrain::cli {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::cli {
@@ -70,8 +71,7 @@ std::string name_of(const Key& key, const Lines& lines) {
   std::string name;
   if (!lines.over_batch)
     name = fmt::format("{} {}", lines.per_replica ? "batch per replica" : "global batch", key.first);
-  if (key.second > 0)
-    name += fmt::format("{}{} thread{} each", name.empty() ? "" : ", ", key.second, key.second == 1 ? "" : "s");
+  if (key.second > 0) name += fmt::format("{}{} each", name.empty() ? "" : ", ", counted(key.second, "thread"));
   return name.empty() ? "measured" : name;
 }
 
@@ -85,7 +85,7 @@ picture::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::strin
   using Sample = picture::LegendEntry::Sample;
   const Lines lines = lines_of(rows);
   const std::string x_label = lines.over_batch ? "global batch" : "replicas";
-  picture::Panel speed{.title = "throughput, examples/s", .x_label = x_label, .from_zero = true};
+  picture::Panel speed{.title = "throughput, samples/s", .x_label = x_label, .from_zero = true};
   picture::Panel time{
       .title = fmt::format("time for {} samples, seconds", with_commas(static_cast<std::int64_t>(samples))),
       .x_label = x_label,

@@ -13,6 +13,7 @@
 #include "core/index.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/objectives.h"
 #include "train/callbacks/early_stopping.h"
@@ -178,8 +179,7 @@ SweepDevices trials_on_cpus(std::int64_t slots, std::int64_t threads, bool auto_
   SweepDevices devices{.flags = {}, .text = ""};
   devices.flags.assign(static_cast<std::size_t>(slots), {"--cpus", fmt::format("1x{}", threads)});
   if (auto_workers && slots > 1) devices.sets.push_back(fmt::format("data.loader.workers={}", threads));
-  devices.text = fmt::format("{}, {} CPU thread{} each", trials_side_by_side(devices.flags.size()), threads,
-                             threads == 1 ? "" : "s");
+  devices.text = fmt::format("{}, {} each", trials_side_by_side(devices.flags.size()), counted(threads, "CPU thread"));
   return devices;
 }
 

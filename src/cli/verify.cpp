@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "session/slots.h"
 #include "session/verify.h"
 
@@ -70,11 +71,10 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
 
   const session::VerifyResult result = session::verify(experiment, options);
   const int replicas = result.replicas;
-  log::print(
-      fmt::format("{} replica{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
-                  replicas, replicas == 1 ? "" : "s",
-                  result.micro_batches > 1 ? fmt::format(" x {} micro-batches", result.micro_batches) : "",
-                  options.steps, experiment::global_batch(experiment.config.train, replicas)));
+  log::print(fmt::format("{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
+                         counted(replicas, "replica"),
+                         result.micro_batches > 1 ? fmt::format(" x {} micro-batches", result.micro_batches) : "",
+                         options.steps, experiment::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
     log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32)

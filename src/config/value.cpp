@@ -6,6 +6,7 @@
 #include "config/expression.h"
 #include "config/json_fragment.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::config {
@@ -115,8 +116,8 @@ bool Value<Size2>::read(const Node& node, Reader& reader, Size2& out) {
     return true;
   }
   if (found.items().size() != 2) {
-    reader.error(found, fmt::format("{}[height, width], found {} value{}", reader.must(), found.items().size(),
-                                    found.items().size() == 1 ? "" : "s"));
+    reader.error(found,
+                 fmt::format("{}[height, width], found {}", reader.must(), counted(found.items().size(), "value")));
     return false;
   }
   Shape shape;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::data {
@@ -45,15 +46,17 @@ LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery del
       one_class_(source_->label_type(which_) == LabelType::kClass) {
   const std::int64_t positions = delivery_.positions;
   if (one_class_ && positions > 1)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: labels are one class per sample, the model's output has {} rows of {} values; try "
-                            "labels with a class for each, or Flatten or GlobalAveragePooling2D and a last Dense",
-                            source_->label_place(0, which_), positions, classes_each()));
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{}: labels are one class per sample, the model's output has {} of {}; try "
+                    "labels with a class for each, or Flatten or GlobalAveragePooling2D and a last Dense",
+                    source_->label_place(0, which_), counted(positions, "row"), counted(classes_each(), "value")));
   const bool fits = found_ == delivery_.width || (found_ == positions && (classes() || positions > 1));
   if (one_class_ || fits) return;
-  throw Error(ErrorKind::kData, fmt::format("{}: labels have {} values per sample, the model has {} outputs{}",
-                                            source_->label_place(0, which_), found_, delivery_.width,
-                                            positions > 1 ? fmt::format(" at {} positions", positions) : ""));
+  throw Error(ErrorKind::kData,
+              fmt::format("{}: labels have {} per sample, the model has {}{}", source_->label_place(0, which_),
+                          counted(found_, "value"), counted(delivery_.width, "output"),
+                          positions > 1 ? fmt::format(" at {} positions", positions) : ""));
 }
 
 void LabelWriter::check_all() const {
@@ -93,11 +96,10 @@ std::int64_t LabelWriter::checked_class(std::int64_t index) const {
 std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
   const std::int64_t classes = classes_each();
   if (!(value >= 0) || value >= static_cast<float>(classes) || value != std::floor(value))
-    throw Error(
-        ErrorKind::kData,
-        fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {} outputs{})",
-                    source_->label_place(index, which_), shortest(value), classes - 1, classes,
-                    delivery_.positions > 1 ? " at each position" : ""));
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {}{})",
+                            source_->label_place(index, which_), shortest(value), classes - 1,
+                            counted(classes, "output"), delivery_.positions > 1 ? " at each position" : ""));
   return static_cast<std::int32_t>(value);
 }
 

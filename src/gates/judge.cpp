@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::gates {
@@ -42,9 +43,9 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
                                  with_commas(counts.samples()), 100 * counts.disagreement());
   if (!of_models)
     note += fmt::format(
-        "and {} run{} against {}, between which right answers vary {:.1f} times as much as sample by "
+        "and {} against {}, between which right answers vary {:.1f} times as much as sample by "
         "sample, ",
-        counts.runs(), counts.runs() == 1 ? "" : "s", counts.baseline_runs(), gate.dispersion.factor);
+        counted(counts.runs(), "run"), counts.baseline_runs(), gate.dispersion.factor);
   note += fmt::format("a drop of {:.4f} is found with {:.0f} %", seen, 100 * kPower);
   if (seen <= gate.limit.value) return note;
   // more samples make a model better known, and more runs a training; with many runs the quantile is a normal one

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "graph/model.h"
 
@@ -25,10 +26,6 @@ std::string size_text(const Shape& shape) {
   std::vector<std::string> extents;
   for (const std::int64_t extent : shape.dims()) extents.push_back(with_commas(extent));
   return extents.empty() ? "scalar" : join(extents, " x ");
-}
-
-std::string parameters_text(std::int64_t count) {
-  return fmt::format("{} parameter{}", with_commas(count), count == 1 ? "" : "s");
 }
 
 class DotText {
@@ -84,7 +81,7 @@ class DotText {
     };
     return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"4\">{}{}<tr>{}</tr></table>",
                        row(fmt::format("<font point-size=\"17\"><b>{}</b></font>", xml_text(graph_.name))),
-                       row(parameters_text(model_.parameters())), cells.empty() ? "<td></td>" : cells);
+                       row(counted(model_.parameters(), "parameter")), cells.empty() ? "<td></td>" : cells);
   }
 
   std::string label(const Node& node) const {
@@ -97,7 +94,7 @@ class DotText {
             fmt::format("<br/>{}{}{}", xml_text(output.name), output.name.empty() ? "" : " ", size_text(output.shape));
     std::int64_t count = 0;
     for (const int index : layer.weights) count += weight(index).shape.elements();
-    if (count > 0 && node.call == 0) text += "<br/>" + parameters_text(count);
+    if (count > 0 && node.call == 0) text += "<br/>" + counted(count, "parameter");
     if (!node.device.empty()) text += "<br/>on slot " + xml_text(node.device);
     return text;
   }

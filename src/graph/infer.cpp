@@ -1,6 +1,7 @@
 #include "graph/infer.h"
 
 #include "core/format.h"
+#include "core/quantity.h"
 
 namespace dptrain::graph {
 namespace {
@@ -19,13 +20,12 @@ bool too_large(const Shape& shape) {
   return false;
 }
 
-std::string count(int n) { return fmt::format("{} input{}", n, n == 1 ? "" : "s"); }
-
 void check_arity(const LayerType& type, std::size_t found) {
   const int n = static_cast<int>(found);
   if (n >= type.min_inputs && (type.max_inputs < 0 || n <= type.max_inputs)) return;
   const bool exact = type.max_inputs == type.min_inputs;
-  throw LayerError(fmt::format("expected {}{}, found {}", exact ? "" : "at least ", count(type.min_inputs), n));
+  throw LayerError(
+      fmt::format("expected {}{}, found {}", exact ? "" : "at least ", counted(type.min_inputs, "input"), n));
 }
 
 void check_types(const LayerType& type, std::span<const TensorDef> inputs, std::span<const std::string> names) {

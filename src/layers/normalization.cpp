@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "layers/layer.h"
 
 namespace dptrain::layers {
@@ -17,10 +18,11 @@ Shape output(const NormalizationSpec& spec, std::span<const Shape> in) {
   const std::size_t values = spec.mean.size();
   if (values == 0 && spec.variance.empty()) return in[0];
   if (values != spec.variance.size())
-    throw LayerError(fmt::format("mean has {} values and variance {}: expected as many", values, spec.variance.size()));
+    throw LayerError(fmt::format("mean has {} and variance {}, expected the same number", counted(values, "value"),
+                                 spec.variance.size()));
   if (values != 1 && static_cast<std::int64_t>(values) != in[0].back())
-    throw LayerError(fmt::format("mean and variance have {} values, expected 1 or the {} of the last axis of {{0}}",
-                                 values, in[0].back()));
+    throw LayerError(fmt::format("mean and variance have {}, expected 1 or the {} of the last axis of {{0}}",
+                                 counted(values, "value"), in[0].back()));
   return in[0];
 }
 

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/quantity.h"
 
 namespace dptrain::replica {
 
@@ -18,8 +19,8 @@ void check_graphs(const Options& options, int slots, bool sums_too) {
   if ((options.replicas > 1 && !sums_too) || options.accumulate)
     throw Error(ErrorKind::kUsage,
                 fmt::format("runtime.cuda_graphs: on wants one replica, or one process whose replicas have a GPU each, "
-                            "and accumulate_steps 1, found {} replica{}{}{}; use auto",
-                            options.replicas, options.replicas == 1 ? "" : "s",
+                            "and accumulate_steps 1, found {}{}{}; use auto",
+                            counted(options.replicas, "replica"),
                             options.replicas > 1 && !sums_too ? " that sum otherwise" : "",
                             options.accumulate ? " and accumulation" : ""));
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "picture/chart.h"
 #include "report/html.h"
 #include "report/numbers.h"
-#include "train/end_text.h"
 
 namespace dptrain::report {
 namespace {
@@ -52,8 +52,8 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
     };
   };
   add("epochs", of_result(&ResultRecord::epochs), count_text, false, false);
-  add("time", of_result(&ResultRecord::seconds), train::duration_text, false, false);
-  add("examples/s", of_result(&ResultRecord::examples_per_second), count_text, true, true);
+  add("time", of_result(&ResultRecord::seconds), duration_text, false, false);
+  add("samples/s", of_result(&ResultRecord::examples_per_second), count_text, true, true);
   const auto parameters = [](const RunRecord& run) -> std::optional<double> {
     return run.layers.empty() ? std::nullopt : std::optional(static_cast<double>(run.parameters));
   };

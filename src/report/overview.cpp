@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "report/html.h"
 #include "report/numbers.h"
@@ -58,7 +59,7 @@ std::string overview(const RunRecord& run) {
   if (run.result) {
     tiles += tile(count_text(static_cast<double>(run.result->epochs)),
                   fmt::format("epochs, {} steps", with_commas(run.result->steps)));
-    tiles += tile(train::duration_text(run.result->seconds), "training and validation");
+    tiles += tile(duration_text(run.result->seconds), "training and validation");
     tiles += tile(count_text(run.result->examples_per_second), "examples per second");
   }
   if (!run.layers.empty())

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "picture/ink.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/sections.h"
-#include "train/end_text.h"
 
 namespace dptrain::report {
 namespace {
@@ -68,7 +68,7 @@ Section time_section(const RunRecord& run) {
     bar += fmt::format("<span style=\"flex:{:.3f} 0 0;background:var({})\" title=\"{}\"></span>",
                        100 * part.seconds / time.all(), part.color, part.name);
     rows.push_back({fmt::format("<span class=\"swatch\" style=\"background:var({})\"></span>{}", part.color, part.name),
-                    train::duration_text(part.seconds), share(part.seconds, time.all())});
+                    duration_text(part.seconds), share(part.seconds, time.all())});
   }
   section.html = element("div", "bar", bar) + "\n" + table({{"what"}, {"time", true}, {"share", true}}, rows);
   if (run.result && time.steps < run.result->steps)

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "optim/optimizer.h"
 #include "replica/batch_queue.h"
 #include "session/environment.h"
@@ -329,21 +329,19 @@ BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& opt
 
 std::string price_of_shards(const BenchRow& row) {
   if (row.virtual_shards == 0) return "";
-  return fmt::format("{} virtual shards: {:.2f} of the {} ex/s without", row.virtual_shards, row.ratio_to_no_shards,
-                     rate_text(row.examples_per_second_without_shards));
+  return fmt::format("{} virtual shards: {:.2f} of the {} samples/s without", row.virtual_shards,
+                     row.ratio_to_no_shards, rate_text(row.examples_per_second_without_shards));
 }
 
 namespace {
 
-std::string workers_text(int workers) { return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"); }
-
-/// "; alone the network takes 812 ex/s, the loader delivers 301 (2 workers)".
+/// "; alone the network takes 812 samples/s, the loader delivers 301 (2 workers)".
 std::string alone(const BenchRow& row, BenchData data) {
   const double computing_ms = row.step_ms - row.data_wait_ms;
   if (data != BenchData::kReal || computing_ms <= 0) return "";
-  return fmt::format("; alone the network takes {} ex/s, the loader delivers {} ({})",
+  return fmt::format("; alone the network takes {} samples/s, the loader delivers {} ({})",
                      rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms),
-                     rate_text(row.loader_examples_per_second), workers_text(row.workers));
+                     rate_text(row.loader_examples_per_second), counted(row.workers, "worker"));
 }
 
 }  // namespace
@@ -364,8 +362,8 @@ std::string bound_by(const BenchRow& row) {
 
 std::string verdict(const BenchRow& row, BenchData data) {
   if (data == BenchData::kLoaderOnly)
-    return fmt::format("the loader alone delivers {} examples/s, {} in each of {}", rate_text(row.examples_per_second),
-                       rate_text(row.examples_per_second / std::max(1, row.workers)), workers_text(row.workers));
+    return fmt::format("the loader alone delivers {} samples/s, {} in each of {}", rate_text(row.examples_per_second),
+                       rate_text(row.examples_per_second / std::max(1, row.workers)), counted(row.workers, "worker"));
   const std::string slowest = farthest(row.passes);
   return bound_by(row) + alone(row, data) + (slowest.empty() ? "" : "; " + slowest);
 }

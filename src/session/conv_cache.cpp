@@ -15,6 +15,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "dptrain_version.h"
 #include "session/dry_plan.h"
 
@@ -100,7 +101,7 @@ std::string conv_choices_line(const device::ConvChoices& choices, const experime
   const auto uses = choices.uses();
   if (uses.empty()) return "";
   const auto tuned = std::count_if(uses.begin(), uses.end(), [](const auto& use) { return use.second.tuned; });
-  const std::string one = fmt::format("{} convolution pass{}", uses.size(), uses.size() == 1 ? "" : "es");
+  const std::string one = counted(uses.size(), "convolution pass");
   if (tuned == 0) return one + " by rule";
   return fmt::format("{}: {} tuned ({}), {} by rule", one, tuned, conv_cache_file(runtime),
                      static_cast<std::ptrdiff_t>(uses.size()) - tuned);

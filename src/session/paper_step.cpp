@@ -5,7 +5,7 @@
 
 #include "core/format.h"
 #include "core/index.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "layers/multi_head_attention.h"
 #include "plan/traffic.h"

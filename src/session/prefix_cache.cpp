@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
@@ -47,10 +48,11 @@ std::string describe(const graph::Graph& graph, const CacheDecision& decision, c
     names.push_back(graph::name_of(graph, port));
     shapes.push_back(graph::tensor_of(graph, port).shape.str());
   }
-  return fmt::format(
-      "frozen up to {} ({} layers, {} weights); features of {} samples, {} each, are computed once and kept {}, {}",
-      join(names, ", "), decision.prefix.layers, with_commas(decision.prefix.weights), with_commas(question.samples),
-      join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder, human_bytes(bytes));
+  return fmt::format("frozen up to {} ({}, {}); features of {}, {} each, are computed once and kept {}, {}",
+                     join(names, ", "), counted(decision.prefix.layers, "layer"),
+                     counted(decision.prefix.weights, "weight"), counted(question.samples, "sample"),
+                     join(shapes, ", "), decision.folder.empty() ? "in memory" : "in " + decision.folder,
+                     human_bytes(bytes));
 }
 
 /// What `auto` has against it; "" for nothing.

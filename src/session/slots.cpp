@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "graph/slots.h"
 
@@ -59,19 +60,18 @@ DeviceRequest place_slots(DeviceRequest request, const graph::Graph& graph) {
   const int slots = wanted(request, names);
   if (!request.gpus.empty() && !request.grouped && slots > 1) group(request, slots);
   if (static_cast<std::size_t>(request.slots) > names.size())
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("{} devices for each replica, but the model has {} slot{} ({}); 'device: NAME' on steps says "
-                    "where they run",
-                    request.slots, names.size(), names.size() == 1 ? "" : "s", join(names, ", ")));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} devices for each replica, but the model has {} ({}); 'device: NAME' on steps says "
+                            "where they run",
+                            request.slots, counted(names.size(), "slot"), join(names, ", ")));
   request.placement.resize(static_cast<std::size_t>(request.slots));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto said = std::ranges::find(request.places, names[i], &std::pair<std::string, int>::first);
     int place = request.places.empty() ? static_cast<int>(i) % request.slots : 0;
     if (said != request.places.end()) place = said->second;
     if (place >= request.slots)
-      throw Error(ErrorKind::kUsage, fmt::format("--slots {}={}: each replica has {} device{}, counted from 0",
-                                                 names[i], place, request.slots, request.slots == 1 ? "" : "s"));
+      throw Error(ErrorKind::kUsage, fmt::format("--slots {}={}: each replica has {}, counted from 0", names[i], place,
+                                                 counted(request.slots, "device")));
     request.placement[static_cast<std::size_t>(place)].push_back(names[i]);
   }
   for (std::size_t i = 0; i < request.placement.size(); ++i)

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "train/end_text.h"
 
@@ -151,10 +152,9 @@ std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) 
     const Outcome& outcome = trial.outcome;
     std::vector<std::string> row{std::to_string(rows.size()), std::to_string(trial.number)};
     for (const std::string& value : trial.values) row.push_back(printable(value));
-    row.insert(row.end(),
-               {outcome.objective ? metric_text(*outcome.objective) : "-", count_text(outcome.best_epoch),
-                count_text(outcome.epochs), outcome.seconds > 0 ? train::duration_text(outcome.seconds) : "-",
-                what_became_of(trial, shown)});
+    row.insert(row.end(), {outcome.objective ? metric_text(*outcome.objective) : "-", count_text(outcome.best_epoch),
+                           count_text(outcome.epochs), outcome.seconds > 0 ? duration_text(outcome.seconds) : "-",
+                           what_became_of(trial, shown)});
     rows.push_back(std::move(row));
   }
   return aligned(rows);
@@ -182,7 +182,7 @@ std::string csv_of(const Sweep& sweep) {
 }
 
 picture::Chart chart_of(const Sweep& sweep, const std::string& name) {
-  picture::Chart chart{.title = fmt::format("{}: {} trials, {}", name, sweep.trials.size(),
+  picture::Chart chart{.title = fmt::format("{}: {}, {}", name, counted(sweep.trials.size(), "trial"),
                                             sweep.plan.larger_wins ? "higher is better" : "lower is better"),
                        .keys = keys_of(sweep)};
   const std::vector<Varied> space = sweep.plan.space();

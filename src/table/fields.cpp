@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "table/dialect.h"
 
@@ -98,9 +99,8 @@ class Fields::Walk {
                  "found a byte of zero, expected text; is this a file of rows, and in UTF-8?");
     if (!bad_ && fields_ != f_.count_)
       complain(fields_ < f_.count_ ? end : surplus_,
-               fmt::format(
-                   "found {} field{}, expected {}; a field that has the separator ({}) in it stands in double quotes",
-                   fields_, fields_ == 1 ? "" : "s", f_.count_, separator_name(separator_)),
+               fmt::format("found {}, expected {}; a field that has the separator ({}) in it stands in double quotes",
+                           counted(fields_, "field"), f_.count_, separator_name(separator_)),
                -1);
     if (bad_) {
       f_.bad_.push_back(std::move(problem_));

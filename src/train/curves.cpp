@@ -252,7 +252,7 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
   rate.scale = picture::Scale::kAuto;
   const bool beside = changes(rate);
   if (beside) chart.panels.push_back(std::move(rate));
-  Panel speed = side_panel(runs, "examples_per_second", "throughput, examples/s");
+  Panel speed = side_panel(runs, "examples_per_second", "throughput, samples/s");
   speed.half = beside;
   if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
   if (runs.size() > 1)

@@ -7,7 +7,8 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/log_fields.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "core/trace.h"
 #include "experiment/run_files.h"
@@ -31,6 +32,17 @@ void remember_best(const experiment::Logs& logs, std::int64_t epoch, Run& run) {
 
 void add(const experiment::Logs& from, experiment::Logs& to) {
   for (const auto& [name, value] : from.items()) to.set(name, value);
+}
+
+/// Fields of the line with --log json.
+nlohmann::ordered_json epoch_fields(const EpochReport& report) {
+  nlohmann::ordered_json fields{{"ev", "epoch"}, {"epoch", report.epoch + 1}, {"step", report.step}};
+  for (const auto& [name, value] : report.logs.items()) fields[name] = value;
+  fields.update({{"lr", report.learning_rate},
+                 {"examples_per_second", report.examples_per_second()},
+                 {"seconds", report.seconds}});
+  if (!report.whole) fields["whole"] = false;  // the run ends within it
+  return fields;
 }
 
 }  // namespace
@@ -86,8 +98,11 @@ void Epochs::validate_if_due() {
 
   const std::int64_t batch = log_.batch();
   run_.progress.clear();
+  nlohmann::ordered_json line{{"ev", "validation"}, {"epoch", position.epoch + 1}, {"step", position.step}};
+  for (const auto& [name, value] : values->items()) line[name] = value;
   log::info(
-      fmt::format("step {}/{} - validation{}", batch, run_.session.steps_per_epoch(), values_text(values->items())));
+      fmt::format("step {}/{} - validation{}", batch, run_.session.steps_per_epoch(), values_text(values->items())),
+      line);
   run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));
   nlohmann::json fields{{"epoch", position.epoch + 1}, {"step", position.step}};
   for (const auto& [name, value] : values->items()) fields[name] = value;
@@ -117,11 +132,9 @@ EpochReport Epochs::report(bool whole) {
 
 void Epochs::log_line(const EpochReport& report, std::int64_t batches) const {
   run_.progress.clear();
-  log::info(fmt::format("{}/{} - {:.{}f}s{} - {} ex/s", batches, run_.session.steps_per_epoch(), report.seconds,
-                        report.seconds < 0.995  ? 2
-                        : report.seconds < 9.95 ? 1
-                                                : 0,
-                        values_text(report.logs.items()), rate_text(report.examples_per_second())));
+  log::info(fmt::format("{}/{} - {}{} - {}", batches, run_.session.steps_per_epoch(), duration_text(report.seconds),
+                        values_text(report.logs.items()), speed_text(report.examples_per_second())),
+            epoch_fields(report));
   log::debug(human_bytes(session::resident_bytes()) + " of memory in use");
 }
 

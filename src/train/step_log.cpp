@@ -4,10 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/log_fields.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/run_files.h"
 
@@ -17,6 +20,17 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
   std::string text;
   for (const auto& [name, value] : values) text += fmt::format(" - {}: {}", name, metric_text(value));
   return text;
+}
+
+nlohmann::ordered_json step_fields(const IntervalReport& report) {
+  nlohmann::ordered_json fields{{"ev", "step"}, {"epoch", report.last.epoch + 1}, {"step", report.last.step}};
+  for (const auto& [name, value] : report.last.logs.items()) fields[name] = value;
+  fields.update({{"lr", report.last.learning_rate},
+                 {"examples_per_second", report.examples_per_second},
+                 {"step_ms", report.step_ms},
+                 {"data_wait_ms", report.data_wait_ms},
+                 {"comm_exposed_ms", report.comm_exposed_ms}});
+  return fields;
 }
 
 std::string waiting_text(double for_data, double for_replicas, double elapsed) {
@@ -74,14 +88,14 @@ void StepLog::write() {
   report.comm_exposed_ms = interval_.comm / steps * 1e3;
   run_.sinks->step(report);
   const std::string line =
-      fmt::format("step {}/{}{} - lr: {:.3e} - {} ex/s - {:.1f} ms (data {:.1f} comm {:.1f})", report.last.batch,
+      fmt::format("step {}/{}{} - lr: {:.3e} - {} - {:.1f} ms/step (data {:.1f} comm {:.1f})", report.last.batch,
                   run_.session.steps_per_epoch(), values_text(report.last.logs.items()), report.last.learning_rate,
-                  rate_text(report.examples_per_second), report.step_ms, report.data_wait_ms, report.comm_exposed_ms);
+                  speed_text(report.examples_per_second), report.step_ms, report.data_wait_ms, report.comm_exposed_ms);
   run_.progress.clear();
   if (run_.progress.visible() || report.last.batch == run_.session.steps_per_epoch())  // the epoch's line follows
-    log::debug(line);
+    log::debug(line, step_fields(report));
   else
-    log::info(line);
+    log::info(line, step_fields(report));
   warn_of_waiting();
   run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));
   restart();

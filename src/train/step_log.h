@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "train/run.h"
 
 namespace dptrain::train {
@@ -16,6 +18,9 @@ namespace dptrain::train {
 /// What is to be said of `elapsed` seconds in which the trainer waited so long for data and for other replicas; ""
 /// where less than a tenth would be gained without, or nobody has waited for seconds.
 std::string waiting_text(double for_data, double for_replicas, double elapsed);
+
+/// Fields of the line with --log json: the values of the epoch so far, and steps.csv's of the interval.
+nlohmann::ordered_json step_fields(const IntervalReport& report);
 
 /// " - loss: 0.8123 - accuracy: 0.7011"
 std::string values_text(const std::vector<std::pair<std::string, double>>& values);

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "core/trace.h"
 #include "session/evaluation.h"
@@ -80,8 +80,8 @@ void Trainer::begin() {
   session_.replicas().set_last_words([this](const Error& why) { faults_.leave_failure(why); });
   for (const auto& callback : run_.callbacks) callback->train_begin(control_, resumed_);
   if (resumed_ && finished())
-    log::info(fmt::format("nothing to do: the run has trained {} epochs and {} steps; pass {} to train further",
-                          run_.position.epoch, with_commas(run_.position.step),
+    log::info(fmt::format("nothing to do: the run has trained {} and {}; pass {} to train further",
+                          counted(run_.position.epoch, "epoch"), counted(run_.position.step, "step"),
                           goal_.epochs ? fmt::format("--epochs {} or more", run_.position.epoch + 1)
                                        : fmt::format("--steps {} or more", run_.position.step + 1)));
   // A rollback needs the file, and a path that cannot be written fails now rather than after an epoch.
@@ -103,8 +103,9 @@ void Trainer::compute_features() {
   epochs_.add_seconds(seconds);
   run_.progress.clear();
   if (!whole) return;
-  log::info(fmt::format("features of {} samples in {:.1f} s, {} ex/s; from here on only the rest of the network runs",
-                        all, seconds, rate_text(static_cast<double>(all) / seconds)));
+  log::info(fmt::format("features of {} in {}, {}; from here on only the rest of the network runs",
+                        counted(all, "sample"), duration_text(seconds),
+                        speed_text(static_cast<double>(all) / seconds)));
   run_.sinks->event("features", {{"samples", all}, {"seconds", seconds}});
 }
 

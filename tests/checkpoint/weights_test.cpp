@@ -93,7 +93,7 @@ TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
   EXPECT_EQ(report.rows[2].fate, Fate::kInitialised);
   EXPECT_EQ(report.rows[2].reason, "3 weights in the file, 2 in the model");
   EXPECT_EQ(refusal_of(legacy_file({{"block1_conv", {{"kernel:0", {1}}, {"bias:0", {1}}}}}), spec, model),
-            "'keras.h5' fills nothing of this model: the file has 1 layers with weights (block1_conv), the model 3 "
+            "'keras.h5' fills nothing of this model: the file has 1 layer with weights (block1_conv), the model 3 "
             "(block1_conv, block2_conv, head); try match: topology, or rename");
 }
 
@@ -157,7 +157,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
     EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
   }
   EXPECT_THAT(refusal_of(legacy_file({kConv2}), spec_of(WeightsMatch::kTopology), model),
-              HasSubstr("it has 1 layers with weights, the model 3, and no part of the model has just those"));
+              HasSubstr("it has 1 layer with weights, the model 3, and no part of the model has just those"));
 }
 
 TEST(Weights, UpToAStepTheFileMayGoOn) {

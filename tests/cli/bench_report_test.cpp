@@ -100,7 +100,7 @@ TEST(BoundsTable, ShowsEveryPassAndTheNetworksOwnLimit) {
             "conv forward    15.000     7.500     2.00  fma       750.00    2.0 KiB    1.0 KiB  L1\n"
             "update           1.000     0.500     2.00  memory      0.00    4.8 MiB    3.8 MiB  memory\n"
             "sum             16.000     8.000\n"
-            "the network's own limit is 12500 samples/s; 5000 are reached, 0.40 of it\n");
+            "the network's own limit is 12,500 samples/s; 5,000 are reached, 0.40 of it\n");
 }
 
 TEST(BoundsTable, SaysThatCachesAreNotKnown) {

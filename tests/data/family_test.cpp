@@ -222,7 +222,7 @@ TEST(TransformFamily, Refuses) {
   EXPECT_THAT(refusal(transform_family(), "RandomErasing: {fill_value: [1, 2]}"), HasSubstr("one number or three"));
   EXPECT_THAT(refusal(transform_family(), "MixUp: 0"), HasSubstr("alpha must be > 0, found 0"));
   EXPECT_THAT(refusal(transform_family(), "Normalization: {mean: [1, 2], variance: [1, 2, 3]}"),
-              HasSubstr("mean has 2 values, variance 3"));
+              HasSubstr("mean has 2 values and variance 3"));
 }
 
 TEST(TransformFamily, ErrorsNameTheLine) {

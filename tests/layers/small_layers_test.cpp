@@ -36,12 +36,13 @@ TEST(SmallLayers, Normalization) {
   EXPECT_EQ(refusal("Normalization: {mean: [1, 2], variance: [1, 2]}", {kOddShape}),
             "mean and variance have 2 values, expected 1 or the 3 of the last axis of {0}");
   EXPECT_EQ(refusal("Normalization: {mean: [1, 2, 3], variance: 1}", {kOddShape}),
-            "mean has 3 values and variance 1: expected as many");
+            "mean has 3 values and variance 1, expected the same number");
   EXPECT_EQ(refusal("Normalization: {axis: 1, mean: 1, variance: 1}", {kOddShape}),
             "axis 1 is not supported: only the last axis is, -1 or 3");
   EXPECT_EQ(weights_of("Normalization: {mean: 0.5, variance: 2}", {kOddShape}), "");
   EXPECT_EQ(weights_of("Normalization", {kOddShape}), "mean 3 constant, variance 3 constant, count scalar constant");
-  EXPECT_EQ(refusal("Normalization: {variance: 1}", {kOddShape}), "mean has 0 values and variance 1: expected as many");
+  EXPECT_EQ(refusal("Normalization: {variance: 1}", {kOddShape}),
+            "mean has 0 values and variance 1, expected the same number");
   EXPECT_EQ(read_layer("Normalization: {mean: 1, variance: -1}").errors,
             "Normalization: variance must be >= 0, found -1\n");
 }

@@ -30,9 +30,10 @@ TEST(BenchVerdict, NamesWhatTakesTheStep) {
   row.global_batch = 10;
   row.loader_examples_per_second = 120;
   row.workers = 1;
-  EXPECT_EQ(verdict(row, BenchData::kReal),
-            "input-bound: 50 % of a step waits for data; alone the network takes 200 ex/s, the loader delivers 120 (1 "
-            "worker)");
+  EXPECT_EQ(
+      verdict(row, BenchData::kReal),
+      "input-bound: 50 % of a step waits for data; alone the network takes 200 samples/s, the loader delivers 120 (1 "
+      "worker)");
 }
 
 TEST(BenchVerdict, SaysWhichPassesAreFarthestFromTheirBounds) {
@@ -107,7 +108,7 @@ TEST(BenchPriceOfShards, IsTheRateBesideTheRateWithout) {
   row.virtual_shards = 8;
   row.ratio_to_no_shards = 0.9;
   row.examples_per_second_without_shards = 1000;
-  EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1000 ex/s without");
+  EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1,000 samples/s without");
 }
 
 }  // namespace

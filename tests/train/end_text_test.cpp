@@ -5,14 +5,6 @@
 namespace dptrain::train {
 namespace {
 
-TEST(EndText, Durations) {
-  EXPECT_EQ(duration_text(0.8412), "0.84 s");
-  EXPECT_EQ(duration_text(9.96), "10 s");
-  EXPECT_EQ(duration_text(59.4), "59 s");
-  EXPECT_EQ(duration_text(59.6), "1 min 00 s");
-  EXPECT_EQ(duration_text(3'725), "1 h 02 min");
-}
-
 TEST(EndText, WhyARunEnded) {
   EXPECT_EQ(exit_text("completed"), "completed");
   EXPECT_EQ(exit_text("diverged"), "training diverged");

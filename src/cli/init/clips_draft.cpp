@@ -6,6 +6,7 @@
 #include "cli/init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/video.h"
 
@@ -28,8 +29,8 @@ class ClipsDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} clips of {} classes: {}", below(request_.path, roles_.train),
-                                     with_commas(source_->size()), source_->class_names().size(),
+    draft.said.push_back(fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train),
+                                     counted(source_->size(), "clip"), counted(source_->class_names().size(), "class"),
                                      some_names(source_->class_names())));
     draft.said.push_back(fmt::format(
         "  half of them have {} frames of {} x {} pixels or more; the network gets {} "

@@ -8,6 +8,7 @@
 #include "cli/init/photo_network.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
@@ -29,8 +30,8 @@ class PhotosDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} photos of {} classes: {}", below(request_.path, roles_.train),
-                                     with_commas(source_->size()), source_->class_names().size(),
+    draft.said.push_back(fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train),
+                                     counted(source_->size(), "photo"), counted(source_->class_names().size(), "class"),
                                      some_names(source_->class_names())));
     draft.said.push_back(fmt::format("  half of them are {} x {} pixels or larger; the network gets {} x {}",
                                      size_.height, size_.width, size_.side, size_.side));

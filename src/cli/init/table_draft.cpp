@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/encoders/image.h"
 #include "data/encoders/string_lookup.h"
@@ -262,8 +263,8 @@ class TableDraft {
 
   std::vector<std::string> seen() const {
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("{}: {}{} rows of {} columns, separated by {}, {}", request_.path,
-                                looked_.all ? "" : "at least ", with_commas(rows_), columns_.size(),
+    lines.push_back(fmt::format("{}: {}{} of {}, separated by {}, {}", request_.path, looked_.all ? "" : "at least ",
+                                counted(rows_, "row"), counted(columns_.size(), "column"),
                                 table::separator_name(looked_.schema.dialect.separator),
                                 looked_.schema.dialect.header ? "with a header" : "without a header"));
     std::vector<std::string> names;

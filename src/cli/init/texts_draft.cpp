@@ -8,6 +8,7 @@
 #include "cli/init/draft.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/text.h"
 #include "data/text/text_vectorization.h"
@@ -46,8 +47,8 @@ class TextsDraft {
     std::vector<std::string> names = source_->class_names();
     for (std::string& name : names) name = printable(name);
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} texts of {} classes: {}", request_.path, with_commas(source_->size()),
-                                     names.size(), join(names, ", ")));
+    draft.said.push_back(fmt::format("{}: {} of {}: {}", request_.path, counted(source_->size(), "text"),
+                                     counted(names.size(), "class"), join(names, ", ")));
     draft.said.push_back(
         fmt::format("  up to {} words; the network gets the first {}", with_commas(longest_), length_));
     if (!roles_.test.empty()) draft.said.push_back(fmt::format("{}/ is the test set", roles_.test));

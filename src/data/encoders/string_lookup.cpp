@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/encoders/encoder_def.h"
 #include "data/encoders/farm_hash.h"
@@ -87,7 +88,7 @@ class StringLookup final : public WordEncoder {
     return exporting::PreparedColumn{column, std::move(look)};
   }
   std::string describe() const override {
-    return fmt::format("{} words{}", words_.size(),
+    return fmt::format("{}{}", counted(words_.size(), "word"),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));
   }
   nlohmann::json learned() const override {

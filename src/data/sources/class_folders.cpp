@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/sources/file_list.h"
@@ -22,10 +23,11 @@ std::vector<std::string> class_folders(const std::string& directory, const std::
   const std::vector<std::string> found = sub_folders(directory, beside);
   if (found.empty())
     throw Error(ErrorKind::kData,
-                fmt::format("{}: no sub-folders, {} files; expected one folder of {} per class, as in {}/cats/{}",
-                            directory, with_commas(beside), words.what, directory, words.example));
+                fmt::format("{}: no sub-folders, {}; expected one folder of {} per class, as in {}/cats/{}", directory,
+                            counted(beside, "file"), words.what, directory, words.example));
   if (beside > 0)
-    log::warn(fmt::format("{}: {} files beside the class folders are not used", directory, with_commas(beside)));
+    log::warn(fmt::format("{}: {} next to the class folders not used", directory,
+                          counted(beside, "file") + (beside == 1 ? " is" : " are")));
   static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
   if (class_names.empty() && found.size() > 1 &&
       std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
@@ -54,10 +56,11 @@ void compare_with_model(const std::string& directory, std::size_t classes, const
   const std::int64_t outputs = row ? model.outputs.front()[0] : 1;
   const auto count = static_cast<std::int64_t>(classes);
   if (outputs > 1 && count > outputs)
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+    throw Error(ErrorKind::kData, fmt::format("{}: {}, but the model has {}", directory, counted(count, "class folder"),
+                                              counted(outputs, "output")));
   if (outputs > 1 && count < outputs)
-    log::warn(fmt::format("{}: {} class folders, but the model has {} outputs", directory, count, outputs));
+    log::warn(fmt::format("{}: {}, but the model has {}", directory, counted(count, "class folder"),
+                          counted(outputs, "output")));
 }
 
 void check_channels(ColorMode color, const char* what, int rank, const ModelSide& model) {

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/missing_file.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/dataset.h"
 #include "data/sources/split.h"
@@ -77,8 +78,9 @@ void check_class_names(const config::Typed& spec, const ModelSide& model) {
   const auto names = static_cast<std::int64_t>(common(spec).class_names.names_of(output).size());
   const std::int64_t width = model.outputs.front().elements();
   if (names > 0 && width > 1 && names != width)
-    fail_at(spec, ErrorKind::kUsage,
-            fmt::format("class_names lists {} names, but the model has {} outputs", names, width));
+    fail_at(
+        spec, ErrorKind::kUsage,
+        fmt::format("class_names lists {}, but the model has {}", counted(names, "name"), counted(width, "output")));
 }
 
 /// Names belong to the classes of one label.

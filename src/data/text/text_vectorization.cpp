@@ -11,6 +11,7 @@
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/encoders/encoder_def.h"
 #include "data/text/text_counts.h"
@@ -195,7 +196,7 @@ class TextVectorization final : public TextEncoder {
   }
 
   std::string describe() const override {
-    return fmt::format("{} words{} and 1 for unknown ones", with_commas(words_.size()),
+    return fmt::format("{}{} and 1 for unknown ones", counted(words_.size(), "word"),
                        first_ == 2 ? ", 1 for padding" : "");
   }
   nlohmann::json learned() const override {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "data/transforms/pixel_op.h"
 #include "data/transforms/transform_def.h"
 
@@ -45,7 +46,8 @@ class Normalization final : public Transform {
 std::string check_lists(const NormalizationSpec& spec) {
   if (spec.mean.empty() || spec.variance.empty()) return "mean and variance need at least one value each";
   if (spec.mean.size() != 1 && spec.variance.size() != 1 && spec.mean.size() != spec.variance.size())
-    return fmt::format("mean has {} values, variance {}; expected as many", spec.mean.size(), spec.variance.size());
+    return fmt::format("mean has {} and variance {}, expected the same number", counted(spec.mean.size(), "value"),
+                       spec.variance.size());
   return "";
 }
 

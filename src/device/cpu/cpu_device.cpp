@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/subnormals.h"
 #include "core/topology.h"
 #include "device/cpu/activation.h"
@@ -58,8 +59,7 @@ std::string CpuDevice::description() const {
       cpus_.empty() ? "" : fmt::format(" on CPU{} {}", cpus_.size() == 1 ? "" : "s", machine::cpu_list(cpus_));
   const std::string products =
       options_.bfloat16_products ? fmt::format(", bfloat16 by {}", name_of(bfloat16_here())) : "";
-  return fmt::format("{} {} thread{}{}, {}{}", name(), threads_, threads_ == 1 ? "" : "s", where,
-                     kernels::cpu::isa_name(), products);
+  return fmt::format("{} {}{}, {}{}", name(), counted(threads_, "thread"), where, kernels::cpu::isa_name(), products);
 }
 
 void CpuDevice::enter() {

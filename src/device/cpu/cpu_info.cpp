@@ -8,6 +8,7 @@
 
 #include "core/format.h"
 #include "core/machine.h"
+#include "core/quantity.h"
 #include "device/conv_choices.h"
 #include "device/cpu/bfloat16.h"
 #include "device/cpu/cpu_memory.h"
@@ -37,11 +38,11 @@ std::vector<DeviceInfo> list_cpu() {
   info.peak_gflops = kernels::cpu::measure_fma_peak_gflops();
   if (const cpu::Bfloat16 instructions = cpu::bfloat16_here(); instructions != cpu::Bfloat16::kNone)
     info.bfloat16 = cpu::name_of(instructions);
-  info.details = fmt::format("{} core{}, {}, {:.1f} GiB{}, {:.0f} GFLOP/s a core (fp32 FMA, measured), {}", info.cores,
-                             info.cores == 1 ? "" : "s", kernels::cpu::isa_name(),
-                             static_cast<double>(info.memory_bytes) / (1 << 30),
-                             machine::gives_huge_pages() ? "" : " without huge pages", info.peak_gflops,
-                             info.bfloat16.empty() ? "no bfloat16 products" : "bfloat16 products by " + info.bfloat16);
+  info.details =
+      fmt::format("{}, {}, {:.1f} GiB{}, {:.0f} GFLOP/s a core (fp32 FMA, measured), {}", counted(info.cores, "core"),
+                  kernels::cpu::isa_name(), static_cast<double>(info.memory_bytes) / (1 << 30),
+                  machine::gives_huge_pages() ? "" : " without huge pages", info.peak_gflops,
+                  info.bfloat16.empty() ? "no bfloat16 products" : "bfloat16 products by " + info.bfloat16);
   return {info};
 }
 

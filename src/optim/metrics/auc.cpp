@@ -1,4 +1,5 @@
 #include "optim/metrics/auc.h"
+#include "core/quantity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +18,11 @@ std::string auc_fits(const AUCSpec& spec, const MetricSubject& subject) {
                        subject.name, subject.output.str());
   if (spec.num_labels && !spec.multi_label) return "num_labels is for multi_label: true";
   if (spec.num_labels && *spec.num_labels != subject.classes())
-    return fmt::format("num_labels is {}, but output {} has {} values", *spec.num_labels, subject.name,
-                       subject.classes());
+    return fmt::format("num_labels is {}, but output {} has {}", *spec.num_labels, subject.name,
+                       counted(subject.classes(), "value"));
   const std::size_t weights = spec.label_weights.size();
   if (weights != 0 && weights != static_cast<std::size_t>(subject.classes()))
-    return fmt::format("{} label_weights for an output of {} values", weights, subject.classes());
+    return fmt::format("{} label_weights for an output of {}", weights, counted(subject.classes(), "value"));
   return "";
 }
 

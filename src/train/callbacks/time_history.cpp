@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "train/callback_def.h"
 #include "train/saved_state.h"
 
@@ -19,11 +20,11 @@ class TimeHistory final : public Callback {
   void epoch_end(TrainingControl&, EpochReport& report) override {
     ++epochs_;
     seconds_ += report.seconds;
-    log::info(fmt::format("TimeHistory: epoch {}: {:.2f} s, {:.0f} images/s", report.epoch + 1, report.seconds,
-                          static_cast<double>(report.samples) / report.train_seconds));
+    log::info(fmt::format("TimeHistory: epoch {}: {}, {}", report.epoch + 1, duration_text(report.seconds),
+                          speed_text(report.examples_per_second())));
   }
   void train_end(TrainingControl&) override {
-    log::info(fmt::format("TimeHistory: {} epochs in {:.1f} s", epochs_, seconds_));
+    log::info(fmt::format("TimeHistory: {} in {}", counted(epochs_, "epoch"), duration_text(seconds_)));
   }
 
   nlohmann::json save() const override { return {{"count", epochs_}, {"seconds", seconds_}}; }
