@@ -144,8 +144,8 @@ Done. What to look at, and what to try next:
       the best weights; Keras opens this file too
   $dptrain summary configs/fashion_mnist.yaml
       the network, layer by layer
-  $dptrain fit configs/fashion_mnist.yaml --cpus 2 --set train.optimizer.Adam.learning_rate=3e-3
-      the same with another learning rate; any key of the config can be set so
+  $dptrain fit configs/fashion_mnist.yaml --cpus 2 --learning-rate 3e-3
+      the same with another learning rate; --set changes any key of the config
   $dptrain verify configs/fashion_mnist.yaml --cpus 3
       shows that three replicas compute what one does
   $dptrain bench configs/fashion_mnist.yaml --sweep cpus=1,2

@@ -132,12 +132,14 @@ int App::dispatch(const std::vector<std::string>& arguments) {
   const OutputFlags& output = output_flags();
   words.erase(words.begin());
   if (std::any_of(words.begin(), words.end(), asks_help)) return log::print(help(command)), 0;
+  const std::vector<std::string> warnings = command.replace_former(words);
   command.parse(words);
 
   log::configure({.format = output.log == "json" ? log::Format::kJson : log::Format::kText,
                   .quiet = output.quiet,
                   .verbose = output.verbose,
                   .color = color_wanted(output)});
+  for (const std::string& warning : warnings) log::warn(warning);
   const ActivityBar bar(output.quiet || output.log == "json" ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   return command.execute({.arguments = arguments, .json = output.log == "json", .quiet = output.quiet});
 }

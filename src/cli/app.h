@@ -26,6 +26,7 @@ struct Context {
 /// One flag or positional argument.
 struct Argument {
   std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
+  std::string former;              ///< a name that it had: accepted, with a warning
   std::string placeholder;         ///< of its value, "N[xT]"; "": takes none
   std::string doc;
   std::vector<std::string> choices;  ///< the only values, for messages and completion
@@ -69,6 +70,8 @@ class Command {
   Command& optional_value(const std::string& names, std::string placeholder, std::string implied,
                           std::optional<std::string>& value, std::string doc);
   Command& required();  ///< the argument added last must be given
+  /// An old name of the argument added last: accepted with a warning, absent from the help.
+  Command& former(std::string name);
   /// At most one of these may be given.
   Command& exclusive(std::vector<std::string> names);
 
@@ -81,6 +84,8 @@ class Command {
   const std::deque<Argument>& arguments() const { return arguments_; }
   std::vector<std::string> flag_names() const;
 
+  /// Replaces former names of flags; returns a warning for each.
+  std::vector<std::string> replace_former(std::vector<std::string>& words) const;
   /// Reads the words after the command's name into what is bound. Throws Error{kUsage}.
   void parse(const std::vector<std::string>& words) const;
   int execute(const Context& context) const { return body_(context); }

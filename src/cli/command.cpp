@@ -47,6 +47,7 @@ Command& Command::describe(std::string text) { return description_ = std::move(t
 Command& Command::example(std::string line) { return examples_.push_back(std::move(line)), *this; }
 Command& Command::section(std::string title) { return section_ = std::move(title), *this; }
 Command& Command::required() { return arguments_.back().required = true, *this; }
+Command& Command::former(std::string name) { return arguments_.back().former = std::move(name), *this; }
 Command& Command::exclusive(std::vector<std::string> names) { return exclusive_.push_back(std::move(names)), *this; }
 Command& Command::run(std::function<int(const Context&)> body) { return body_ = std::move(body), *this; }
 
@@ -220,6 +221,19 @@ void refuse_unexpected(const std::vector<std::string>& unknown, const std::vecto
 }
 
 }  // namespace
+
+std::vector<std::string> Command::replace_former(std::vector<std::string>& words) const {
+  std::vector<std::string> warnings;
+  for (std::string& word : words)
+    for (const Argument& argument : arguments_) {
+      const std::string flag = word.substr(0, word.find('='));
+      if (argument.former.empty() || flag != argument.former) continue;
+      word.replace(0, flag.size(), argument.title());
+      warnings.push_back(
+          fmt::format("{0} is called {1} now; the next version does not know {0}", flag, argument.title()));
+    }
+  return warnings;
+}
 
 void Command::parse(const std::vector<std::string>& given) const {
   const auto refuse_here = [&](const std::string& message) {

@@ -48,6 +48,7 @@ void add_config(App& app) {
       .flag("--schema", flags->schema, "the JSON Schema of configs, for editors")
       .exclusive({"--resolved", "--minimal", "--schema"});
   flags->overrides.add_training(command);
+  flags->overrides.add_name(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });

@@ -44,12 +44,17 @@ void ConfigFlags::add_batch(Command& command) {
 
 void ConfigFlags::add_training(Command& command) {
   command.section("Shorthands of config keys")
+      .option("--learning-rate", "X", learning_rate, "of the optimizer; a schedule decays from this rate")
       .whole("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
       .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
       .option("--max-time", "TIME", max_time, "stop after a time such as 30m")
       .option("--log-every", "EVERY", log_every, "between log lines, as in '50 steps' or 10s")
       .optional_value("--tensorboard", "DIR", "logs", tensorboard,
-                      "a callback TensorBoard: its files of events in this folder below the run's")
+                      "a callback TensorBoard: its files of events in this folder below the run's");
+}
+
+void ConfigFlags::add_name(Command& command) {
+  command.section("Shorthands of config keys")
       .option("--name", "NAME", name, "of the experiment; the run goes to runs/NAME/NNN");
 }
 
@@ -70,6 +75,7 @@ experiment::Overrides ConfigFlags::overrides() const {
   if (max_time) all.push_back("train.max_time=" + *max_time);
   if (log_every) all.push_back("train.log_every=" + *log_every);
   if (split) all.push_back("parallel.split=" + parse_split(*split));
+  overrides.learning_rate = learning_rate;
   if (conv) all.push_back("runtime.conv=" + *conv);
   if (deterministic) all.emplace_back("runtime.deterministic=true");
   for (const std::string& variable : variables) {

@@ -18,6 +18,7 @@ struct ConfigFlags {
   std::vector<std::string> sets, variables;
   std::optional<std::string> name, split, conv, max_time, log_every;
   std::optional<std::int64_t> seed, batch_size, batch_size_per_replica, accumulate, epochs, steps;
+  std::optional<double> learning_rate;
   std::optional<std::string> tensorboard;  ///< log_dir
   bool deterministic = false;
 
@@ -25,8 +26,10 @@ struct ConfigFlags {
   void add(Command& command);
   /// Shorthands of what changes the arithmetic: batch, split, convolution, seed.
   void add_batch(Command& command);
-  /// Shorthands of what `fit` alone has: stop conditions, name, log.
+  /// Shorthands of what training has: learning rate, stop conditions, log.
   void add_training(Command& command);
+  /// `--name`.
+  void add_name(Command& command);
 
   /// Throws Error{kUsage}.
   experiment::Overrides overrides() const;

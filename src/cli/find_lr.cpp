@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "picture/file.h"
 #include "train/line_file.h"
@@ -44,18 +45,16 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
         "or more --steps");
     return;
   }
-  const auto& optimizer = experiment.config.train.optimizer;
-  const auto& rate = optim::common(optimizer).learning_rate;
-  log::print(
-      fmt::format("suggestion: --set train.optimizer.{}.learning_rate={}", optimizer.name(), short_rate(advice->rate)));
+  const auto& rate = optim::common(experiment.config.train.optimizer).learning_rate;
+  log::print(fmt::format("suggestion: --learning-rate {}", short_rate(advice->rate)));
   log::info(
       fmt::format("  the smaller of {} (where the loss falls fastest) and {} (a tenth of the rate with the lowest "
                   "loss)",
                   short_rate(advice->steepest), short_rate(advice->below_lowest)));
   if (rate.is_schedule())
     log::info(
-        fmt::format("  the config has a schedule, {}, which this replaces: to keep it, give its largest rate this "
-                    "value",
+        fmt::format("  the config has a schedule, {}: --learning-rate keeps it and sets the rate from which it "
+                    "decays",
                     rate.schedule.name()));
 }
 
@@ -121,7 +120,7 @@ int find_lr(session::Session& session, const train::RateRange& range, const std:
   });
   progress.clear();
   if (!first) return 0;
-  log::info(fmt::format("{} steps in {:.1f} s{}", curve.points().size(), watch.seconds(),
+  log::info(fmt::format("{} in {}{}", counted(curve.points().size(), "step"), duration_text(watch.seconds()),
                         curve.diverged() ? fmt::format("; the loss diverged at {}",
                                                        short_rate(curve.rate(static_cast<std::int64_t>(
                                                            std::max<std::size_t>(1, curve.points().size()) - 1))))

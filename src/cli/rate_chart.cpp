@@ -26,7 +26,8 @@ std::pair<std::int64_t, std::int64_t> steps_of(const experiment::Experiment& exp
 picture::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices) {
   constexpr std::int64_t kPoints = 800;  // about one per pixel
   const experiment::TrainSection& train = experiment.config.train;
-  if (!train.loss) throw Error(ErrorKind::kUsage, fmt::format("{}: --lr needs a section 'train'", experiment.file));
+  if (!train.loss)
+    throw Error(ErrorKind::kUsage, fmt::format("{}: --plot-schedule needs a section 'train'", experiment.file));
   const auto [steps, per_epoch] = steps_of(experiment, devices);
   const std::int64_t batch = experiment::global_batch(train, devices.replicas);
   const optim::Rate rate = optim::make_rate(optim::common(train.optimizer).learning_rate, per_epoch, batch);

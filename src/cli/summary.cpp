@@ -27,7 +27,7 @@ namespace {
 
 struct SummaryFlags {
   std::string source;
-  std::optional<std::string> dot, lr;
+  std::optional<std::string> dot, schedule;
   DeviceFlags devices;
   ConfigFlags overrides;
   bool plan = false;
@@ -44,7 +44,7 @@ std::string prediction(const experiment::Experiment& experiment, const session::
 }
 
 int run(const SummaryFlags& flags) {
-  if (flags.lr) picture::require_picture(*flags.lr, "--lr");
+  if (flags.schedule) picture::require_picture(*flags.schedule, "--plot-schedule");
   const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
@@ -64,9 +64,9 @@ int run(const SummaryFlags& flags) {
     train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));
     log::info(fmt::format("wrote {}; draw it with: dot -Tsvg {} -o graph.svg", *flags.dot, *flags.dot));
   }
-  if (flags.lr) {
-    picture::write(*flags.lr, picture::draw(rate_chart(experiment, devices)));
-    log::info("wrote " + *flags.lr);
+  if (flags.schedule) {
+    picture::write(*flags.schedule, picture::draw(rate_chart(experiment, devices)));
+    log::info("wrote " + *flags.schedule);
   }
   return 0;
 }
@@ -79,14 +79,15 @@ void add_summary(App& app) {
   command.example("configs/fashion_mnist.yaml")
       .example("configs/resnet_small.yaml --plan --cpus 2")
       .example("configs/bench/resnet50.yaml --plan --gpus h200")
-      .example("configs/cifar10_towers.yaml --lr lr.svg");
+      .example("configs/cifar10_towers.yaml --plot-schedule schedule.svg");
   command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
   command.section("Summary")
       .flag("--plan", flags->plan,
             "the steps of one replica, what runs them on this device, the memory table; on a GPU on "
             "paper (--gpus h100, h200) also how long a step would take")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
-      .option("--lr", "FILE", flags->lr, "the learning rate over the training, .svg or .png");
+      .option("--plot-schedule", "FILE", flags->schedule, "the learning rate over the training, .svg or .png")
+      .former("--lr");
   flags->devices.add(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

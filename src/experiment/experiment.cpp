@@ -190,9 +190,43 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   return experiment;
 }
 
+const config::Node* find(const config::Node* map, const char* key) {
+  return map != nullptr && map->is_map() ? map->find(key) : nullptr;
+}
+
+/// The value of `Type: value` that is alone in its mapping; else null.
+const config::Node* arguments_of(const config::Node* typed) {
+  return typed != nullptr && typed->is_map() && typed->entries().size() == 1 ? &typed->entries().front().value
+                                                                             : nullptr;
+}
+
+/// Sets the optimizer's learning rate. A schedule stays: its rate after the warm-up is set, from which it decays.
+void set_learning_rate(config::Node& root, double value, config::Diagnostics& diagnostics) {
+  std::string path = "train.optimizer";
+  const config::Node* const optimizer = find(find(&root, "train"), "optimizer");
+  if (optimizer == nullptr || optimizer->is_null()) path += "." + TrainSection{}.optimizer.name();
+  path += ".learning_rate";
+  const config::Node* rate = find(arguments_of(optimizer), "learning_rate");
+  while (const config::Node* const schedule = arguments_of(rate)) {
+    constexpr std::array kRates{"then", "warmup_target", "initial_learning_rate"};
+    const auto key = std::ranges::find_if(kRates, [&](const char* name) { return find(schedule, name) != nullptr; });
+    if (key == kRates.end()) {
+      const config::Node::Entry& entry = rate->entries().front();
+      diagnostics.error(entry.mark, fmt::format("--learning-rate: {} has several rates; change them here or with "
+                                                "--set {}.values=[...]",
+                                                entry.key, path));
+      return;
+    }
+    path += fmt::format(".{}", *key);
+    rate = find(schedule, *key);
+  }
+  config::apply_set(root, fmt::format("{}={}", path, shortest(value)), diagnostics);
+}
+
 Experiment finish(config::Node root, const std::string& name, config::Diagnostics& diagnostics,
                   const Overrides& overrides) {
   for (const std::string& assignment : overrides.sets) config::apply_set(root, assignment, diagnostics);
+  if (overrides.learning_rate) set_learning_rate(root, *overrides.learning_rate, diagnostics);
   if (root.is_null()) diagnostics.throw_if_errors();
   return read(root, name, diagnostics, overrides);
 }

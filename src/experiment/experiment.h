@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct Overrides {
   std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
   std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`
   bool callbacks = true;  ///< false where nothing will call them: what they monitor need not be there
+  /// `--learning-rate`: of the optimizer; where the config has a schedule, the rate from which it decays.
+  std::optional<double> learning_rate{};
 };
 
 /// Throws Error{kUsage} with every error of the file, sorted by line.

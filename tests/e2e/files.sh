@@ -154,7 +154,7 @@ json timing/bench.json 'j["data"] == "loader-only"' 'j["rows"][0]["of_peak"] is 
 say "plot, summary, config"
 run 0 plot run
 python3 "$support" xml run/curves.svg || fail "curves.svg"
-run 0 summary small.yaml --dot graph.dot --lr lr.svg
+run 0 summary small.yaml --dot graph.dot --plot-schedule lr.svg
 grep -q '^digraph' graph.dot || fail "graph.dot"
 python3 "$support" xml lr.svg || fail "lr.svg"
 run 0 config --schema
