@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include <nlohmann/json.hpp>
+
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
@@ -19,20 +21,16 @@ train::BestValues best_values(train::BestValues best) {
   return best;
 }
 
-std::string counted(std::int64_t count, const char* what) {
-  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
-}
-
 std::string line(const char* word, const std::string& text) { return fmt::format("  {:<8} {}", word, text); }
 
 }  // namespace
 
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts) {
   const std::string& exit = report.result.exit;
-  std::vector<std::string> lines{fmt::format(
-      "{}; {}, {} in {}, {} examples/s, {} of memory", train::exit_text(exit), counted(report.epochs, "epoch"),
-      counted(report.steps, "step"), duration_text(report.seconds),
-      with_commas(static_cast<std::int64_t>(std::llround(report.examples_per_second))), human_bytes(facts.peak_bytes))};
+  std::vector<std::string> lines{fmt::format("{}; {}, {} in {}, {}, {} of memory", train::exit_text(exit),
+                                             counted(report.epochs, "epoch"), counted(report.steps, "step"),
+                                             duration_text(report.seconds), speed_text(report.examples_per_second),
+                                             human_bytes(facts.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))
     best.push_back(fmt::format("{} {} in epoch {}", name, metric_text(entry.first), entry.second));
@@ -40,8 +38,7 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
   lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
   const std::string run = shell_quoted(facts.run);
   if (exit == "signal" || exit == "max_time")
-    lines.push_back(
-        line("go on", fmt::format("dptrain fit {} --run-dir {} --resume", shell_quoted(facts.config), run)));
+    lines.push_back(line("go on", "dptrain resume " + run + facts.device_flags));
   if (exit == "diverged") return lines;
   if (facts.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
   lines.push_back(line("predict", fmt::format("dptrain predict {} --input FILE", run)));
@@ -62,6 +59,15 @@ std::vector<std::string> closing_figures(const train::EndReport& report, const s
   lines.push_back("exit: " + report.result.exit);
   lines.push_back("run: " + run);
   return lines;
+}
+
+nlohmann::ordered_json closing_fields(const train::EndReport& report, const std::string& run) {
+  nlohmann::ordered_json final = nlohmann::ordered_json::object(), best = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : report.result.final.items()) final[name] = value;
+  for (const auto& [name, entry] : report.best) best[name] = {{"value", entry.first}, {"epoch", entry.second}};
+  return {{"ev", "end"},           {"exit", report.result.exit}, {"epochs", report.epochs},
+          {"steps", report.steps}, {"seconds", report.seconds},  {"examples_per_second", report.examples_per_second},
+          {"final", final},        {"best_by_metric", best},     {"run", run}};
 }
 
 }  // namespace dptrain::cli

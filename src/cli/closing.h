@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "train/reports.h"
 
 namespace dptrain::cli {
@@ -14,8 +16,8 @@ namespace dptrain::cli {
 /// Where the run lies, and what it can be used for.
 struct ClosingFacts {
   std::string run;                ///< its folder
-  std::string config;             ///< its config.resolved.yaml
   std::vector<std::string> kept;  ///< files of interest that are there, by name in the folder
+  std::string device_flags{};     ///< DeviceFlags::text(), with which the run goes on
   bool can_eval = false;          ///< it has data to judge on
   std::uint64_t peak_bytes = 0;   ///< of memory that this process had at most
 };
@@ -26,5 +28,8 @@ std::vector<std::string> closing_lines(const train::EndReport& report, const Clo
 /// The same as `name: value` lines, for --quiet: the last epoch's values, best ones and their epochs, time, speed, how
 /// it ended and where the run lies.
 std::vector<std::string> closing_figures(const train::EndReport& report, const std::string& run);
+
+/// Fields of the first line with --log json: result.json's keys of the same names, and the run's folder.
+nlohmann::ordered_json closing_fields(const train::EndReport& report, const std::string& run);
 
 }  // namespace dptrain::cli

@@ -7,6 +7,7 @@
 namespace dptrain::cli {
 
 void add_fit(App& app);
+void add_resume(App& app);
 void add_sweep(App& app);
 void add_eval(App& app);
 void add_predict(App& app);
@@ -29,6 +30,7 @@ void add_man(App& app);
 /// All of them, in the order of the help.
 inline void add_commands(App& app) {
   add_fit(app);
+  add_resume(app);
   add_sweep(app);
   add_eval(app);
   add_predict(app);

@@ -116,6 +116,18 @@ void DeviceFlags::add(Command& command) {
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }
 
+std::string DeviceFlags::text() const {
+  std::string text;
+  const auto add = [&](const char* flag, const std::optional<std::string>& value) {
+    if (value) text += fmt::format(" {} {}", flag, shell_quoted(*value));
+  };
+  add("--cpus", cpus);
+  add("--gpus", gpus);
+  add("--num-gpus", num_gpus ? std::optional(std::to_string(*num_gpus)) : std::nullopt);
+  add("--slots", slots);
+  return text;
+}
+
 session::DeviceRequest DeviceFlags::plan_request() const {
   session::DeviceRequest request = devices();
   if (slots) request.places = parse_slots(*slots);

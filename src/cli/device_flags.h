@@ -19,6 +19,7 @@ struct DeviceFlags {
 
   void add(Command& command);
   bool given() const { return cpus || gpus || num_gpus; }
+  std::string text() const;  ///< as given on the command line, each with a space before it; "": none was given
   /// Throws Error{kUsage} for what cannot be read, Error{kDevice} for GPUs that are not there. Without a flag: GPU 0 if
   /// there is one, else the CPU.
   session::DeviceRequest request() const;

@@ -1,4 +1,4 @@
-// dptrain fit: training, resuming, and the report at the end.
+// dptrain fit and dptrain resume: training, going on with a run, and the report at the end.
 
 #include <algorithm>
 #include <array>
@@ -22,9 +22,11 @@
 #include "cli/model_source.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
+#include "cli/sweep_flags.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/log_fields.h"
 #include "core/text.h"
 #include "core/trace.h"
 #include "data/sources/csv_learned.h"
@@ -33,6 +35,7 @@
 #include "session/environment.h"
 #include "session/shared_file.h"
 #include "session/verify.h"
+#include "sweep/sweep_file.h"
 #include "train/run_directory.h"
 #include "train/signals.h"
 #include "train/trainer.h"
@@ -156,21 +159,23 @@ int run_dry(session::Session& session) {
   return 0;
 }
 
-ClosingFacts closing_facts(const train::RunDirectory& run, const experiment::Experiment& experiment) {
+ClosingFacts closing_facts(const train::RunDirectory& run, const FitFlags& flags,
+                           const experiment::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  ClosingFacts facts{.run = run.path(), .config = run.file("config.resolved.yaml"), .kept = {}};
+  ClosingFacts facts{.run = run.path(), .kept = {}};
   for (const char* const name :
        {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
+  facts.device_flags = flags.devices.text();
   facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
   facts.peak_bytes = session::peak_resident_bytes();
   return facts;
 }
 
 /// What went wrong on the way is in the run's log too.
-int report(const train::EndReport& end, const train::RunDirectory& run, const session::Session& session,
-           const Context& context) {
+int report(const train::EndReport& end, const train::RunDirectory& run, const FitFlags& flags,
+           const session::Session& session, const Context& context) {
   const train::FitResult& result = end.result;
   if (result.exit == "diverged")
     log::error(
@@ -180,7 +185,9 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const se
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
     log::error("error: the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
   if (!run.is_here()) return result.exit_code;
-  for (const std::string& line : closing_lines(end, closing_facts(run, session.experiment()))) log::info(line);
+  const std::vector<std::string> lines = closing_lines(end, closing_facts(run, flags, session.experiment()));
+  log::info(lines.front(), closing_fields(end, run.path()));
+  for (std::size_t i = 1; i < lines.size(); ++i) log::info(lines[i]);
   if (context.quiet) {  // "results only": these
     const std::vector<std::string> figures = closing_figures(end, run.path());
     log::print(join(figures, "\n"));
@@ -307,7 +314,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   const train::EndReport ended = fit(session, run, options, beginning);
   std::optional<LastEvaluation> last;
   if (!flags.no_report) last = leave_report(session, run, ended, options.progress);
-  const int code = report(ended, run, session, context);
+  const int code = report(ended, run, flags, session, context);
   if (code != 0) return code;
   if (gates && run.is_here())
     judge_end(*gates, assertions, ended, last, session, run);
@@ -402,6 +409,68 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, gates, context);
 }
 
+/// The flags that fit and resume share.
+void add_training_flags(Command& command, FitFlags& flags) {
+  command.section("Run")
+      .choice("--data", {"real", "synthetic"}, flags.data, "synthetic: generated data in place of every data set")
+      .option("--assert", "EXPR", flags.assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
+      .option("--trace", "STEPS", flags.trace, "trace.json: what every thread did in these steps, as in 100-110")
+      .flag("--no-report", flags.no_report, "no evaluation and no report.html at the end")
+      .flag("--dry-run", flags.dry_run, "build, place, load, one batch without an update; writes nothing")
+      .choice("--progress", {"auto", "on", "off"}, flags.progress, "the progress bar on stderr; auto: on a terminal");
+  flags.gates.add(command);
+  flags.overrides.add_training(command);
+  flags.overrides.add_batch(command);
+  flags.overrides.add(command);
+}
+
+struct ResumeFlags {
+  std::string source;  ///< the folder of a run or a sweep, or a checkpoint in a run's folder
+  FitFlags fit;
+  std::optional<std::int64_t> parallel;
+};
+
+/// Sets the flags with which fit goes on with the run. Throws Error{kCheckpoint} where there is none.
+void go_on_with(const std::string& source, FitFlags& flags) {
+  const std::string checkpoint = last_state_file(source), run = run_of(checkpoint);
+  if (source.ends_with(".yaml") || source.ends_with(".yml"))
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("{0} is a config; go on with the newest of its runs with dptrain fit {0} --resume",
+                            shell_quoted(source)));
+  flags.config = (fs::path(run) / "config.resolved.yaml").string();
+  std::error_code error;
+  if (run.empty() || !fs::exists(flags.config, error))
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("{0} does not belong to a run with a config.resolved.yaml; start a new run from it with "
+                            "dptrain fit CONFIG --resume={0}",
+                            shell_quoted(checkpoint)));
+  flags.run_dir = run;
+  flags.resume = checkpoint;
+}
+
+int resume_run(const ResumeFlags& given, const Context& context, mpi::Processes* processes) {
+  if (given.parallel)
+    throw Error(ErrorKind::kUsage, fmt::format("--parallel is for sweeps, and {} is a run", given.source));
+  FitFlags flags = given.fit;
+  if (processes == nullptr || processes->is_first()) go_on_with(given.source, flags);
+  const session::SharedFile config(processes, flags.config);  // the other processes may not see the run's folder
+  flags.config = config.path();
+  return run(flags, context, processes);
+}
+
+/// Throws Error{kUsage} for flags that a sweep cannot take when it goes on.
+void refuse_for_sweep(const std::vector<std::string>& words) {
+  constexpr std::array kAllowed{"--cpus",  "--gpus",    "--num-gpus", "--slots", "--parallel", "--dry-run",
+                                "--quiet", "--verbose", "--no-color", "--log",   "-q",         "-v"};
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag.starts_with('-') && std::ranges::find(kAllowed, flag) == kAllowed.end())
+      throw Error(ErrorKind::kUsage, fmt::format("{} cannot change a sweep, whose trials have to be comparable; only "
+                                                 "devices, --parallel and --dry-run may be given",
+                                                 flag));
+  }
+}
+
 }  // namespace
 
 void add_fit(App& app) {
@@ -414,7 +483,7 @@ void add_fit(App& app) {
   command.example("configs/fashion_mnist.yaml --gpus 0,1")
       .example("configs/fashion_mnist.yaml --cpus 2")
       .example("configs/fashion_mnist.yaml --cpus 2 --resume")
-      .example("configs/fashion_mnist.yaml --set train.optimizer.Adam.learning_rate=3e-3 --epochs 3")
+      .example("configs/fashion_mnist.yaml --learning-rate 3e-3 --set train.optimizer.Adam.beta_1=0.8 --epochs 3")
       .example("configs/cifar10_towers.yaml --data synthetic --steps 20 --assert 'loss<3'");
   command.positional("CONFIG", flags->config, "the experiment, a YAML file");
   flags->devices.add(command);
@@ -431,24 +500,45 @@ void add_fit(App& app) {
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--init-optimizer"})
       .exclusive({"--resume", "--overwrite"})
-      .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set")
-      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
-      .option("--trace", "STEPS", flags->trace, "trace.json: what every thread did in these steps, as in 100-110")
-      .flag("--no-report", flags->no_report, "no evaluation and no report.html at the end")
       .optional_value("--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
                       "instead of training: some steps (--steps, 100) with a growing learning rate, and which is good")
       .exclusive({"--find-lr", "--resume", "--dry-run"})
-      .exclusive({"--find-lr", "--overwrite"})
-      .flag("--dry-run", flags->dry_run, "build, place, load, one batch without an update; writes nothing")
-      .choice("--progress", {"auto", "on", "off"}, flags->progress, "the progress bar on stderr; auto: on a terminal");
-  flags->gates.add(command);
-  flags->overrides.add_training(command);
-  flags->overrides.add_batch(command);
-  flags->overrides.add(command);
+      .exclusive({"--find-lr", "--overwrite"});
+  add_training_flags(command, *flags);
+  flags->overrides.add_name(command);
   command.run([flags](const Context& context) {
     const train::Signals signals;  // before there are other threads
     log::outlive_readers();
     return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+  });
+}
+
+void add_resume(App& app) {
+  const auto flags = std::make_shared<ResumeFlags>();
+  Command& command = app.command("resume", "go on with a run or a sweep that was stopped");
+  command.describe(
+      "Goes on with the run in the folder RUN from its last checkpoint, with the run's own config, which flags may "
+      "change. Without a device flag devices are chosen as by fit. RUN may also be a checkpoint in the run's folder, "
+      "such as checkpoints/best.h5, or the folder of a sweep.");
+  command.example("runs/fashion_mnist/001")
+      .example("runs/fashion_mnist/001 --cpus 2 --epochs 20")
+      .example("runs/fashion_mnist/sweep-001");
+  command.positional("RUN", flags->source, "the folder of a run or of a sweep");
+  flags->fit.devices.add(command);
+  add_training_flags(command, flags->fit);
+  command.section("Sweep").whole("--parallel", "N", flags->parallel, "trials side by side");
+  command.run([flags](const Context& context) {
+    if (sweep::is_sweep(flags->source)) {
+      refuse_for_sweep(context.arguments);
+      return run_sweep({.resume = flags->source,
+                        .parallel = flags->parallel,
+                        .devices = flags->fit.devices,
+                        .dry_run = flags->fit.dry_run},
+                       context);
+    }
+    const train::Signals signals;  // before there are other threads
+    log::outlive_readers();
+    return together([&](mpi::Processes* processes) { return resume_run(*flags, context, processes); });
   });
 }
 

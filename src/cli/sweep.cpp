@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "picture/file.h"
 #include "sweep/process_runner.h"
@@ -45,8 +46,8 @@ Home home_for(const SweepFlags& flags, const experiment::Experiment& experiment)
                                                home.folder, error.message()));
   home.lock = train::RunLock(home.folder);
   if (sweep::is_sweep(home.folder))
-    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; go on with it by dptrain sweep --resume "
-                                               "{0}, or choose another folder",
+    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; go on with it by dptrain resume {0}, or "
+                                               "choose another folder",
                                                home.folder));
   for (const fs::directory_entry& entry : fs::directory_iterator(home.folder, error))
     if (entry.path().filename() != ".lock")
@@ -66,8 +67,8 @@ class Screen final : public sweep::Watcher {
     progress_.clear();
     const std::string value =
         trial.outcome.objective && trial.status == sweep::Status::kDone
-            ? fmt::format("{} {}, {} epoch{}", sweep.plan.objective, metric_text(*trial.outcome.objective),
-                          trial.outcome.epochs, trial.outcome.epochs == 1 ? "" : "s")
+            ? fmt::format("{} {}, {}", sweep.plan.objective, metric_text(*trial.outcome.objective),
+                          counted(trial.outcome.epochs, "epoch"))
             : "failed: " + trial.outcome.reason;
     log::info(fmt::format("trial {}: {}; {}", trial.number, value, sweep::values_text(sweep.plan, trial)));
   }
@@ -118,7 +119,7 @@ std::string fit_line(const sweep::Plan& plan, const sweep::Trial& trial) {
   return line;
 }
 
-int report(const std::string& folder, const sweep::Sweep& sweep) {
+int report(const SweepFlags& flags, const std::string& folder, const sweep::Sweep& sweep) {
   print_text(log::is_json() ? sweep::text_of(sweep) : join(sweep::table_of(sweep, folder), "\n"));
   const std::string run = shell_quoted(folder);
   log::info(fmt::format("  files    {}: sweep.csv, sweep.json, sweep.svg", folder));
@@ -126,7 +127,7 @@ int report(const std::string& folder, const sweep::Sweep& sweep) {
     return trial.status == sweep::Status::kWaiting || trial.status == sweep::Status::kRunning;
   };
   const int signal = std::ranges::any_of(sweep.trials, is_left) ? train::Signals::stop_signal() : 0;
-  if (signal != 0) log::info("  go on    dptrain sweep --resume " + run);
+  if (signal != 0) log::info("  go on    dptrain resume " + run + flags.devices.text());
   if (sweep.trials.size() > 1) log::info("  compare  dptrain report " + run);
   const auto best = sweep::best_of(sweep);
   if (best) {
@@ -153,8 +154,8 @@ void wait_for_orphans(const std::string& folder, const sweep::Sweep& sweep) {
   }
 }
 
-int run_sweep(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& folder,
-              const experiment::Experiment& experiment, const Context& context) {
+int run_trials(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& folder,
+               const experiment::Experiment& experiment, const Context& context) {
   const auto waits = std::ranges::count_if(sweep.trials, [](const sweep::Trial& trial) {
     return trial.status == sweep::Status::kWaiting || trial.status == sweep::Status::kRunning;
   });
@@ -166,8 +167,8 @@ int run_sweep(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& f
                                            .sets = devices.sets});
   const std::size_t all = sweep.trials.size();
   const std::string to_go = static_cast<std::size_t>(waits) == all ? "" : fmt::format(", {} to go", waits);
-  log::info(fmt::format("sweep    {}: {} trials{}; for the {} {}", sweep::name_of(sweep.plan.strategy), all, to_go,
-                        sweep.plan.larger_wins ? "highest" : "lowest", sweep.plan.objective));
+  log::info(fmt::format("sweep    {}: {}{}; for the {} {}", sweep::name_of(sweep.plan.strategy), counted(all, "trial"),
+                        to_go, sweep.plan.larger_wins ? "highest" : "lowest", sweep.plan.objective));
   log::info("devices  " + devices.text);
   log::info("run      " + folder);
   if (!sweep.plan.rungs.empty()) {
@@ -182,7 +183,7 @@ int run_sweep(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& f
   }
   screen.end();
   write_results(folder, sweep, experiment.config.name);
-  return report(folder, sweep);
+  return report(flags, folder, sweep);
 }
 
 int list(const sweep::Sweep& sweep) {
@@ -190,8 +191,8 @@ int list(const sweep::Sweep& sweep) {
   for (const sweep::Trial& trial : sweep.trials)
     lines.push_back(fmt::format("{}  {}", trial.folder(), sweep::values_text(sweep.plan, trial)));
   log::print(join(lines, "\n"));
-  log::info(fmt::format("dry run: {}, {} trials, for the {} {}; their configs are good, nothing was trained or written",
-                        sweep::name_of(sweep.plan.strategy), sweep.trials.size(),
+  log::info(fmt::format("dry run: {}, {}, for the {} {}; the configs are valid, and nothing was trained or written",
+                        sweep::name_of(sweep.plan.strategy), counted(sweep.trials.size(), "trial"),
                         sweep.plan.larger_wins ? "highest" : "lowest", sweep.plan.objective));
   return 0;
 }
@@ -202,8 +203,7 @@ int resume(const SweepFlags& flags, const Context& context) {
                          flags.seed || flags.eta || flags.min_epochs || flags.epochs;
   if (asks_more)
     throw Error(ErrorKind::kUsage,
-                "--resume goes on with what the sweep was asked for; beside it stand only devices, "
-                "--parallel and --dry-run");
+                "--resume goes on with the sweep as it was started; it takes only devices, --parallel and --dry-run");
   const std::string folder = fs::path(*flags.resume).lexically_normal().string();
   sweep::Sweep sweep = sweep::read_sweep(folder);
   if (flags.dry_run) return list(sweep);
@@ -215,18 +215,21 @@ int resume(const SweepFlags& flags, const Context& context) {
                                                "could not be compared; put it back, or start another sweep",
                                                config));
   wait_for_orphans(folder, sweep);
-  return run_sweep(flags, sweep, folder, load_trial(sweep.plan, sweep.trials.front(), config), context);
+  return run_trials(flags, sweep, folder, load_trial(sweep.plan, sweep.trials.front(), config), context);
 }
 
-int run(const SweepFlags& flags, const Context& context) {
+}  // namespace
+
+int run_sweep(const SweepFlags& flags, const Context& context) {
+  const train::Signals signals;   // before there are other threads
+  std::signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it, and waitpid() would not return a trial's status
+  log::outlive_readers();
   if (flags.resume) return resume(flags, context);
   NewSweep fresh = plan_sweep(flags);
   if (flags.dry_run) return list(fresh.sweep);
   const Home home = home_for(flags, fresh.experiment);
-  return run_sweep(flags, fresh.sweep, home.folder, fresh.experiment, context);
+  return run_trials(flags, fresh.sweep, home.folder, fresh.experiment, context);
 }
-
-}  // namespace
 
 void add_sweep(App& app) {
   const auto flags = std::make_shared<SweepFlags>();
@@ -243,12 +246,7 @@ void add_sweep(App& app) {
       .example("net.yaml --vary train.optimizer.learning_rate=1e-4..1e-1:log --trials 27 --strategy halving --epochs 9")
       .example("--resume runs/net/sweep-001");
   flags->add(command);
-  command.run([flags](const Context& context) {
-    const train::Signals signals;   // before there are other threads
-    std::signal(SIGCHLD, SIG_DFL);  // whoever started this may ignore it, and then nobody hears how a trial has ended
-    log::outlive_readers();
-    return run(*flags, context);
-  });
+  command.run([flags](const Context& context) { return run_sweep(*flags, context); });
 }
 
 }  // namespace dptrain::cli

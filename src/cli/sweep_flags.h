@@ -25,6 +25,9 @@ struct SweepFlags {
   void add(Command& command);
 };
 
+/// `dptrain sweep`: starts a sweep or goes on with one. Returns the exit code.
+int run_sweep(const SweepFlags& flags, const Context& context);
+
 /// A sweep that is to begin. `experiment` is that of its first trial.
 struct NewSweep {
   sweep::Sweep sweep;

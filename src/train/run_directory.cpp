@@ -188,7 +188,9 @@ void RunDirectory::describe(const experiment::Experiment& experiment, const RunO
   std::error_code error;
   const std::string resolved_config = config::to_yaml(resolved(experiment));
   const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
-  write_text(file("config.yaml"), from_file ? read_text(experiment.file) : resolved_config);
+  const bool own_config = from_file && fs::equivalent(experiment.file, file("config.resolved.yaml"), error);
+  if (!own_config || !fs::exists(file("config.yaml"), error))  // a resumed run keeps the config that its user wrote
+    write_text(file("config.yaml"), from_file ? read_text(experiment.file) : resolved_config);
   write_text(file("config.resolved.yaml"), resolved_config);
   const std::string before = options.resuming_here ? read_text(file("command.txt")) : "";
   write_text(file("command.txt"), before + command_line(options.command) + "\n");

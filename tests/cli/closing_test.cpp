@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 namespace dptrain::cli {
 namespace {
 
@@ -21,15 +23,15 @@ train::EndReport ended(const char* exit) {
 }
 
 const ClosingFacts kFacts{.run = "runs/my net/001",
-                          .config = "runs/my net/001/config.resolved.yaml",
                           .kept = {"curves.svg", "model.h5"},
+                          .device_flags = " --cpus 2",
                           .can_eval = true,
                           .peak_bytes = 96U << 20U};
 
 TEST(Closing, ARunThatWasCompleted) {
   EXPECT_THAT(
       closing_lines(ended("completed"), kFacts),
-      ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 examples/s, 96.0 MiB of memory",
+      ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 samples/s, 96.0 MiB of memory",
                   "  best     val_accuracy 0.9123 in epoch 9, val_loss 0.2500 in epoch 7",
                   "  run      runs/my net/001: curves.svg, model.h5", "  evaluate dptrain eval 'runs/my net/001'",
                   "  predict  dptrain predict 'runs/my net/001' --input FILE"));
@@ -39,8 +41,8 @@ TEST(Closing, WithoutValidationTheTrainingCounts) {
   train::EndReport report = ended("completed");
   report.epochs = report.steps = 1;
   report.best = {{"loss", {0.125, 1}}, {"mean_squared_error", {103749845.3849, 1}}};
-  EXPECT_THAT(closing_lines(report, {.run = "r", .config = "c", .kept = {}, .peak_bytes = 96U << 20U}),
-              ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 examples/s, 96.0 MiB of memory",
+  EXPECT_THAT(closing_lines(report, {.run = "r", .kept = {}, .peak_bytes = 96U << 20U}),
+              ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 samples/s, 96.0 MiB of memory",
                           "  best     loss 0.1250 in epoch 1, mean_squared_error 1.0375e+08 in epoch 1", "  run      r",
                           "  predict  dptrain predict r --input FILE"));
 }
@@ -48,8 +50,7 @@ TEST(Closing, WithoutValidationTheTrainingCounts) {
 TEST(Closing, WhatWasStoppedSaysHowItGoesOn) {
   for (const char* const exit : {"signal", "max_time"})
     EXPECT_THAT(closing_lines(ended(exit), kFacts),
-                testing::Contains("  go on    dptrain fit 'runs/my net/001/config.resolved.yaml' --run-dir 'runs/my "
-                                  "net/001' --resume"));
+                testing::Contains("  go on    dptrain resume 'runs/my net/001' --cpus 2"));
   EXPECT_THAT(closing_lines(ended("diverged"), kFacts), testing::Not(testing::Contains(testing::HasSubstr("predict"))));
 }
 
@@ -61,6 +62,16 @@ TEST(Closing, FiguresForScripts) {
       ElementsAre("loss: 0.125", "best_val_accuracy: 0.91234", "best_val_accuracy_epoch: 9", "best_val_loss: 0.25",
                   "best_val_loss_epoch: 7", "epochs: 12", "steps: 4690", "seconds: 200.000",
                   "examples_per_second: 39871.4", "exit: early_stopping", "run: runs/a/001"));
+}
+
+TEST(Closing, FieldsOfTheLog) {
+  train::EndReport report = ended("completed");
+  report.result.final.set("loss", 0.125);
+  const nlohmann::ordered_json fields = closing_fields(report, "runs/a/001");
+  EXPECT_EQ(fields["ev"], "end");
+  EXPECT_EQ(fields["final"]["loss"], 0.125);
+  EXPECT_EQ(fields["best_by_metric"]["val_accuracy"]["epoch"], 9);
+  EXPECT_EQ(fields["run"], "runs/a/001");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -370,7 +372,8 @@ TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
 
 TEST_F(ExitCode, PicturesAreSvgOrPng) {
   expect(2, "--output curves.jpg: pictures are written as .svg or .png", {"plot", "runs/tiny/001", "-o", "curves.jpg"});
-  expect(2, "--lr rate.pdf: pictures are written as .svg or .png", {"summary", "tiny.yaml", "--lr", "rate.pdf"});
+  expect(2, "--plot-schedule rate.pdf: pictures are written as .svg or .png",
+         {"summary", "tiny.yaml", "--plot-schedule", "rate.pdf"});
 }
 
 TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
@@ -379,6 +382,94 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
   EXPECT_EQ(fit.code, 0) << fit.err;
   EXPECT_NE(fit.out.find("14 samples = 7 + 4 + 3;"), std::string::npos) << fit.out;
   EXPECT_FALSE(fs::exists(here_.path("runs")));
+}
+
+TEST_F(ExitCode, AFormerNameOfAFlagIsAcceptedWithAWarning) {
+  expect(0, "warning: --lr is called --plot-schedule now; the next version does not know --lr",
+         {"summary", "tiny.yaml", "--lr", "lr.svg"});
+  EXPECT_FALSE(here_.read("lr.svg").empty());
+  EXPECT_EQ(dptrain({"summary", "--help"}).out.find("--lr"), std::string::npos);
+}
+
+TEST_F(ExitCode, ARunGoesOnWithItsOwnConfig) {
+  ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--steps", "3", "--run-dir", "run", "--learning-rate", "0.2"}).code, 0);
+  here_.write("tiny.yaml", "no config any more");
+  const std::string config = here_.read("run/config.yaml");
+  const Outcome resumed = dptrain({"resume", "run", "--epochs", "3"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("resumed at epoch 1, step 3"), std::string::npos) << resumed.out;
+  EXPECT_EQ(nlohmann::json::parse(here_.read("run/result.json"))["epochs"], 3);
+  EXPECT_NE(here_.read("run/config.resolved.yaml").find("learning_rate: 0.2"), std::string::npos);
+  EXPECT_EQ(here_.read("run/config.yaml"), config) << "the config as its user wrote it";
+  EXPECT_NE(dptrain({"resume", "run", "--epochs", "2"}).out.find("nothing to do: the run has trained 3 epochs"),
+            std::string::npos);
+  EXPECT_EQ(dptrain({"resume", "run/checkpoints/last.h5", "--epochs", "4"}).code, 0) << "a checkpoint of the run";
+  EXPECT_EQ(nlohmann::json::parse(here_.read("run/result.json"))["epochs"], 4);
+
+  fs::copy_file(here_.path("run/checkpoints/last.h5"), here_.path("alone.h5"));
+  expect(8, "dptrain fit CONFIG --resume=alone.h5", {"resume", "alone.h5"});
+  expect(8, "no such file", {"resume", "runs/other"});
+  expect(8, "tiny.yaml is a config; go on with the newest of its runs with dptrain fit tiny.yaml --resume",
+         {"resume", "tiny.yaml"});
+  expect(8, "the newest run in it is", {"resume", "."});
+  expect(2, "--parallel is for sweeps", {"resume", "run", "--parallel", "2"});
+  expect(2, "unknown flag '--init-from'", {"resume", "run", "--init-from", "alone.h5"});
+}
+
+TEST_F(ExitCode, ASweepGoesOnToo) {
+  ASSERT_EQ(dptrain({"sweep", "tiny.yaml", "--vary", "seed=1,2", "--epochs", "1", "--run-dir", "all"}).code, 0);
+  EXPECT_EQ(dptrain({"resume", "all", "--cpus", "1"}).code, 0);
+  expect(2, "--epochs cannot change a sweep", {"resume", "all", "--epochs", "3"});
+}
+
+TEST_F(ExitCode, TheLearningRateKeepsASchedule) {
+  const auto rate = [&](const std::string& optimizer) {
+    here_.write("rate.yaml", std::regex_replace(std::string(kTiny), std::regex("SGD: .*\n"), optimizer + "}\n"));
+    return dptrain({"config", "rate.yaml", "--minimal", "--learning-rate", "0.25"});
+  };
+  for (const auto& [optimizer, found] : std::vector<std::pair<std::string, std::string>>{
+           {"SGD: {learning_rate: 0.1}", "learning_rate: 0.25"},
+           {"Adam: {}", "learning_rate: 0.25"},
+           {"Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 1, decay_steps: 9}}}",
+            "initial_learning_rate: 0.25"},
+           {"Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 0, decay_steps: 9, warmup_target: 1, "
+            "warmup_steps: 2}}}",
+            "warmup_target: 0.25"},
+           {"Adam: {learning_rate: {Warmup: {warmup_steps: 2, then: 1}}}", "then: 0.25"},
+           {"Adam: {learning_rate: {Warmup: {warmup_steps: 2, then: {ExponentialDecay: {initial_learning_rate: 1, "
+            "decay_steps: 9, decay_rate: 0.5}}}}}",
+            "initial_learning_rate: 0.25"}}) {
+    const Outcome outcome = rate(optimizer);
+    EXPECT_EQ(outcome.code, 0) << optimizer << outcome.err;
+    EXPECT_NE(outcome.out.find(found), std::string::npos) << optimizer << "\n" << outcome.out;
+  }
+  here_.write("rate.yaml",
+              std::regex_replace(std::string(kTiny), std::regex("  optimizer: .*\n"), "  optimizer: adam\n"));
+  EXPECT_NE(dptrain({"config", "rate.yaml", "--learning-rate", "0.25"}).out.find("learning_rate: 0.25"),
+            std::string::npos);
+  here_.write("rate.yaml", std::regex_replace(std::string(kTiny), std::regex("  optimizer: .*\n"), ""));
+  EXPECT_NE(dptrain({"config", "rate.yaml", "--learning-rate", "0.25"}).out.find("learning_rate: 0.25"),
+            std::string::npos);
+  const Outcome several =
+      rate("SGD: {learning_rate: {PiecewiseConstantDecay: {boundaries: [3], values: [0.1, 0.01]}}}");
+  EXPECT_EQ(several.code, 2);
+  EXPECT_NE(several.err.find("rate.yaml:15:37"), std::string::npos) << several.err;
+  EXPECT_NE(several.err.find("--learning-rate: PiecewiseConstantDecay has several rates"), std::string::npos);
+}
+
+TEST_F(ExitCode, JsonLinesOfFitHaveFields) {
+  std::istringstream lines(dptrain({"fit", "tiny.yaml", "--log", "json", "--log-every", "2 steps"}).err);
+  std::map<std::string, nlohmann::json> last;
+  for (std::string line; std::getline(lines, line);) {
+    const auto fields = nlohmann::json::parse(line);
+    if (fields.contains("ev")) last[fields["ev"]] = fields;
+  }
+  for (const char* name : {"loss", "accuracy", "lr", "examples_per_second", "step_ms", "epoch", "step", "message"})
+    EXPECT_TRUE(last["step"].contains(name)) << name;
+  for (const char* name : {"loss", "val_loss", "val_accuracy", "lr", "examples_per_second", "seconds", "epoch"})
+    EXPECT_TRUE(last["epoch"].contains(name)) << name;
+  EXPECT_EQ(last["end"]["epochs"], 2);
+  EXPECT_EQ(last["end"]["run"], "runs/tiny/001");
 }
 
 /// Stops a long run with a signal once it has begun; the checkpoint must be good to go on from.
@@ -402,21 +493,21 @@ TEST_F(ExitCode, InterruptIs130AfterSaving) { stop_with(SIGINT, here_); }
 TEST_F(ExitCode, TerminationIs143AfterSaving) { stop_with(SIGTERM, here_); }
 
 TEST_F(ExitCode, TheOtherCommandsWork) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"check", "tiny.yaml", "--with-data"},
-                                             {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--lr", "lr.svg"},
-                                             {"config", "tiny.yaml"},
-                                             {"config", "--schema"},
-                                             {"devices", "--json"},
-                                             {"init"},
-                                             {"init", "fashion_mnist", "new"},
-                                             {"completion", "bash"},
-                                             {"completion", "zsh"},
-                                             {"completion", "fish"},
-                                             {"fit", "tiny.yaml"},
-                                             {"plot", "runs/tiny/001"},
-                                             {"ckpt", "show", "runs/tiny/001"},
-                                             {"ckpt", "diff", "runs/tiny/001", "runs/tiny/001/model.h5"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"check", "tiny.yaml", "--with-data"},
+           {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--plot-schedule=lr.svg"},
+           {"config", "tiny.yaml"},
+           {"config", "--schema"},
+           {"devices", "--json"},
+           {"init"},
+           {"init", "fashion_mnist", "new"},
+           {"completion", "bash"},
+           {"completion", "zsh"},
+           {"completion", "fish"},
+           {"fit", "tiny.yaml"},
+           {"plot", "runs/tiny/001"},
+           {"ckpt", "show", "runs/tiny/001"},
+           {"ckpt", "diff", "runs/tiny/001", "runs/tiny/001/model.h5"}}) {
     const Outcome outcome = dptrain(words);
     EXPECT_EQ(outcome.code, 0) << words.front() << "\n" << outcome.err;
     EXPECT_FALSE(outcome.out.empty()) << words.front();

@@ -36,7 +36,7 @@ done
 [ "$(rows whole/sweep.csv)" -eq 5 ] || fail "sweep.csv has not one row for each trial"
 [ "$(column whole/sweep.csv val_accuracy)" = "$(column whole/sweep.csv val_accuracy | sort -gr)" ] || fail "not best first"
 run 2 sweep small.yaml "${vary[@]}" --trials 4 --run-dir whole
-says 'dptrain sweep --resume whole'
+says 'dptrain resume whole'
 run 0 report whole/* --no-eval -o page.html
 run 0 plot whole -o curves.svg
 
@@ -67,8 +67,8 @@ start sweep small.yaml "${vary[@]}" --trials 4 --cpus 2x1 --run-dir stopped
 until_true has_rows stopped/001/steps.csv 5
 kill -INT "$process"
 ended_with 130
-says 'dptrain sweep --resume stopped'
-run 0 sweep --resume stopped --cpus 1
+says 'dptrain resume stopped'
+run 0 resume stopped --cpus 1
 [ "$(results stopped)" = "$(results whole)" ] || fail "the sweep that was stopped has other results"
 "$DPTRAIN" sweep --resume stopped --log json >out.json 2>/dev/null || fail "resuming what is done"
 python3 "$support" json out.json '[t["status"] for t in j["trials"]] == 4 * ["done"]' || fail "--log json"
@@ -79,7 +79,7 @@ says 'is not as it was when the sweep began'
 
 say "a learning rate is looked for on all replicas, and leaves no run"
 run 0 fit small.yaml --find-lr=1e-4..100 --steps 60 --cpus 2x1 --run-dir rates
-says '--set train.optimizer.SGD.learning_rate='
+says 'suggestion: --learning-rate '
 [ "$(ls rates | tr '\n' ' ')" = 'find-lr.csv find-lr.svg ' ] || fail "files: $(ls rates)"
 cp rates/find-lr.csv two.csv
 run 0 fit small.yaml --find-lr=1e-4..100 --steps 60 --cpus 1 --run-dir rates
