@@ -1,5 +1,7 @@
 #include "config/diagnostics.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -7,6 +9,7 @@
 #include "config/source_text.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/terminal.h"
 
 namespace dptrain::config {
 namespace {
@@ -26,25 +29,27 @@ std::vector<const Diagnostic*> sorted(const std::vector<Diagnostic>& all) {
   return list;
 }
 
-/// The source line and below it the underline; a long line is cut to the part around the fault.
+/// The source line and below it the underline; a line longer than the terminal is cut to the part around the fault.
 std::string excerpt(const Mark& mark) {
   if (!mark.known() || static_cast<std::size_t>(mark.line) > mark.source->lines.size()) return "";
-  constexpr int kBefore = 70, kLongest = 140;
+  constexpr int kGutter = 8, kDots = 6, kUsual = 140, kLeast = 8;
+  const auto terminal = static_cast<int>(terminal::columns(STDERR_FILENO).value_or(kUsual + kGutter + kDots));
+  const int longest = std::clamp(terminal - kGutter - kDots, kLeast, kUsual), before = longest / 2;
   std::string line = mark.source->lines[static_cast<std::size_t>(mark.line) - 1];
   std::replace(line.begin(), line.end(), '\t', ' ');
   const int columns = columns_of(line);
-  const int first = columns > kLongest ? std::max(0, mark.column - 1 - kBefore) : 0;  // columns left out
+  const int first = columns > longest ? std::max(0, mark.column - 1 - before) : 0;  // columns left out
   const auto byte_of = [&](int column) {
     std::size_t i = 0;
     for (int seen = 0; i < line.size(); ++i)
       if ((line[i] & 0xC0) != 0x80 && seen++ == column) break;
     return i;
   };
-  std::string shown = line.substr(byte_of(first), byte_of(first + kLongest) - byte_of(first));
+  std::string shown = line.substr(byte_of(first), byte_of(first + longest) - byte_of(first));
   int indent = mark.column - 1 - first;
   if (first > 0) shown = "..." + shown, indent += 3;
-  if (columns > first + kLongest) shown += "...";
-  const int length = std::max(1, std::min(mark.length, first + kLongest - mark.column + 1));
+  if (columns > first + longest) shown += "...";
+  const int length = std::max(1, std::min(mark.length, first + longest - mark.column + 1));
   return fmt::format("{:>5} | {}\n      | {}^{}\n", mark.line, shown,
                      std::string(static_cast<std::size_t>(indent), ' '),
                      std::string(static_cast<std::size_t>(length - 1), '~'));

@@ -2,6 +2,7 @@
 
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log_fields.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace dptrain::log {
@@ -25,7 +27,8 @@ struct State {
   std::shared_ptr<spdlog::logger> file;
   int stdout_failure = 0;
   bool outlives_readers = false;
-  bool status_shown = false, status_hidden = false;
+  std::string status;  ///< on the terminal
+  bool status_hidden = false;
   std::string who;
 
   static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
@@ -42,22 +45,45 @@ State& state() {
   return instance;
 }
 
+constexpr const char* kClearRest = "\033[K";
+
 /// A terminal that is gone takes the line with it, nothing else. Under the lock.
 void put_status(const std::string& text) {
   State& s = state();
-  if (text.empty() && !s.status_shown) return;
-  const std::string line = "\r" + text + "\033[K";
+  if (text.empty() && s.status.empty()) return;
+  const std::string line = "\r" + text + kClearRest;
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
-  s.status_shown = !text.empty();
+  s.status = text;
+}
+
+/// All of it in one call, if the terminal takes it: stdio would divide the text at its line breaks.
+bool write_at_once(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// The line in place of the status line, and that below it: at no moment is the terminal without a status line.
+bool put_above_status(std::FILE* stream, const std::string& line) {
+  std::string text = "\r";
+  for (const char c : line + "\n") {
+    if (c == '\n') text += kClearRest;
+    text += c;
+  }
+  return std::fflush(stream) == 0 && write_at_once(fileno(stream), text + state().status + kClearRest);
 }
 
 /// A line on a stream; spdlog's sinks do not tell whether it arrived. Under the lock.
 void put(std::FILE* stream, const std::string& line) {
   State& s = state();
-  put_status("");
-  const bool good = std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
-                    std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
+  const bool above = !s.status.empty() && isatty(fileno(stream)) == 1;
+  const bool good = above ? put_above_status(stream, line)
+                          : std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
+                                std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
   if (good || stream != stdout || s.stdout_failure != 0) return;
   const bool reader_gone = errno == EPIPE || errno == EIO;
   if (!(reader_gone && s.outlives_readers)) s.stdout_failure = errno;
@@ -72,8 +98,9 @@ std::string json_text(const char* level, const std::string& message, const nlohm
 }
 
 enum class Rank { kDebug, kInfo, kAlways };
+constexpr const char* kError = "error";
 
-void emit(bool to_stderr, Rank rank, const char* level, const std::string& line, const char* color,
+void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
           const nlohmann::ordered_json& fields = nlohmann::ordered_json::object()) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
@@ -85,9 +112,11 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     const bool json = s.options.format == Format::kJson;
     if (json)
       text = json_text(level, from + line, fields);
-    else if (s.options.color && *color)
-      text = fmt::format("{}{}\033[0m", color, text);
-    put(to_stderr || json ? stderr : stdout, text);
+    else if (to_stderr && s.options.color)
+      text = terminal::colored(text);
+    std::FILE* const stream = to_stderr || json ? stderr : stdout;
+    if (level == kError && line.find("error: ") != std::string::npos) put_status("");  // the work ends
+    put(stream, json ? text : terminal::fitted(fileno(stream), text));
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);
 }
@@ -123,16 +152,16 @@ void close_file() {
   state().file.reset();
 }
 
-void debug(const std::string& line) { emit(false, Rank::kDebug, "debug", line, ""); }
-void info(const std::string& line) { emit(false, Rank::kInfo, "info", line, ""); }
+void debug(const std::string& line) { emit(false, Rank::kDebug, "debug", line); }
+void info(const std::string& line) { emit(false, Rank::kInfo, "info", line); }
 void debug(const std::string& line, const nlohmann::ordered_json& fields) {
-  emit(false, Rank::kDebug, "debug", line, "", fields);
+  emit(false, Rank::kDebug, "debug", line, fields);
 }
 void info(const std::string& line, const nlohmann::ordered_json& fields) {
-  emit(false, Rank::kInfo, "info", line, "", fields);
+  emit(false, Rank::kInfo, "info", line, fields);
 }
-void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line, "\033[33m"); }
-void error(const std::string& line) { emit(true, Rank::kAlways, "error", line, "\033[31m"); }
+void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line); }
+void error(const std::string& line) { emit(true, Rank::kAlways, kError, line); }
 
 void show_status(const std::string& text) {
   const std::lock_guard lock(state().mutex);

@@ -74,7 +74,7 @@ TEST_F(Log, QuietAndVerbose) {
 
 TEST_F(Log, ColorOnlyWhereAsked) {
   log::configure({.color = true});
-  EXPECT_EQ(printed([] { log::warn("w"); }).err, "\033[33mwarning: w\033[0m\n");
+  EXPECT_EQ(printed([] { log::warn("w"); }).err, "\033[1;33mwarning:\033[0m \033[1mw\033[0m\n");
   EXPECT_EQ(printed([] { log::info("i"); }).out, "i\n");
 }
 
