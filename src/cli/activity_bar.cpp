@@ -15,7 +15,7 @@ train::BarState bar_of(const ActivityState& state) {
 
 }  // namespace
 
-ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode) {
+ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
   if (!progress_.visible()) return;
   watch_.emplace(kPatienceSeconds, kPeriodSeconds, [this](const ActivityState* state) {
     if (state == nullptr)

@@ -115,7 +115,11 @@ int find_lr(session::Session& session, const train::RateRange& range, const std:
                         short_rate(range.high), range.steps, session.global_batch()));
   const Stopwatch watch;
   const train::RateCurve curve = train::test_rates(session, range, [&](std::int64_t done) {
-    progress.draw({.done = done, .total = range.steps, .seconds = watch.seconds(), .values = " - learning rates"});
+    progress.draw({.done = done,
+                   .total = range.steps,
+                   .seconds = watch.seconds(),
+                   .unit = train::BarState::Unit::kSteps,
+                   .values = " - learning rates"});
     return true;
   });
   progress.clear();

@@ -136,7 +136,8 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
   mpi::Processes* const processes = session.processes();
   train::Progress drawn(progress);
   const Stopwatch watch;
-  train::BarState bar{.total = 2 * loader.batches_per_epoch(), .values = " - " + on};
+  train::BarState bar{
+      .total = 2 * loader.batches_per_epoch(), .unit = train::BarState::Unit::kSteps, .values = " - " + on};
   Agreement all_go_on(processes, go_on);
   const auto show = [&] {
     ++bar.done;

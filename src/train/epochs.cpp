@@ -50,6 +50,7 @@ nlohmann::ordered_json epoch_fields(const EpochReport& report) {
 void Epochs::begin(const std::string& of) {
   if (run_.position.samples > 0) return;
   log::info(fmt::format("Epoch {}{}", run_.position.epoch + 1, of));
+  run_.progress.draw({.done = 0, .total = run_.session.steps_per_epoch()});  // in place of the epoch before
   for (const auto& callback : run_.callbacks) callback->epoch_begin(control_, run_.position.epoch);
 }
 
@@ -70,14 +71,13 @@ std::optional<experiment::Logs> Epochs::validate() {
   const trace::Span span("trainer", "validation");
   data::Loader& loader = *run_.session.validation_loader();
   const Stopwatch watch;
-  BarState bar{.total = loader.batches_per_epoch(), .values = " - validation"};
+  BarState bar{.total = loader.batches_per_epoch(), .unit = BarState::Unit::kSteps, .values = " - validation"};
   const auto sums = session::evaluate(run_.session, loader, [&] {
     ++bar.done;
     bar.seconds = watch.seconds();
     run_.progress.draw(bar);
     return goes_on_();
   });
-  run_.progress.clear();
   if (!sums) return std::nullopt;
   experiment::Logs logs;
   for (const auto& [name, value] : session::values_of(run_.session.plan(), *sums)) logs.set("val_" + name, value);
@@ -97,7 +97,6 @@ void Epochs::validate_if_due() {
   remember_best(*values, position.epoch, run_);
 
   const std::int64_t batch = log_.batch();
-  run_.progress.clear();
   nlohmann::ordered_json line{{"ev", "validation"}, {"epoch", position.epoch + 1}, {"step", position.step}};
   for (const auto& [name, value] : values->items()) line[name] = value;
   log::info(
@@ -131,7 +130,6 @@ EpochReport Epochs::report(bool whole) {
 }
 
 void Epochs::log_line(const EpochReport& report, std::int64_t batches) const {
-  run_.progress.clear();
   log::info(fmt::format("{}/{} - {}{} - {}", batches, run_.session.steps_per_epoch(), duration_text(report.seconds),
                         values_text(report.logs.items()), speed_text(report.examples_per_second())),
             epoch_fields(report));

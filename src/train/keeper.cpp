@@ -63,7 +63,6 @@ bool Keeper::last_is_old() const { return now_seconds() - last_save_ > kLastEver
 void Keeper::save(const std::string& name, bool weights_only, const std::string& note) {
   if (!may_keep()) return;
   saver_.now_or_later([this, name, weights_only] { submit(name, !weights_only); });
-  run_.progress.clear();
   log::info(fmt::format("saving checkpoints/{}{}{}", name, note.empty() ? "" : "; ", note));
   run_.sinks->event("save", {{"file", name}, {"step", run_.position.step}, {"note", note}});
 }

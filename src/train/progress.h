@@ -1,7 +1,7 @@
 #pragma once
 
-// The progress bar: on stderr, only on a terminal; nothing at all otherwise. One thread; redraws at most ten times a
-// second.
+// The progress bar: on stderr, only on a terminal. Redraws in place at most ten times a second; lines of the log are
+// printed above it. One thread for each Progress.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,28 +13,39 @@ namespace dptrain::train {
 enum class ProgressMode { kAuto, kOn, kOff };
 
 struct BarState {
-  std::int64_t done = 0, total = 0;  ///< 0: nobody knows
-  double seconds = 0;                ///< that it took so far
-  std::optional<double> run_left{};  ///< seconds, where it is a part of something longer
+  enum class Unit { kNone, kSteps, kSamples };
+
+  std::int64_t done = 0, total = 0;  ///< total 0: not known
+  double seconds = 0;                ///< of what is done
+  std::optional<double> run_left{};  ///< seconds, if this is a part of something longer
   bool percent = false;              ///< "42 %" in place of "50/118"
-  std::string values{};              ///< " - loss: 0.8123 - accuracy: 0.7011"
+  Unit unit = Unit::kNone;           ///< of the speed: "23 ms/step", "5120 samples/s"; kNone: not shown
+  std::optional<double> learning_rate{};
+  std::string values{};  ///< " - loss: 0.8123 - accuracy: 0.7011"
 };
 
-/// "50/118 [=====>......] 12s ETA 3s (run 4:05) - loss: 0.8123 - accuracy: 0.7011" in at most so many columns: the bar
-/// gets shorter, then goes; then the time left of the run, and values from the last on. In fewer than 32 columns
-/// "50/118 [==>...] 3s", with the time left. Without a total "12,345 3s - listing flowers".
+/// " 50/118 [=====>.....] 12s ETA 3s (run 4:05) 240ms/step lr 0.001 - loss: 0.8123 - accuracy: 0.7011" in at most so
+/// many columns. Parts are left out where they do not fit: first the elapsed time, then the time left of the run, the
+/// values from the last on, the learning rate, the speed. The bar fills the line. A line too short for
+/// " 50/118 [==>..] ETA 3s" has no "ETA", then no bar. Without a total "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 
 class Progress {
  public:
-  explicit Progress(ProgressMode mode);
+  /// `yields`: draws only while no other bar is shown.
+  explicit Progress(ProgressMode mode, bool yields = false);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
   void draw(const BarState& state);
-  void clear();  ///< before a line is printed
+  void clear();
   bool visible() const { return visible_; }
 
  private:
-  bool visible_;
+  bool visible_, yields_;
   double last_draw_ = 0;
+  std::int64_t last_done_ = -1;
 };
 
 }  // namespace dptrain::train

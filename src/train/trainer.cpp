@@ -95,13 +95,16 @@ void Trainer::compute_features() {
   const Stopwatch watch;
   const std::int64_t all = session_.prefix_samples();
   const bool whole = session_.compute_features([&](std::int64_t done) {
-    run_.progress.draw({.done = done, .total = all, .seconds = watch.seconds(), .values = " - features"});
+    run_.progress.draw({.done = done,
+                        .total = all,
+                        .seconds = watch.seconds(),
+                        .unit = BarState::Unit::kSamples,
+                        .values = " - features"});
     obey_signals();
     return !run_.is_stopping();
   });
   const double seconds = watch.seconds();
   epochs_.add_seconds(seconds);
-  run_.progress.clear();
   if (!whole) return;
   log::info(fmt::format("features of {} in {}, {}; from here on only the rest of the network runs",
                         counted(all, "sample"), duration_text(seconds),
@@ -211,6 +214,8 @@ void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch
                         .total = session_.steps_per_epoch(),
                         .seconds = position.epoch_seconds,
                         .run_left = seconds_left(),
+                        .unit = BarState::Unit::kSteps,
+                        .learning_rate = report.learning_rate,
                         .values = values_text(report.logs.items())});
 }
 
@@ -245,7 +250,6 @@ void Trainer::keep_account() {
 
 /// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
-  run_.progress.clear();
   const Reaction reaction = nonfinite_.react(step != nullptr);
   keep_account();
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
@@ -316,7 +320,6 @@ void Trainer::obey_signals() {
   if ((wanted & (kStopForInterrupt | kStopForTerminate)) != 0 && signal_ == 0) {
     signal_ = (wanted & kStopForInterrupt) != 0 ? SIGINT : SIGTERM;
     catch_up();
-    run_.progress.clear();
     log::info(
         fmt::format("{}: saving and stopping after step {}", signal_ == SIGINT ? "SIGINT" : "SIGTERM", position.step));
     run_.stop("signal");
@@ -328,6 +331,7 @@ FitResult Trainer::finish() {
   trace_.finish(run_.position.step);
   const bool good = keeper_.may_keep();
   epochs_.end_early();
+  run_.progress.clear();
   std::optional<Error> failed;
   if (good) {
     keeper_.save_last();
