@@ -74,7 +74,9 @@ void try_to(const char* otherwise, const Work& work) {
 
 std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
                                        train::ProgressMode progress) {
-  const train::Training no_more("leaving out the evaluation; press again to leave at once");  // signals are requests
+  // Signals are requests.
+  const train::Training no_more("leaving out the evaluation; press Ctrl-C again to quit at once",
+                                "stopped at once; the run is saved, its evaluation is missing");
   const session::SharedFile weights(session.processes(),
                                     run.is_here() ? train::RunDirectory::weights_of(run.path()) : "");
   if (weights.path().empty()) return std::nullopt;

@@ -5,15 +5,17 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <initializer_list>
 
 #include "core/log.h"
+#include "core/terminal.h"
 
 namespace dptrain::train {
 namespace {
 
 std::atomic<int> stop_requested{0};
-std::atomic<const char*> stop_answer{""};
+std::atomic<const char*> stop_answer{""}, quit_answer{""};
 std::atomic<bool> save_requested{false}, status_requested{false}, training{false}, ended{false};
 
 sigset_t set_of(std::initializer_list<int> signals) {
@@ -33,10 +35,24 @@ void end_by(int signal) {
   raise(signal);
 }
 
+void put(const char* text) {
+  // If stderr is gone, the exit code is left.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Without the log, whose lock may be held by a thread that hangs. Replaces the progress bar on a terminal.
+[[noreturn]] void quit() {
+  if (terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");
+  put(quit_answer.load());
+  put("\n");
+  _exit(kStoppedUnsaved);
+}
+
 void stop(int signal) {
   if (!training) return end_by(signal);
-  if (stop_requested.exchange(signal) != 0) _exit(kStoppedUnsaved);
-  log::warn(stop_answer.load());
+  if (stop_requested.exchange(signal) != 0) quit();
+  // An answer, not a warning: the report counts warnings of train.log as faults. log::error() prints it with --quiet.
+  log::is_json() ? log::info(stop_answer.load()) : log::error(stop_answer.load());
 }
 
 }  // namespace
@@ -80,8 +96,9 @@ int Signals::stop_signal() { return stop_requested; }
 bool Signals::take_save() { return save_requested.exchange(false); }
 bool Signals::take_status() { return status_requested.exchange(false); }
 
-Training::Training(const char* answer) {
-  stop_answer = answer;
+Training::Training(const char* first, const char* second) {
+  stop_answer = first;
+  quit_answer = second;
   training = true;
 }
 Training::~Training() { training = false; }

@@ -122,7 +122,9 @@ kill -s INT "$process"
 until_true grep -q '^ShdPnd:[[:space:]]*0*$' /proc/$process/status  # taken: one more would else be lost in the first
 kill -s INT "$process"
 ended_with 11
-says "saving after this step; press again to leave without"
+says "saving after this step; press Ctrl-C again to quit without saving"
+says "stopped at once; nothing was saved since the last checkpoint"
+! grep -q '^warning: .*Ctrl-C' twice/train.log || fail "the answer to a signal is no warning, which the report would count as a fault"
 silent_on "saving and stopping"
 [ ! -e twice/result.json ] || fail "the second SIGINT waited"
 

@@ -76,7 +76,9 @@ TEST_F(SignalsDeathTest, ASecondOneLeavesAtOnceWithACodeOfItsOwn) {
         kill(getpid(), SIGINT);
         for (;;) pause();
       },
-      testing::ExitedWithCode(kStoppedUnsaved), "press again to leave without");
+      testing::ExitedWithCode(kStoppedUnsaved),
+      "saving after this step; press Ctrl-C again to quit without saving\nstopped at once; nothing was saved since the "
+      "last checkpoint\n");
 }
 
 TEST_F(SignalsDeathTest, NothingThatCameTooLateEndsTheProcess) {
