@@ -351,8 +351,12 @@ namespace {
 /// What bounds a step, by where its time goes.
 std::string bound_by(const BenchRow& row) {
   const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
-  if (wait > 20) return fmt::format("input-bound: {:.0f} % of a step waits for data", wait);
-  if (comm > 20) return fmt::format("bound by the all-reduce: {:.0f} % of a step waits for other replicas", comm);
+  if (wait > 20)
+    return fmt::format("input-bound: {:.0f} % of a step waits for data; more data.loader.workers help", wait);
+  if (comm > 20)
+    return fmt::format(
+        "bound by the all-reduce: {:.0f} % of a step waits for other replicas; a larger batch or fewer replicas help",
+        comm);
   return fmt::format(
       "compute-bound: {:.0f} % of a step is forward and backward, {:.0f} % waits for data, {:.0f} % for other replicas",
       100 * row.forward_backward_ms / row.step_ms, wait, comm);

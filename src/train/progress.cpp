@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/rate.h"
+#include "core/quantity.h"
 #include "core/terminal.h"
 #include "core/text.h"
 

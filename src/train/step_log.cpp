@@ -1,7 +1,7 @@
 #include "train/step_log.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,11 +10,24 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/log_fields.h"
+#include "core/machine.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/run_files.h"
 
 namespace dptrain::train {
+namespace {
+
+/// Other processes of this run count as other programs, so with several the load is left out.
+MachineUse machine_use(session::Session& session) {
+  const session::DeviceRequest& devices = session.devices();
+  MachineUse use{.workers = session.train_loader().workers(), .on_cpus = !devices.on_gpus(), .cores = machine::cpus()};
+  use.own_threads = static_cast<double>(session.replica_count() * devices.threads + use.workers);
+  if (double minute = 0; session.processes() == nullptr && getloadavg(&minute, 1) == 1) use.load = minute;
+  return use;
+}
+
+}  // namespace
 
 std::string values_text(const std::vector<std::pair<std::string, double>>& values) {
   std::string text;
@@ -33,14 +46,29 @@ nlohmann::ordered_json step_fields(const IntervalReport& report) {
   return fields;
 }
 
-std::string waiting_text(double for_data, double for_replicas, double elapsed) {
-  constexpr double kWorthIt = 0.1, kLeastSeconds = 2;
-  const double waits = for_data + for_replicas;
-  if (waits < kLeastSeconds || waits < kWorthIt * elapsed) return "";
-  return fmt::format(
-      "{:.0f} % of the time so far went into waiting for data, {:.0f} % into waiting for other replicas; `dptrain "
-      "bench` says what would help",
-      100 * for_data / elapsed, 100 * for_replicas / elapsed);
+std::string waiting_text(const Waits& waits, const MachineUse& use) {
+  constexpr double kWorthIt = 0.1, kLeastSeconds = 2, kBusyCores = 0.5;
+  const auto matters = [&](double seconds) { return seconds >= kLeastSeconds && seconds >= kWorthIt * waits.elapsed; };
+  const auto percent = [&](double seconds) { return fmt::format("{:.0f} %", 100 * seconds / waits.elapsed); };
+  std::vector<std::string> facts, advice;
+  if (matters(waits.for_data)) {
+    facts.push_back(percent(waits.for_data) + " of the time so far passed in waits for data");
+    advice.push_back(fmt::format("more loader workers (data.loader.workers, now {})", use.workers));
+  }
+  if (matters(waits.for_replicas)) {
+    facts.push_back(percent(waits.for_replicas) + (facts.empty()
+                                                       ? " of the time so far passed in waits for other replicas"
+                                                       : " in waits for other replicas"));
+    advice.push_back("a larger batch");
+    advice.push_back("fewer replicas");
+  }
+  if (facts.empty()) return "";
+  const double others = use.load - use.own_threads;
+  const std::string busy = use.on_cpus && others >= kBusyCores
+                               ? fmt::format("; other programs keep about {:.0f} of {} cores busy",
+                                             std::max(1.0, std::min<double>(others, use.cores)), use.cores)
+                               : "";
+  return fmt::format("{}{}; try {}", join(facts, ", "), busy, join(advice, " or "));
 }
 
 std::int64_t StepLog::batch() const {
@@ -71,8 +99,7 @@ bool StepLog::due() const {
   const config::Duration& every = session.experiment().config.train.log_every;
   if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - interval_.started >= every.value;
   const std::int64_t steps = std::max<std::int64_t>(1, every.steps(session.steps_per_epoch(), session.global_batch()));
-  if (steps <= session.steps_per_epoch()) return batch() % steps == 0;
-  return (every.counts_steps() ? run_.position.step : std::llround(run_.position.batches(session))) % steps == 0;
+  return batch() % steps == 0;  // never in an epoch with fewer steps, whose end writes a line
 }
 
 void StepLog::write() {
@@ -91,7 +118,6 @@ void StepLog::write() {
       fmt::format("step {}/{}{} - lr: {:.3e} - {} - {:.1f} ms/step (data {:.1f} comm {:.1f})", report.last.batch,
                   run_.session.steps_per_epoch(), values_text(report.last.logs.items()), report.last.learning_rate,
                   speed_text(report.examples_per_second), report.step_ms, report.data_wait_ms, report.comm_exposed_ms);
-  run_.progress.clear();
   if (run_.progress.visible() || report.last.batch == run_.session.steps_per_epoch())  // the epoch's line follows
     log::debug(line, step_fields(report));
   else
@@ -105,9 +131,10 @@ void StepLog::warn_of_waiting() {
   const bool first = !watched_from_;
   if (first) watched_from_ = now_seconds();
   if (first || warned_of_waiting_ || !run_.world.is_first()) return;
-  waited_ += interval_.waited;
-  comm_ += interval_.comm;
-  const std::string text = waiting_text(waited_, comm_, now_seconds() - *watched_from_);
+  waits_.for_data += interval_.waited;
+  waits_.for_replicas += interval_.comm;
+  waits_.elapsed = now_seconds() - *watched_from_;
+  const std::string text = waiting_text(waits_, machine_use(run_.session));
   if (text.empty()) return;
   warned_of_waiting_ = true;
   log::warn(text);

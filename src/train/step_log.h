@@ -15,9 +15,20 @@
 
 namespace dptrain::train {
 
-/// What is to be said of `elapsed` seconds in which the trainer waited so long for data and for other replicas; ""
-/// where less than a tenth would be gained without, or nobody has waited for seconds.
-std::string waiting_text(double for_data, double for_replicas, double elapsed);
+/// Seconds in which the trainer waited, of those that passed.
+struct Waits {
+  double for_data = 0, for_replicas = 0, elapsed = 0;
+};
+struct MachineUse {
+  int workers = 0;         ///< of the loader
+  bool on_cpus = true;     ///< replicas on CPU cores, which other programs slow down
+  double load = 0;         ///< threads that run, of all programs: the load average of a minute
+  double own_threads = 0;  ///< of this run
+  int cores = 1;
+};
+/// A warning that states how long the trainer waited and what would reduce it; "" if no wait took two seconds and a
+/// tenth of the time.
+std::string waiting_text(const Waits& waits, const MachineUse& use);
 
 /// Fields of the line with --log json: the values of the epoch so far, and steps.csv's of the interval.
 nlohmann::ordered_json step_fields(const IntervalReport& report);
@@ -35,8 +46,7 @@ class StepLog {
   void add_collected(double seconds) { interval_.step_seconds += seconds; }
   void add_sums(double loss, std::int64_t samples);
 
-  /// Whether `train.log_every` asks for a line: at the same steps of each epoch, or of the run when an epoch is
-  /// shorter.
+  /// Whether `train.log_every` asks for a line: at the same steps of each epoch. An epoch with fewer steps has none.
   bool due() const;
   /// Writes it and restarts; nothing where no step was made.
   void write();
@@ -49,7 +59,7 @@ class StepLog {
   Run& run_;
   bool warned_of_waiting_ = false;
   std::optional<double> watched_from_;  ///< the end of the first interval, which holds the start
-  double waited_ = 0, comm_ = 0;        ///< since then
+  Waits waits_;                         ///< since then
   struct Interval {
     double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;
     std::int64_t samples = 0, steps = 0;

@@ -25,15 +25,16 @@ TEST(BenchVerdict, NamesWhatTakesTheStep) {
   EXPECT_EQ(verdict(row, BenchData::kSynthetic),
             "compute-bound: 90 % of a step is forward and backward, 0 % waits for data, 0 % for other replicas");
   row.comm_exposed_ms = 25;
-  EXPECT_EQ(verdict(row, BenchData::kSynthetic), "bound by the all-reduce: 25 % of a step waits for other replicas");
+  EXPECT_EQ(verdict(row, BenchData::kSynthetic),
+            "bound by the all-reduce: 25 % of a step waits for other replicas; a larger batch or fewer replicas help");
   row.data_wait_ms = 50;
   row.global_batch = 10;
   row.loader_examples_per_second = 120;
   row.workers = 1;
   EXPECT_EQ(
       verdict(row, BenchData::kReal),
-      "input-bound: 50 % of a step waits for data; alone the network takes 200 samples/s, the loader delivers 120 (1 "
-      "worker)");
+      "input-bound: 50 % of a step waits for data; more data.loader.workers help; alone the network takes 200 samples/s, "
+      "the loader delivers 120 (1 worker)");
 }
 
 TEST(BenchVerdict, SaysWhichPassesAreFarthestFromTheirBounds) {

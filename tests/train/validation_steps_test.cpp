@@ -101,6 +101,13 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Devices, ValidationSteps, ::testing::Bool(),
                          [](const auto& place) { return place.param ? "Emulator" : "Cpu"; });
 
+TEST_P(ValidationSteps, RowsOfAnEpochShorterThanLogEveryAreAtItsEndAlone) {
+  fit("short", {"train.log_every=12"});
+  std::vector<std::string> steps;
+  for (const std::string& row : values("short/steps.csv")) steps.push_back(row.substr(0, row.find(',')));
+  EXPECT_EQ(steps, (std::vector<std::string>{"step", "10", "20", "30"}));
+}
+
 TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
   fit("run", {});
   EXPECT_EQ(validated_steps("run"), (std::vector<std::int64_t>{7, 14, 21, 28}));

@@ -1,4 +1,4 @@
-// When the log says that a run waits.
+// The warning about waits: when it is given, and what it advises.
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,33 @@
 namespace dptrain::train {
 namespace {
 
-TEST(WaitingText, IsForWaitsThatCostATenthOfTheTime) {
-  EXPECT_EQ(waiting_text(2.5, 2.5, 20),
-            "12 % of the time so far went into waiting for data, 12 % into waiting for other replicas; `dptrain bench` "
-            "says what would help");
-  EXPECT_EQ(waiting_text(1.5, 1.5, 40), "") << "less than a tenth";
-  EXPECT_EQ(waiting_text(1, 0, 2), "") << "a second";
+const MachineUse kIdle{.workers = 1, .load = 2.5, .own_threads = 3, .cores = 4};
+
+TEST(WaitingText, NamesWhatReducesTheWaits) {
+  EXPECT_EQ(waiting_text({.for_data = 3, .elapsed = 20}, kIdle),
+            "15 % of the time so far passed in waits for data; try more loader workers (data.loader.workers, now 1)");
+  EXPECT_EQ(waiting_text({.for_replicas = 5, .elapsed = 20}, kIdle),
+            "25 % of the time so far passed in waits for other replicas; try a larger batch or fewer replicas");
+  EXPECT_EQ(waiting_text({.for_data = 3, .for_replicas = 5, .elapsed = 20}, kIdle),
+            "15 % of the time so far passed in waits for data, 25 % in waits for other replicas; try more loader "
+            "workers (data.loader.workers, now 1) or a larger batch or fewer replicas");
+}
+
+TEST(WaitingText, IsForWaitsThatCostATenthOfTheTimeAndTwoSeconds) {
+  EXPECT_EQ(waiting_text({.for_data = 1.5, .for_replicas = 1.5, .elapsed = 40}, kIdle), "") << "less than a tenth";
+  EXPECT_EQ(waiting_text({.for_data = 1, .elapsed = 2}, kIdle), "") << "a second";
+}
+
+TEST(WaitingText, NamesABusyMachine) {
+  MachineUse use = kIdle;
+  use.load = 5;
+  EXPECT_EQ(waiting_text({.for_replicas = 5, .elapsed = 20}, use),
+            "25 % of the time so far passed in waits for other replicas; other programs keep about 2 of 4 cores busy; "
+            "try a larger batch or fewer replicas");
+  use.load = 100;
+  EXPECT_NE(waiting_text({.for_replicas = 5, .elapsed = 20}, use).find("about 4 of 4 cores"), std::string::npos);
+  use.on_cpus = false;
+  EXPECT_EQ(waiting_text({.for_replicas = 5, .elapsed = 20}, use).find("cores"), std::string::npos);
 }
 
 }  // namespace
