@@ -292,6 +292,15 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
   return ended;
 }
 
+void warn_of_slow_decay(const FitFlags& flags, const session::Session& session) {
+  const experiment::TrainSection& train = session.experiment().config.train;
+  const optim::Epoch epoch{session.steps_per_epoch(), session.global_batch()};
+  const auto goal = experiment::Goal::of(train, flags.overrides.epochs, flags.overrides.steps);
+  const std::string text =
+      slow_decay_text(optim::common(train.optimizer).learning_rate, epoch, goal.in_epochs(epoch.steps));
+  if (!text.empty() && session.world().is_first()) log::warn(text);
+}
+
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
               std::optional<Gates>& gates, const Context& context) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
@@ -305,6 +314,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
                  session::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
   if (beginning.state && run.is_here()) log_changed_settings(*beginning.state, session.experiment());
+  warn_of_slow_decay(flags, session);
 
   train::FitOptions options;
   options.epochs = flags.overrides.epochs;

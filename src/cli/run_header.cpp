@@ -1,10 +1,14 @@
 #include "cli/run_header.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "optim/schedules/cosine_decay.h"
+#include "optim/schedules/polynomial_decay.h"
+#include "optim/schedules/warmup.h"
 #include "session/build_info.h"
 #include "session/slots.h"
 
@@ -13,7 +17,7 @@ namespace {
 
 constexpr double kWorthSayingSeconds = 0.1;
 
-/// " = 2 x 256", or " = 171 + 171 + 170" when the replicas' shares differ; " as 8 shards on 2 replicas"; "" for one.
+/// " = " and the replicas' shares; " as 8 shards on 2 replicas"; "" for one.
 std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
   if (config.parallel.virtual_shards)
     return fmt::format(" as {} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
@@ -23,11 +27,7 @@ std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile
   const std::vector<double>& weights = config.parallel.split.weights;
   const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
   const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);
-  if (std::all_of(split.begin(), split.end(), [&](std::int64_t n) { return n == split.front(); }))
-    return fmt::format(" = {} x {}", replicas, split.front());
-  std::vector<std::string> parts;
-  for (const std::int64_t n : split) parts.push_back(std::to_string(n));
-  return " = " + join(parts, " + ");
+  return " = " + sum_text(split);
 }
 
 /// ", accumulated in 4 parts"; ", in 4 parts that fit the cache" where nobody asked for it.
@@ -89,17 +89,66 @@ std::string phases_line(const session::Session& session) {
 
 }  // namespace
 
-std::string devices_line(const session::Session& session) {
+std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch& epoch, double run_epochs) {
+  constexpr double kLeastShare = 0.5;  // of the decay; a shorter run is cut off in most cases by mistake
+  if (!rate.is_schedule() || run_epochs < 1) return "";  // a part of an epoch is a trial
+  double begin = 0;                                      // steps before the decay
+  const optim::LearningRate* decaying = &rate;
+  if (const auto* warmup = rate.schedule.get_if<optim::WarmupSpec>()) {
+    begin = epoch.period(warmup->warmup_steps).steps;
+    decaying = &warmup->then;
+  }
+  std::optional<config::Duration> decay;
+  if (const auto* cosine = decaying->schedule.get_if<optim::CosineDecaySpec>()) {
+    decay = cosine->decay_steps;
+    if (cosine->warmup_target && cosine->warmup_steps.value > 0) begin += epoch.period(cosine->warmup_steps).steps;
+  } else if (const auto* polynomial = decaying->schedule.get_if<optim::PolynomialDecaySpec>();
+             polynomial != nullptr && !polynomial->cycle) {
+    decay = polynomial->decay_steps;
+  }
+  if (!decay) return "";
+  const double steps = epoch.period(*decay).steps, per_epoch = static_cast<double>(epoch.steps);
+  if (run_epochs * per_epoch >= begin + kLeastShare * steps) return "";
+  return fmt::format(
+      "the learning-rate schedule {} ends after {:.4g} epochs, the run after {:.4g}: the rate hardly falls; set "
+      "decay_steps to {:.4g} epochs",
+      decaying->schedule.name(), (begin + steps) / per_epoch, run_epochs,
+      std::max(1 / per_epoch, run_epochs - begin / per_epoch));
+}
+
+std::string sum_text(const std::vector<std::int64_t>& parts) {
+  constexpr std::size_t kFew = 4;
+  std::vector<std::string> groups;
+  bool is_even = true;
+  for (std::size_t i = 0, end = 0; i < parts.size(); i = end) {
+    while (end < parts.size() && parts[end] == parts[i]) ++end;
+    groups.push_back(fmt::format("{} x {}", end - i, parts[i]));
+    is_even = end - i == parts.size();
+  }
+  if (is_even || parts.size() > kFew) return join(groups, " + ");
+  std::vector<std::string> numbers;
+  for (const std::int64_t part : parts) numbers.push_back(std::to_string(part));
+  return join(numbers, " + ");
+}
+
+std::string devices_text(const std::vector<std::string>& lines) {
   constexpr std::size_t kMostNamed = 8;
-  const std::vector<std::string>& all = session.device_lines();
-  const std::vector<std::string> names(all.begin(),
-                                       all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNamed)));
+  if (lines.size() == 1) return lines.front();
+  const std::string count = fmt::format("{} replicas: ", lines.size());
+  if (lines.size() <= kMostNamed) return count + join(lines, "; ");
+  const auto id = [](const std::string& line) { return line.substr(0, line.find(' ')); };
+  const auto facts = [](const std::string& line) { return line.substr(std::min(line.size(), line.find(' '))); };
+  if (std::ranges::all_of(lines, [&](const std::string& line) { return facts(line) == facts(lines.front()); }))
+    return fmt::format("{}{} to {}, each{}", count, id(lines.front()), id(lines.back()), facts(lines.front()));
+  return fmt::format("{}{}; and {} more", count, join(std::span(lines).first(kMostNamed), "; "),
+                     lines.size() - kMostNamed);
+}
+
+std::string devices_line(const session::Session& session) {
   const experiment::DtypePolicy policy = session.experiment().config.train.dtype_policy;
   const std::string precision =
       policy == experiment::DtypePolicy::kFloat32 ? "" : fmt::format("; {}", experiment::name_of(policy));
-  if (all.size() == 1) return names.front() + precision;
-  return fmt::format("{} replicas: {}{}{}", all.size(), join(names, "; "), all.size() > kMostNamed ? "; ..." : "",
-                     precision);
+  return devices_text(session.device_lines()) + precision;
 }
 
 std::string batch_line(session::Session& session) {
