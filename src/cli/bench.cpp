@@ -1,5 +1,7 @@
 // dptrain bench: how fast, where the time goes, and what bounds it.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,11 +18,13 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/output.h"
 #include "cli/processes.h"
 #include "cli/scaling_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "picture/file.h"
 #include "session/slots.h"
@@ -194,7 +198,7 @@ void predict(const BenchFlags& flags, const experiment::Experiment& experiment, 
                                                              .weak = flags.mode == "weak",
                                                              .options = options,
                                                              .measured = std::move(measured)});
-  log::print(prediction_table(report));
+  log::print(prediction_table(report, terminal::columns(STDOUT_FILENO)));
   const std::filesystem::path directory = output_folder(flags);
   write(directory / "prediction.csv", prediction_csv(report));
   write(directory / "prediction.json", prediction_json(report));
@@ -228,6 +232,7 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
   options.processes = processes;
 
   std::vector<session::BenchRow> rows;
+  const std::optional<std::size_t> columns = terminal::columns(STDOUT_FILENO);
   const std::vector<std::int64_t> counts = swept_processes(flags);
   check_predict(flags, processes, !counts.empty());
   if (flags.predict && counts.empty()) return predict(flags, experiment, options, {}), 0;
@@ -240,16 +245,16 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
     options.batch = point.batch;
     rows.push_back(session::bench(experiment, options));
     if (flags.layers && !rows.back().layers.empty()) {
-      log::print(layer_table(rows.back()));
-      if (!rows.back().passes.empty()) log::print(bounds_table(rows.back()));
+      log::print(layer_table(rows.back(), columns));
+      if (!rows.back().passes.empty()) log::print(bounds_table(rows.back(), columns));
     }
   }
   if (processes != nullptr && !processes->is_first()) return 0;
-  log::print(bench_table(rows, options.data));
+  log::print(bench_table(rows, options.data, columns));
   note_different_threads(rows);
   for (const session::BenchRow& row : rows)
     if (row.virtual_shards > 0)
-      log::print(
+      print_fitted(
           fmt::format("{} batch {}: {}", session::row_name(row), row.global_batch, session::price_of_shards(row)));
   for (const session::BenchRow& row : rows)
     log::info(fmt::format("{} batch {}{}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -41,14 +42,14 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
   device::bench_kernels(
       *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
         if (first)
-          log::print(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
+          print_fitted(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
                                  counted(devices.threads, "thread"), "kernel", "ms", "GFLOP/s", "of peak", "GB/s",
                                  "error"));
         first = false;
-        log::print(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds,
-                               number(time.gflops),
-                               time.gflops == 0 ? "" : fmt::format("{:.1f}%", 100 * time.gflops / peak),
-                               number(time.gbytes), time.error == 0 ? "" : fmt::format("{:.1e}", time.error)));
+        print_fitted(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds,
+                                 number(time.gflops),
+                                 time.gflops == 0 ? "" : fmt::format("{:.1f}%", 100 * time.gflops / peak),
+                                 number(time.gbytes), time.error == 0 ? "" : fmt::format("{:.1e}", time.error)));
       });
 }
 
@@ -74,14 +75,14 @@ void tune_convolutions(const experiment::Experiment& experiment, const session::
       if (name == timing.rule) by_rule += seconds / static_cast<double>(timing.rows);
       if (name == timing.best) best += seconds / static_cast<double>(timing.rows);
     }
-    log::print(fmt::format("{}, {:.1f} GFLOP/s{}", line, timing.gflops(),
-                           timing.best == timing.rule ? "" : "; by rule " + timing.rule));
+    print_fitted(fmt::format("{}, {:.1f} GFLOP/s{}", line, timing.gflops(),
+                             timing.best == timing.rule ? "" : "; by rule " + timing.rule));
     names[timing.key] = timing.best;
   });
-  if (names.empty()) return log::print("the plan has no convolutions: nothing to tune");
+  if (names.empty()) return print_fitted("the plan has no convolutions: nothing to tune");
   session::keep_conv_choices(file, names);
-  log::print(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
-                         best * 1e3));
+  print_fitted(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
+                           best * 1e3));
   log::info(fmt::format("kept {} choices in {}", names.size(), file));
 }
 

@@ -10,6 +10,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/quantity.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "dptrain_version.h"
 #include "session/environment.h"
@@ -58,18 +59,23 @@ void add_passes(const BenchRow& row, nlohmann::json& entry) {
 
 }  // namespace
 
-std::string bench_table(const Rows& rows, BenchData data) {
-  std::string text = fmt::format(
-      "{:>10} {:>7} {:>10} {:>8} {:>7} {:>5} {:>7} {:>9} {:>9} {:>6} {:>6} {:>6} {:>9}  {}\n", "devices", "global",
-      "ex/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd", "comm", "opt", "data", "peak", "verdict");
-  for (const BenchRow& row : rows)
-    text += fmt::format(
-        "{:>10} {:>7} {:>10} {:>8} {:>7.2f} {:>5.2f} {:>7} {:>9.2f} {:>9.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>9}  {}\n",
-        session::row_name(row), row.global_batch, rate_text(row.examples_per_second), rate_text(spread(row)),
-        speedup(row, rows), efficiency(row, rows), row.of_peak ? fmt::format("{:.2f}", *row.of_peak) : "-", row.step_ms,
-        row.forward_backward_ms, row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms,
-        human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes), session::verdict(row, data));
-  return text;
+std::string bench_table(const Rows& rows, BenchData data, std::optional<std::size_t> columns) {
+  terminal::Table table;
+  for (const char* head : {"devices", "global", "ex/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd",
+                           "comm", "opt", "data", "peak"})
+    table.column(head);
+  std::string verdicts;
+  const auto two_digits = [](double value) { return fmt::format("{:.2f}", value); };
+  for (const BenchRow& row : rows) {
+    const std::string name = session::row_name(row), batch = std::to_string(row.global_batch);
+    table.row({name, batch, rate_text(row.examples_per_second), rate_text(spread(row)), two_digits(speedup(row, rows)),
+               two_digits(efficiency(row, rows)), row.of_peak ? two_digits(*row.of_peak) : "-", two_digits(row.step_ms),
+               two_digits(row.forward_backward_ms), two_digits(row.comm_exposed_ms), two_digits(row.optimizer_ms),
+               two_digits(row.data_wait_ms), human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes)});
+    const std::string line = fmt::format("{} batch {}: {}", name, batch, session::verdict(row, data));
+    verdicts += terminal::wrapped(line, columns) + "\n";
+  }
+  return table.text(columns) + "\n" + verdicts;
 }
 
 std::string bench_csv(const Rows& rows) {
@@ -177,34 +183,41 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
   return rows;
 }
 
-std::string layer_table(const BenchRow& row) {
+std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns) {
+  using enum terminal::Table::Align;
   // Of all threads in use, all at once; the replica has its part.
   const double peak_gflops = row.limits.peak_gflops > 0 ? row.limits.share(row.threads).peak_gflops : 0;
-  std::size_t width = 5;
+  const bool of_peak = peak_gflops > 0;
   double total = 0;
-  for (const session::LayerTime& layer : row.layers) {
-    width = std::max(width, layer.name.size());
-    total += layer.forward_ms + layer.backward_ms;
+  for (const session::LayerTime& layer : row.layers) total += layer.forward_ms + layer.backward_ms;
+
+  terminal::Table table;
+  table.column("layer", kLeft).column("share");
+  for (const char* pass : {"fwd", "bwd"}) {
+    table.column(fmt::format("{} ms", pass)).column("GFLOP/s");
+    if (of_peak) table.column("of peak");
   }
-  const auto rate = [&](double gflops) {
-    if (gflops > 0 && peak_gflops == 0) return fmt::format("{:>8.0f} {:>7}", gflops, "");
-    return gflops > 0 ? fmt::format("{:>8.1f} {:>5.0f} %", gflops, 100 * gflops / peak_gflops)
-                      : fmt::format("{:>8} {:>7}", "-", "");
-  };
-  std::string text = peak_gflops == 0 ? ""
-                                      : fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops,
-                                                    row.threads, row.threads == 1 ? "" : "s");
-  const char* unit = peak_gflops == 0 ? "GFLOP/s" : "GFLOP/s of peak";
-  text += fmt::format("{:<{}} {:>9} {:>16} {:>9} {:>16} {:>6}  {}\n", "layer", width, "fwd ms", unit, "bwd ms", unit,
-                      "share", "implementation");
-  for (const session::LayerTime& layer : row.layers)
-    text += fmt::format("{:<{}} {:>9.3f} {} {:>9.3f} {} {:>4.0f} %  {}\n", layer.name, width, layer.forward_ms,
-                        rate(layer.forward_gflops), layer.backward_ms, rate(layer.backward_gflops),
-                        100 * (layer.forward_ms + layer.backward_ms) / total, layer.implementation);
-  return text +
-         fmt::format(
-             "{:<{}} {:>9.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}\n",
-             "sum", width, total, row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
+  table.column("implementation", kLeft);
+  for (const session::LayerTime& layer : row.layers) {
+    std::vector<std::string> cells{layer.name,
+                                   fmt::format("{:.0f} %", 100 * (layer.forward_ms + layer.backward_ms) / total)};
+    const auto add = [&](double milliseconds, double gflops) {
+      cells.push_back(fmt::format("{:.3f}", milliseconds));
+      cells.push_back(gflops > 0 ? fmt::format("{:.{}f}", gflops, of_peak ? 1 : 0) : "-");
+      if (of_peak) cells.push_back(gflops > 0 ? fmt::format("{:.0f} %", 100 * gflops / peak_gflops) : "");
+    };
+    add(layer.forward_ms, layer.forward_gflops);
+    add(layer.backward_ms, layer.backward_gflops);
+    cells.push_back(layer.implementation);
+    table.row(std::move(cells));
+  }
+  const std::string head = of_peak ? fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops,
+                                                 row.threads, row.threads == 1 ? "" : "s")
+                                   : "";
+  const std::string sum =
+      fmt::format("sum {:.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}", total,
+                  row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
+  return terminal::wrapped(head, columns) + table.text(columns) + terminal::wrapped(sum, columns) + "\n";
 }
 
 std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {

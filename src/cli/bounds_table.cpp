@@ -1,10 +1,10 @@
 #include "cli/bounds_table.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "core/format.h"
 #include "core/quantity.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace dptrain::cli {
@@ -12,13 +12,17 @@ namespace {
 
 using session::PassTime;
 
-std::string line_of(const PassTime& pass, std::size_t width) {
+std::vector<std::string> cells_of(const PassTime& pass) {
   const session::Bound& bound = pass.bound;
-  const std::string times = bound.ms > 0 && pass.ms > 0 ? fmt::format("{:.2f}", pass.ms / bound.ms) : "-";
-  return fmt::format("{:<{}} {:>9.3f} {:>9.3f} {:>8}  {:<6} {:>9.2f} {:>10} {:>10}  {}\n", pass.name, width, pass.ms,
-                     bound.ms, times, bound.by.empty() ? "-" : bound.by, pass.work.operations * 1e-6,
-                     human_bytes(static_cast<std::uint64_t>(pass.work.bytes)),
-                     human_bytes(static_cast<std::uint64_t>(pass.work.set)), bound.level.empty() ? "-" : bound.level);
+  return {pass.name,
+          fmt::format("{:.3f}", pass.ms),
+          fmt::format("{:.3f}", bound.ms),
+          bound.ms > 0 && pass.ms > 0 ? fmt::format("{:.2f}", pass.ms / bound.ms) : "-",
+          bound.by.empty() ? "-" : bound.by,
+          fmt::format("{:.2f}", pass.work.operations * 1e-6),
+          human_bytes(static_cast<std::uint64_t>(pass.work.bytes)),
+          human_bytes(static_cast<std::uint64_t>(pass.work.set)),
+          bound.level.empty() ? "-" : bound.level};
 }
 
 }  // namespace
@@ -36,27 +40,29 @@ double limit_rate(const session::BenchRow& row) {
   return ms > 0 ? static_cast<double>(row.global_batch) * 1e3 / ms : 0;
 }
 
-std::string bounds_table(const session::BenchRow& row) {
+std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t> columns) {
+  using enum terminal::Table::Align;
   if (row.passes.empty()) return "";
-  std::size_t width = 4;
-  double taken = 0;
-  for (const PassTime& pass : row.passes) {
-    width = std::max(width, pass.name.size());
-    taken += pass.ms;
-  }
   const int threads = row.limits.threads;
   const std::string arithmetic = row.limits.peak_gflops > 0 ? fmt::format("{:.0f} GFLOP/s, ", row.limits.peak_gflops)
                                                             : "";  // not known for products of bfloat16
-  std::string text = fmt::format("bounds of replica 0; {} thread{} at once reach {}{}\n", threads,
-                                 threads == 1 ? "" : "s", arithmetic, levels_text(row.limits));
-  text += fmt::format("{:<{}} {:>9} {:>9} {:>8}  {:<6} {:>9} {:>10} {:>10}  {}\n", "pass", width, "ms", "bound ms",
-                      "x bound", "by", "MFLOP", "bytes", "works on", "fits");
-  for (const PassTime& pass : row.passes) text += line_of(pass, width);
+  const auto line = [&](const std::string& text) { return terminal::wrapped(text, columns) + "\n"; };
+  terminal::Table table;
+  table.column("pass", kLeft).column("ms").column("bound ms").column("x bound").column("by", kLeft);
+  table.column("MFLOP").column("bytes").column("works on").column("fits", kLeft);
+  double taken = 0;
+  for (const PassTime& pass : row.passes) {
+    taken += pass.ms;
+    table.row(cells_of(pass));
+  }
   const double bound = session::bound_ms(row.passes), limit = limit_rate(row);
-  text += fmt::format("{:<{}} {:>9.3f} {:>9.3f}\n", "sum", width, taken, bound);
+  table.row({"sum", fmt::format("{:.3f}", taken), fmt::format("{:.3f}", bound)});
+  std::string text = line(fmt::format("bounds of replica 0; {} thread{} at once reach {}{}", threads,
+                                      threads == 1 ? "" : "s", arithmetic, levels_text(row.limits))) +
+                     table.text(columns);
   if (limit > 0)
-    text += fmt::format("the network's own limit is {} samples/s; {} are reached, {:.2f} of it\n", rate_text(limit),
-                        rate_text(row.examples_per_second), row.examples_per_second / limit);
+    text += line(fmt::format("the network's own limit is {} samples/s; {} are reached, {:.2f} of it", rate_text(limit),
+                             rate_text(row.examples_per_second), row.examples_per_second / limit));
   return text;
 }
 

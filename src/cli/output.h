@@ -2,9 +2,12 @@
 
 // Results on stdout. Any thread.
 
+#include <unistd.h>
+
 #include <string>
 
 #include "core/log.h"
+#include "core/terminal.h"
 
 namespace dptrain::cli {
 
@@ -13,5 +16,8 @@ inline void print_text(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   log::print(text);
 }
+
+/// A table or sentences, whose lines fit the terminal. Not for output of a fixed form: `name: value`, CSV, JSON, YAML.
+inline void print_fitted(const std::string& text) { print_text(terminal::fitted(STDOUT_FILENO, text)); }
 
 }  // namespace dptrain::cli

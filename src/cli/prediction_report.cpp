@@ -7,6 +7,7 @@
 
 #include "core/format.h"
 #include "core/quantity.h"
+#include "core/terminal.h"
 #include "dptrain_version.h"
 
 namespace dptrain::cli {
@@ -43,27 +44,37 @@ std::optional<double> PredictedRow::ratio() const {
   return predicted.step / *measured;
 }
 
-std::string prediction_table(const PredictionReport& report) {
+std::string prediction_table(const PredictionReport& report, std::optional<std::size_t> columns) {
+  using enum terminal::Table::Align;
   const bool compared = is_compared(report);
+  terminal::Table table;
+  for (const char* head :
+       {report.ranks.c_str(), "nodes", "global", "step_ms", "compute", "comm", "exposed", "ex/s", "speedup", "eff"})
+    table.column(head);
+  table.column("sums by", kLeft);
+  if (compared) table.column("measured").column("predicted/measured");
+  const auto two_digits = [](double value) { return fmt::format("{:.2f}", value); };
+  for (const PredictedRow& row : report.rows) {
+    std::vector<std::string> cells{std::to_string(row.cluster.ranks),
+                                   std::to_string(row.cluster.nodes()),
+                                   std::to_string(row.global_batch),
+                                   two_digits(row.predicted.step * 1e3),
+                                   two_digits(row.predicted.compute * 1e3),
+                                   two_digits(row.predicted.communication * 1e3),
+                                   two_digits(row.predicted.exposed * 1e3),
+                                   rate_text(row.examples_per_second()),
+                                   two_digits(speedup(row, report.rows.front())),
+                                   two_digits(efficiency(row, report.rows.front())),
+                                   algorithm_of(row)};
+    if (row.measured) {
+      cells.push_back(two_digits(*row.measured * 1e3));
+      cells.push_back(fmt::format("{:.3f}", *row.ratio()));
+    }
+    table.row(std::move(cells));
+  }
   std::string text = fmt::format("predicted, not measured: {}\n", report.config);
   for (const std::string& sentence : report.assumptions) text += fmt::format("  {}\n", sentence);
-  text += fmt::format("{:>9} {:>5} {:>9} {:>11} {:>9} {:>9} {:>9} {:>11} {:>9} {:>5}  {:<9}{}\n", report.ranks, "nodes",
-                      "global", "predicted", "compute", "comm", "exposed", "predicted", "predicted", "eff", "sums",
-                      compared ? "  measured  predicted/" : "");
-  text +=
-      fmt::format("{:>9} {:>5} {:>9} {:>11} {:>9} {:>9} {:>9} {:>11} {:>9} {:>5}  {:<9}{}\n", "", "", "batch",
-                  "step_ms", "ms", "ms", "ms", "ex/s", "speedup", "", "by", compared ? "   step_ms    measured" : "");
-  for (const PredictedRow& row : report.rows) {
-    text += fmt::format("{:>9} {:>5} {:>9} {:>11.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>11} {:>9.2f} {:>5.2f}  {:<9}",
-                        row.cluster.ranks, row.cluster.nodes(), row.global_batch, row.predicted.step * 1e3,
-                        row.predicted.compute * 1e3, row.predicted.communication * 1e3, row.predicted.exposed * 1e3,
-                        rate_text(row.examples_per_second()), speedup(row, report.rows.front()),
-                        efficiency(row, report.rows.front()), algorithm_of(row));
-    if (row.measured) text += fmt::format("{:>10.2f} {:>11.3f}", *row.measured * 1e3, *row.ratio());
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  return text;
+  return terminal::wrapped(text, columns) + table.text(columns);
 }
 
 std::string prediction_csv(const PredictionReport& report) {

@@ -31,7 +31,8 @@ struct PredictionReport {
   std::vector<PredictedRow> rows;        ///< the first is that to which speedup and efficiency refer
 };
 
-std::string prediction_table(const PredictionReport& report);
+/// `columns`: of the terminal; none: of any width.
+std::string prediction_table(const PredictionReport& report, std::optional<std::size_t> columns = std::nullopt);
 std::string prediction_csv(const PredictionReport& report);
 std::string prediction_json(const PredictionReport& report);
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "cli/bounds_table.h"
@@ -69,12 +70,28 @@ TEST(BenchReport, TheShareOfThePeakHasAColumn) {
   session::BenchRow gpu = row_with_passes();
   gpu.of_peak.reset();
   const std::string table = bench_table({row_with_passes(), gpu}, session::BenchData::kSynthetic);
-  EXPECT_THAT(table, HasSubstr("  eff of_peak   step_ms"));
-  EXPECT_THAT(table, HasSubstr(" 1.00    1.25     20.00"));
-  EXPECT_THAT(table, HasSubstr(" 1.00       -     20.00")) << "none is known";
+  EXPECT_THAT(table, HasSubstr("  eff  of_peak  step_ms"));
+  EXPECT_THAT(table, HasSubstr("  1.00     1.25    20.00"));
+  EXPECT_THAT(table, HasSubstr("  1.00        -    20.00")) << "none is known";
   const std::string csv = bench_csv({row_with_passes(), gpu});
   EXPECT_THAT(csv, HasSubstr(",loader_examples_per_second,of_peak\n"));
   EXPECT_THAT(csv, HasSubstr(",1.251\n"));
+}
+
+TEST(BenchReport, TheTableFitsTheTerminalAndTheVerdictsAreBelowIt) {
+  session::BenchRow row = row_with_passes();
+  row.layers = {{.name = "conv",
+                 .implementation = "forward direct 3x3 1ch pool AVX-512 nhwc; weights direct",
+                 .forward_ms = 15,
+                 .forward_gflops = 50}};
+  const std::string verdict = "1x1 batch 100: compute-bound: ";
+  EXPECT_THAT(bench_table({row}, session::BenchData::kSynthetic), HasSubstr("\n\n" + verdict));
+  for (const std::size_t columns : {40U, 80U, 200U})
+    for (const std::string& text : {bench_table({row, row}, session::BenchData::kSynthetic, columns),
+                                    layer_table(row, columns), bounds_table(row, columns)}) {
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << text;
+    }
 }
 
 TEST(BenchReport, TheShareOfThePeakIsReadBack) {
@@ -96,10 +113,10 @@ TEST(BoundsTable, ShowsEveryPassAndTheNetworksOwnLimit) {
   EXPECT_EQ(bounds_table(cpu_row(1, 1)), "");
   EXPECT_EQ(bounds_table(row_with_passes()),
             "bounds of replica 0; 1 thread at once reach 100 GFLOP/s, L1 48.0 KiB 500 GB/s, memory 20.0 GB/s\n"
-            "pass                ms  bound ms  x bound  by         MFLOP      bytes   works on  fits\n"
-            "conv forward    15.000     7.500     2.00  fma       750.00    2.0 KiB    1.0 KiB  L1\n"
-            "update           1.000     0.500     2.00  memory      0.00    4.8 MiB    3.8 MiB  memory\n"
-            "sum             16.000     8.000\n"
+            "pass              ms  bound ms  x bound  by       MFLOP    bytes  works on  fits\n"
+            "conv forward  15.000     7.500     2.00  fma     750.00  2.0 KiB   1.0 KiB  L1\n"
+            "update         1.000     0.500     2.00  memory    0.00  4.8 MiB   3.8 MiB  memory\n"
+            "sum           16.000     8.000\n"
             "the network's own limit is 12,500 samples/s; 5,000 are reached, 0.40 of it\n");
 }
 
