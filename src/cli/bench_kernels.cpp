@@ -43,8 +43,8 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
       *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
         if (first)
           print_fitted(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
-                                 counted(devices.threads, "thread"), "kernel", "ms", "GFLOP/s", "of peak", "GB/s",
-                                 "error"));
+                                   counted(devices.threads, "thread"), "kernel", "ms", "GFLOP/s", "of peak", "GB/s",
+                                   "error"));
         first = false;
         print_fitted(fmt::format("{:<56} {:>10.3f} {:>9} {:>7} {:>8} {:>8}", time.name, time.milliseconds,
                                  number(time.gflops),

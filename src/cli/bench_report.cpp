@@ -61,7 +61,7 @@ void add_passes(const BenchRow& row, nlohmann::json& entry) {
 
 std::string bench_table(const Rows& rows, BenchData data, std::optional<std::size_t> columns) {
   terminal::Table table;
-  for (const char* head : {"devices", "global", "ex/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd",
+  for (const char* head : {"devices", "global", "samples/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd",
                            "comm", "opt", "data", "peak"})
     table.column(head);
   std::string verdicts;
@@ -237,7 +237,7 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
-        slower.push_back(fmt::format("{} batch {}: {} ex/s, {} before: {:.3f} of it, at least {:.3f} is asked",
+        slower.push_back(fmt::format("{} batch {}: {} samples/s, {} before: {:.3f} of it, at least {:.3f} is asked",
                                      session::row_name(row), row.global_batch, rate_text(row.examples_per_second),
                                      rate_text(before), ratio, 1 - max_regression));
     }

@@ -41,14 +41,14 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
     if (loader == nullptr) return;
     loader->seek(0, 0);
     const data::Batch batch = loader->next();
-    log::print(
+    print_fitted(
         fmt::format("data.{:<11}{}, first batch of {} read", name, counted(loader->samples(), "sample"), batch.rows()));
   };
   look("train", &session.train_loader());
   look("validation", session.validation_loader());
   look("test", session.test_loader());
   session.warn_about_bad_samples();
-  if (!session.class_names().empty()) log::print("classes         " + session.class_names().text());
+  if (!session.class_names().empty()) print_fitted("classes         " + session.class_names().text());
 }
 
 /// Files are not opened, but they must be there.
@@ -81,23 +81,23 @@ void check_config(const std::string& config, const CheckFlags& flags) {
   session::DryPlan plan;
   session::make_dry_plan(experiment, devices,
                          {.conv_choices = session::open_conv_choices(experiment.config.runtime, devices)}, plan);
-  log::print(fmt::format("model           {}, {} trainable, {}", counted(plan.model.parameters(), "parameter"),
-                         with_commas(plan.model.trainable_parameters()), counted(plan.plan.steps.size(), "step")));
-  log::print(fmt::format("memory          {} per replica at {}, {} of it activations and scratch",
-                         human_bytes(plan.replica_bytes), counted(plan.memory.rows, "row"),
-                         human_bytes(plan.batch_bytes)));
+  print_fitted(fmt::format("model           {}, {} trainable, {}", counted(plan.model.parameters(), "parameter"),
+                           with_commas(plan.model.trainable_parameters()), counted(plan.plan.steps.size(), "step")));
+  print_fitted(fmt::format("memory          {} per replica at {}, {} of it activations and scratch",
+                           human_bytes(plan.replica_bytes), counted(plan.memory.rows, "row"),
+                           human_bytes(plan.batch_bytes)));
   require_memory(experiment, devices, plan);
-  if (experiment.graph.weights) print_text(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
+  if (experiment.graph.weights) print_fitted(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {
     if (!experiment.config.train.loss)
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));
     check_data(flags, experiment);
   }
   const bool trains = static_cast<bool>(experiment.config.train.loss);
-  log::print(fmt::format("{}: ok{}", config,
-                         !trains           ? " as far as it goes: there is no section 'train', so it cannot be trained"
-                         : flags.with_data ? ""
-                                           : " (data not opened; --with-data does)"));
+  print_fitted(fmt::format("{}: ok{}", config,
+                           !trains ? " as far as it goes: there is no section 'train', so it cannot be trained"
+                           : flags.with_data ? ""
+                                             : " (data not opened; --with-data does)"));
 }
 
 /// The exit code is that of the first config with an error.

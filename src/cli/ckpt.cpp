@@ -32,7 +32,7 @@ struct CkptFlags {
 };
 
 int show(const std::vector<std::string>& files) {
-  for (const std::string& file : files) print_text(checkpoint::describe(last_state_file(file)));
+  for (const std::string& file : files) print_fitted(checkpoint::describe(last_state_file(file)));
   return 0;
 }
 
@@ -41,7 +41,7 @@ int diff(const CkptFlags& flags) {
     throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
   const auto file = [&](std::size_t i) { return last_state_file(flags.files[i]); };
   const checkpoint::Difference difference = checkpoint::compare(file(0), file(1), flags.tolerance.value_or(0));
-  print_text(difference.report);
+  print_fitted(difference.report);
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
@@ -69,15 +69,15 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
   all.set("name", config::Node::text(graph.name));
   all.set("model", std::move(model));
   train::write_text(to, config::to_yaml(all));
-  log::print(fmt::format("{}: {}, {}; weights from {}", to, counted(graph.layers.size(), "layer"),
-                         counted(graph.outputs.size(), "output"), from));
+  print_fitted(fmt::format("{}: {}, {}; weights from {}", to, counted(graph.layers.size(), "layer"),
+                           counted(graph.outputs.size(), "output"), from));
 }
 
 void write_exported(const exporting::Exported& exported, const std::string& to, const std::string& report) {
   const exporting::Exporter& exporter = exporting::exporter_of(to);
   exporter.write(to, exported);
   for (const std::string& advice : exporter.advice(to, exported.model.graph)) log::info(advice);
-  log::print(fmt::format("{}: {} parameters; {}", to, with_commas(exported.model.parameters()), report));
+  print_fitted(fmt::format("{}: {} parameters; {}", to, with_commas(exported.model.parameters()), report));
 }
 
 /// A file for other programs from one of Keras, or of weights and layers alone.
@@ -150,8 +150,8 @@ int average(const CkptFlags& flags) {
   checkpoint::load_average(files, model);
   exporter.write(*flags.output, {.model = model, .class_names = class_names, .learned = learned});
   for (const std::string& advice : exporter.advice(*flags.output, model.graph)) log::info(advice);
-  log::print(fmt::format("{}: {}, the mean of {}", *flags.output, counted(model.parameters(), "parameter"),
-                         counted(files.size(), "file")));
+  print_fitted(fmt::format("{}: {}, the mean of {}", *flags.output, counted(model.parameters(), "parameter"),
+                           counted(files.size(), "file")));
   return 0;
 }
 

@@ -40,7 +40,7 @@ int run_scan(const DataCommandFlags& flags) {
   bool damaged = false;
   for (const NamedSet& set : open_data_sets(flags.path, flags.overrides.overrides(), flags.on).sets) {
     const DataScan found = scan(*set.source);
-    print_text(scan_report(set.name, found));
+    print_fitted(scan_report(set.name, found));
     damaged = damaged || !found.damaged.empty();
   }
   return damaged ? static_cast<int>(ErrorKind::kData) : 0;
@@ -76,13 +76,15 @@ int run_stats(const DataCommandFlags& flags) {
   const data::Pipeline pipeline(front, true);
   for (const NamedSet& set : data.sets)
     if (const std::vector<std::string> columns = set.source->column_lines(); !columns.empty())
-      print_text(fmt::format("{}: {}\n  {}\n", set.name, counted(set.source->size(), "sample"), join(columns, "\n  ")));
+      print_fitted(
+          fmt::format("{}: {}\n  {}\n", set.name, counted(set.source->size(), "sample"), join(columns, "\n  ")));
   for (const NamedSet& set : data.sets)
     for (int input = 0; input < set.source->inputs(); ++input) {
       if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // told above
       const std::string of = set.source->input_name(input);
-      print_text(stats_report(of.empty() ? set.name : set.name + " " + of,
-                              data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
+      print_fitted(stats_report(of.empty() ? set.name : set.name + " " + of,
+                                data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)),
+                                values));
     }
   return 0;
 }
@@ -95,7 +97,7 @@ void print_rows(const data::Source& source, std::int64_t count) {
     std::string text = source.label_place(index);
     if (source.label_type() == data::LabelType::kClass)
       text += ": " + printable(source.class_names()[static_cast<std::size_t>(source.label_class(index))]);
-    print_text(fmt::format("{}\n  {}\n", text, join(source.cell_lines(index), "\n  ")));
+    print_fitted(fmt::format("{}\n  {}\n", text, join(source.cell_lines(index), "\n  ")));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/output.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -138,21 +139,21 @@ std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuF
 
 void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
   for (const device::DeviceInfo& info : device::list_cpu()) {
-    log::print(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
-    log::print(fmt::format("{:<6}{}", "", limits_line(device::cpu_limits(info.cores))));
+    print_fitted(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
+    print_fitted(fmt::format("{:<6}{}", "", limits_line(device::cpu_limits(info.cores))));
   }
-  for (const device::GpuFacts& gpu : gpus) log::print(gpu_line(gpu, gpus));
-  if (gpus.empty()) log::print(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
+  for (const device::GpuFacts& gpu : gpus) print_fitted(gpu_line(gpu, gpus));
+  if (gpus.empty()) print_fitted(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
   const device::GpuLibraries libraries = device::gpu_libraries();
   std::vector<std::string> versions;
   for (const auto& [name, version] :
        {std::pair{"driver for CUDA", libraries.driver}, std::pair{"built with CUDA", libraries.cuda},
         std::pair{"cuDNN", libraries.cudnn}, std::pair{"NCCL", libraries.nccl}})
     if (!version.empty()) versions.push_back(fmt::format("{} {}", name, version));
-  if (!versions.empty()) log::print(fmt::format("{:<6}{}", "", join(versions, ", ")));
-  for (const std::string& sentence : libraries.missing) log::print(fmt::format("{:<6}{}", "", sentence));
+  if (!versions.empty()) print_fitted(fmt::format("{:<6}{}", "", join(versions, ", ")));
+  for (const std::string& sentence : libraries.missing) print_fitted(fmt::format("{:<6}{}", "", sentence));
   if (link)
-    log::print(fmt::format(
+    print_fitted(fmt::format(
         "{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
         human_bytes(link->speed.bytes), link->devices.replicas, session::short_name(link->devices),
         link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
@@ -182,13 +183,13 @@ int check(const DevicesFlags& flags) {
                        {"found", line.found},
                        {"seconds", line.seconds}});
     else
-      log::print(
+      print_fitted(
           fmt::format("{}  {:<44} {}  {}", line.device, line.name, line.passed ? "ok    " : "FAILED", line.found));
   });
   if (flags.json)
     log::print(Json{{"checks", lines}, {"failed", failed}, {"seconds", watch.seconds()}}.dump(2));
   else
-    log::print(
+    print_fitted(
         failed == 0
             ? fmt::format("{} passed in {}", counted(count, "check"), duration_text(watch.seconds()))
             : fmt::format("{} of {} checks FAILED, in {}; please report these lines with those of dptrain devices "
@@ -215,7 +216,7 @@ int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
                       {"sums", {sum(few), sum(many)}}}}}
                    .dump(2));
   else
-    log::print(fmt::format(
+    print_fitted(fmt::format(
         "messages between {} processes on {}: {:.2f} GB/s, latency {:.1f} us; a sum of {} "
         "takes {:.3f} ms, of {} {:.3f} ms",
         processes.count(), counted(processes.hosts(), "machine"), link.bytes_per_second * 1e-9, link.latency * 1e6,

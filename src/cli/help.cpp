@@ -1,54 +1,56 @@
 // Help texts, drawn from the commands' own data.
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "cli/help_parts.h"
 #include "core/format.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "session/build_info.h"
 
 namespace dptrain::cli {
 namespace {
 
-constexpr std::size_t kColumns = 110;  // columns of a help text
-constexpr std::size_t kIndent = 32;    // where explanations begin
+constexpr std::size_t kIndent = 32;         // where explanations begin
+constexpr std::size_t kNarrowColumns = 72;  // explanations are below the flag, not next to it
+constexpr std::size_t kNarrowIndent = 6;
 
-/// Text broken at blanks into lines of `width` columns.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  for (const std::string& word : split(text, ' ')) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
-  }
-  return lines;
+/// A pipe gets lines of 80 columns. Lines longer than 110 are hard to read.
+std::size_t help_columns() {
+  constexpr std::size_t kMost = 110;
+  return std::min(kMost, terminal::columns(STDOUT_FILENO).value_or(terminal::kUsualColumns));
 }
 
-std::string entry(const std::string& title, const std::string& doc) {
-  std::string text = fmt::format("  {:<{}}", title, kIndent - 2);
-  if (title.size() + 3 > kIndent) text = fmt::format("  {}\n{:<{}}", title, "", kIndent);
-  const std::vector<std::string> lines = wrapped(doc, kColumns - kIndent);
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    text += (i == 0 ? "" : fmt::format("\n{:<{}}", "", kIndent)) + lines[i];
-  return text + "\n";
+std::string entry(const std::string& title, const std::string& doc, std::size_t columns) {
+  if (columns < kNarrowColumns)
+    return terminal::wrapped("  ", title, kNarrowIndent, columns) + "\n" +
+           terminal::wrapped(std::string(kNarrowIndent, ' '), doc, kNarrowIndent, columns) + "\n";
+  std::string begin = fmt::format("  {:<{}}", title, kIndent - 2);
+  if (title.size() + 3 > kIndent)
+    begin = terminal::wrapped("  ", title, kNarrowIndent, columns) + fmt::format("\n{:<{}}", "", kIndent);
+  const std::size_t line = begin.rfind('\n') + 1;  // 0: there is one
+  return begin.substr(0, line) + terminal::wrapped(begin.substr(line), doc, kIndent, columns) + "\n";
 }
 
-std::string flags_text(const Command& command) {
+std::string flags_text(const Command& command, std::size_t columns) {
   std::string text;
   for (const std::string& section : sections_of(command)) {
     text += section.empty() ? "\n" : "\n" + section + "\n";
     for (const Argument& argument : command.arguments())
-      if (argument.section == section) text += entry(heading_of(argument), doc_of(argument));
+      if (argument.section == section) text += entry(heading_of(argument), doc_of(argument), columns);
   }
   return text;
 }
 
 /// "0 ok, 1 internal error, ..." in lines that break between codes.
-std::string exit_codes_text() {
+std::string exit_codes_text(std::size_t columns) {
   std::vector<std::string> lines{"Exit codes:"};
   for (const ExitCode& one : exit_codes()) {
     const std::string text =
         fmt::format("{} {}{}", one.code, one.words, one.code == exit_codes().back().code ? "." : ",");
-    if (lines.back().size() + 1 + text.size() > kColumns)
+    if (lines.back().size() + 1 + text.size() > columns)
       lines.push_back(text);
     else
       lines.back() += " " + text;
@@ -112,7 +114,7 @@ const std::vector<std::pair<std::string, std::string>>& first_examples() {
   static const std::vector<std::pair<std::string, std::string>> examples{
       {"dptrain init", "the bundled configs"},
       {"dptrain init    --from photos/", "a config for your data"},
-      {"dptrain check   configs/fashion_mnist.yaml", "every mistake at once, trains nothing"},
+      {"dptrain check   configs/fashion_mnist.yaml", "every mistake at once"},
       {"dptrain fit     configs/fashion_mnist.yaml --cpus 2", ""},
       {"dptrain fit     configs/fashion_mnist.yaml --cpus 2 --resume", ""},
       {"dptrain fit     configs/fashion_mnist.yaml --gpus 0,1", ""},
@@ -122,25 +124,30 @@ const std::vector<std::pair<std::string, std::string>>& first_examples() {
 }
 
 std::string help(const App& app) {
-  std::string text = fmt::format("dptrain {}.\n\nUsage: dptrain COMMAND [arguments]\n\n", kPurpose);
-  for (const Command& command : app.commands()) text += fmt::format("  {:<12}{}\n", command.name(), command.summary());
-  text +=
-      "\n  --version   version and libraries\n  --help      this text; `dptrain COMMAND --help` for a command's own\n"
-      "\nExamples\n";
-  for (const auto& [line, comment] : first_examples())
-    text += comment.empty() ? fmt::format("  {}\n", line) : fmt::format("  {:<48}# {}\n", line, comment);
-  return text + "\n" + exit_codes_text();
+  const std::size_t columns = help_columns();
+  std::string text = terminal::wrapped("", fmt::format("dptrain {}.", kPurpose), 0, columns) +
+                     "\n\nUsage: dptrain COMMAND [arguments]\n\n";
+  for (const Command& command : app.commands())
+    text += terminal::wrapped(fmt::format("  {:<12}", command.name()), command.summary(), 14, columns) + "\n";
+  text += "\n" + terminal::wrapped("  --version   ", "version and libraries", 14, columns) + "\n" +
+          terminal::wrapped("  --help      ", "this text; `dptrain COMMAND --help` for a command's own", 14, columns) +
+          "\n\nExamples\n";
+  for (const auto& [line, comment] : first_examples()) {
+    const std::string example = comment.empty() ? "  " + line : fmt::format("  {:<44}  # {}", line, comment);
+    text += (terminal::width(example) <= columns ? example : terminal::wrapped("  " + line, columns)) + "\n";
+  }
+  return text + "\n" + exit_codes_text(columns);
 }
 
 std::string help(const Command& command) {
-  std::string text = fmt::format("Usage: {}\n", usage_of(command));
-  for (const std::string& line :
-       wrapped(command.description().empty() ? command.summary() : command.description(), kColumns))
-    text += "\n" + line;
-  text += "\n" + flags_text(command);
+  const std::size_t columns = help_columns();
+  std::string text =
+      terminal::wrapped("Usage: ", usage_of(command), 7, columns) + "\n\n" +
+      terminal::wrapped("", command.description().empty() ? command.summary() : command.description(), 0, columns) +
+      "\n" + flags_text(command, columns);
   if (!command.examples().empty()) text += "\nExamples\n";
   for (const std::string& example : command.examples())
-    text += fmt::format("  dptrain {} {}\n", command.name(), example);
+    text += terminal::wrapped(fmt::format("  dptrain {} {}", command.name(), example), columns) + "\n";
   text.pop_back();
   return text;
 }

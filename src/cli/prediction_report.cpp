@@ -48,8 +48,8 @@ std::string prediction_table(const PredictionReport& report, std::optional<std::
   using enum terminal::Table::Align;
   const bool compared = is_compared(report);
   terminal::Table table;
-  for (const char* head :
-       {report.ranks.c_str(), "nodes", "global", "step_ms", "compute", "comm", "exposed", "ex/s", "speedup", "eff"})
+  for (const char* head : {report.ranks.c_str(), "nodes", "global", "step_ms", "compute", "comm", "exposed",
+                           "samples/s", "speedup", "eff"})
     table.column(head);
   table.column("sums by", kLeft);
   if (compared) table.column("measured").column("predicted/measured");

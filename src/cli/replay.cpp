@@ -6,9 +6,9 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
 #include "train/replay.h"
 
 namespace dptrain::cli {
@@ -22,11 +22,11 @@ struct ReplayFlags {
 
 int say_error(const train::Replay& replay) {
   if (!replay.again.error) {
-    log::print(fmt::format("replay   on {}: no error up to step {}", replay.devices, replay.recorded.last_step));
+    print_fitted(fmt::format("replay   on {}: no error up to step {}", replay.devices, replay.recorded.last_step));
     return 0;
   }
-  log::print(fmt::format("replay   on {}: {}", replay.devices,
-                         replay.confirmed() ? "the same" : "another error: " + replay.again.what));
+  print_fitted(fmt::format("replay   on {}: {}", replay.devices,
+                           replay.confirmed() ? "the same" : "another error: " + replay.again.what));
   return static_cast<int>(*replay.again.error);
 }
 
@@ -34,17 +34,18 @@ int run(const ReplayFlags& flags) {
   std::optional<session::DeviceRequest> devices;
   if (flags.on) devices = parse_device(*flags.on, "--on");
   const train::Replay replay = train::replay(flags.fault, devices, flags.overrides.overrides());
-  log::print(fmt::format("run      {}\n         {}", replay.recorded.what, train::describe(replay.recorded)));
+  print_fitted(fmt::format("run      {}\n         {}", replay.recorded.what, train::describe(replay.recorded)));
   if (replay.recorded.error) return say_error(replay);
   if (replay.finite) {
-    log::print(fmt::format("replay   finite on {}: the loss is {:.6g}", replay.devices, replay.again.loss));
+    print_fitted(fmt::format("replay   finite on {}: the loss is {:.6g}", replay.devices, replay.again.loss));
     return 0;
   }
-  log::print(fmt::format("replay   on {}: {}\n         {}", replay.devices,
-                         replay.confirmed() ? "the same" : "not finite, but elsewhere", train::describe(replay.again)));
+  print_fitted(fmt::format("replay   on {}: {}\n         {}", replay.devices,
+                           replay.confirmed() ? "the same" : "not finite, but elsewhere",
+                           train::describe(replay.again)));
   const double loss = std::abs(replay.again.loss);  // the sign of a NaN says nothing
-  log::print(fmt::format("loss     {}, {} bits", std::isnan(loss) ? loss : replay.again.loss,
-                         replay.same_bits ? "the same" : "other"));
+  print_fitted(fmt::format("loss     {}, {} bits", std::isnan(loss) ? loss : replay.again.loss,
+                           replay.same_bits ? "the same" : "other"));
   return static_cast<int>(ErrorKind::kDiverged);
 }
 

@@ -49,16 +49,16 @@ int run(const SummaryFlags& flags) {
   const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
   const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);
-  print_text(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
+  print_fitted(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {
     session::DryPlan plan;
     const experiment::RuntimeSection& runtime = experiment.config.runtime;
     const auto choices = session::open_conv_choices(runtime, devices);
     session::make_dry_plan(experiment, devices, {.conv_choices = choices, .data = true}, plan);
-    print_text(plan.device + "\n" + plan.text());
+    print_fitted(plan.device + "\n" + plan.text());
     if (const std::string line = choices ? session::conv_choices_line(*choices, runtime) : ""; !line.empty())
-      print_text(line);
-    if (!devices.paper.empty()) print_text(prediction(experiment, devices, plan));
+      print_fitted(line);
+    if (!devices.paper.empty()) print_fitted(prediction(experiment, devices, plan));
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));

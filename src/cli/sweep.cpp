@@ -64,7 +64,6 @@ class Screen final : public sweep::Watcher {
   void keep(const sweep::Sweep& sweep) override { sweep::write_sweep(folder_, sweep); }
 
   void ended(const sweep::Sweep& sweep, const sweep::Trial& trial) override {
-    progress_.clear();
     const std::string value =
         trial.outcome.objective && trial.status == sweep::Status::kDone
             ? fmt::format("{} {}, {}", sweep.plan.objective, metric_text(*trial.outcome.objective),
@@ -120,7 +119,10 @@ std::string fit_line(const sweep::Plan& plan, const sweep::Trial& trial) {
 }
 
 int report(const SweepFlags& flags, const std::string& folder, const sweep::Sweep& sweep) {
-  print_text(log::is_json() ? sweep::text_of(sweep) : join(sweep::table_of(sweep, folder), "\n"));
+  if (log::is_json())
+    print_text(sweep::text_of(sweep));
+  else
+    print_fitted(join(sweep::table_of(sweep, folder), "\n"));
   const std::string run = shell_quoted(folder);
   log::info(fmt::format("  files    {}: sweep.csv, sweep.json, sweep.svg", folder));
   const auto is_left = [](const sweep::Trial& trial) {
@@ -178,7 +180,8 @@ int run_trials(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& 
   }
   Screen screen(folder, sweep, context.quiet || context.json ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   {
-    const train::Training training("the trials save and end; press again to leave without");
+    const train::Training training("the trials save and end; press Ctrl-C again to quit without saving",
+                                   "stopped at once; the trials that ran have their last checkpoints");
     sweep::run(sweep, runner, screen);
   }
   screen.end();
@@ -190,7 +193,7 @@ int list(const sweep::Sweep& sweep) {
   std::vector<std::string> lines;
   for (const sweep::Trial& trial : sweep.trials)
     lines.push_back(fmt::format("{}  {}", trial.folder(), sweep::values_text(sweep.plan, trial)));
-  log::print(join(lines, "\n"));
+  print_fitted(join(lines, "\n"));
   log::info(fmt::format("dry run: {}, {}, for the {} {}; the configs are valid, and nothing was trained or written",
                         sweep::name_of(sweep.plan.strategy), counted(sweep.trials.size(), "trial"),
                         sweep.plan.larger_wins ? "highest" : "lowest", sweep.plan.objective));

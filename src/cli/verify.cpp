@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
+#include "cli/output.h"
 #include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -71,40 +72,40 @@ int run(const VerifyFlags& flags, mpi::Processes* processes) {
 
   const session::VerifyResult result = session::verify(experiment, options);
   const int replicas = result.replicas;
-  log::print(fmt::format("{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
-                         counted(replicas, "replica"),
-                         result.micro_batches > 1 ? fmt::format(" x {} micro-batches", result.micro_batches) : "",
-                         options.steps, experiment::global_batch(experiment.config.train, replicas)));
+  print_fitted(fmt::format("{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
+                           counted(replicas, "replica"),
+                           result.micro_batches > 1 ? fmt::format(" x {} micro-batches", result.micro_batches) : "",
+                           options.steps, experiment::global_batch(experiment.config.train, replicas)));
   if (result.tested_device != result.reference_device)
-    log::print(fmt::format("{} against {}", result.tested_device, result.reference_device));
+    print_fitted(fmt::format("{} against {}", result.tested_device, result.reference_device));
   if (result.full_float32)
-    log::print("products are full float32 on both sides for this comparison (runtime.tf32: false)");
+    print_fitted("products are full float32 on both sides for this comparison (runtime.tf32: false)");
   if (options.against && !options.against->on_gpus() && options.devices.on_gpus() &&
       experiment.config.train.dtype_policy != experiment::DtypePolicy::kFloat32)
-    log::print(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
-                           experiment::name_of(experiment.config.train.dtype_policy)));
+    print_fitted(fmt::format("{} against float32: differences are the rounding of 16-bit activations, too",
+                             experiment::name_of(experiment.config.train.dtype_policy)));
   if (result.normalisation_synchronised && result.micro_batches > 1)
-    log::print(
+    print_fitted(
         "note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else "
         "than one big batch");
   if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
-    log::print("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
-  log::print(table(result, flags.all));
+    print_fitted("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
+  log::print(terminal::fitted(STDOUT_FILENO, table(result, flags.all)));
   std::string losses;
   for (const double loss : result.losses) losses += fmt::format(" {:.6g}", loss);
-  log::print(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
-  log::print(
+  print_fitted(fmt::format("loss{}; largest difference {:.2e}, drift {:.2e}", losses, result.loss, result.loss_drift));
+  print_fitted(
       "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; it "
       "does not decide the verdict");
   const session::Tolerance& tolerance = result.tolerance;
   const std::string of_loss =
       tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
   if (!result.not_finite.empty())
-    log::print(fmt::format("FAILED: {}; only finite losses can be compared", result.not_finite));
+    print_fitted(fmt::format("FAILED: {}; only finite losses can be compared", result.not_finite));
   else
-    log::print(fmt::format("{} {:.1e}{}",
-                           result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
-                           tolerance.layers, of_loss));
+    print_fitted(fmt::format("{} {:.1e}{}",
+                             result.passed ? "verified: every difference is within" : "FAILED: a difference is above",
+                             tolerance.layers, of_loss));
   return result.passed ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 

@@ -1,11 +1,14 @@
 // dptrain init: one of the bundled configs, to start from, or one drafted from somebody's data.
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/init/draft.h"
+#include "cli/output.h"
 #include "config/bundled.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -21,21 +24,32 @@ struct InitFlags {
   std::optional<std::string> name, directory, from, target;
 };
 
-/// The first line of comment: what the config is.
+/// The first sentence of the comment at the beginning, which may take several lines.
 std::string purpose(std::string_view text) {
-  const std::string line(text.substr(0, text.find('\n')));
-  return line.starts_with('#') ? trim(line.substr(1)) : "";
+  std::string words;
+  for (const std::string& line : split(text, '\n')) {
+    const std::string part = line.starts_with('#') ? trim(line.substr(1)) : "";
+    if (part.empty()) break;
+    words += (words.empty() ? "" : " ") + part;
+  }
+  for (std::size_t i = 0; i + 2 < words.size(); ++i)  // not the point of "et al. 2015"
+    if (words[i] == '.' && words[i + 1] == ' ' && std::isupper(static_cast<unsigned char>(words[i + 2])) != 0)
+      words.resize(i + 1);
+  if (words.ends_with(':')) words.back() = '.';  // an example of a command line follows
+  return words;
 }
 
 /// "bench/mlp.yaml" -> "bench/mlp"
 std::string short_name(std::string_view file) { return fs::path(file).replace_extension().string(); }
 
 int list() {
+  const auto is_benchmark = [](const config::BundledFile& file) { return file.name.starts_with("bench/"); };
+  std::vector<config::BundledFile> files(config::bundled_configs().begin(), config::bundled_configs().end());
+  std::ranges::stable_partition(files, std::not_fn(is_benchmark));
   std::size_t width = 0;
-  for (const config::BundledFile& file : config::bundled_configs())
-    width = std::max(width, short_name(file.name).size());
-  for (const config::BundledFile& file : config::bundled_configs())
-    log::print(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
+  for (const config::BundledFile& file : files) width = std::max(width, short_name(file.name).size());
+  for (const config::BundledFile& file : files)
+    print_fitted(fmt::format("{:<{}}  {}", short_name(file.name), width, purpose(file.text)));
   log::info("write one with: dptrain init NAME [DIR]");
   return 0;
 }
@@ -88,7 +102,7 @@ int draft(const InitFlags& flags) {
                     .name = name,
                     .target = flags.target});
   write_config(path, draft.yaml);  // before a reader of the lines may go away
-  for (const std::string& line : draft.said) log::print(line);
+  for (const std::string& line : draft.said) print_fitted(line);
   log::info(fmt::format("wrote {}. Next: dptrain fit {}", path.string(), path.string()));
   return 0;
 }
