@@ -67,17 +67,20 @@ std::string of_all(mpi::Processes* processes, std::string rows) {
   return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
 }
 
-/// Predictions go out batch by batch on stdout, or into a file that appears when it is whole.
+/// Predictions go out batch by batch on stdout, or into a file that appears when it is whole. The header comes with the
+/// first rows, so that input that cannot be read prints an error alone.
 class Output {
  public:
-  explicit Output(std::optional<std::string> path) : path_(std::move(path)) {}
-  void add(const std::string& text) {
+  Output(std::optional<std::string> path, std::string header) : path_(std::move(path)), header_(std::move(header)) {}
+  void add(const std::string& rows) {
+    const std::string text = std::exchange(header_, {}) + rows;
     if (path_)
       text_ += text;
     else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
       throw Error(ErrorKind::kWrite, "stdout: cannot write");
   }
   void finish() {
+    add("");  // without rows the header
     if (path_)
       train::write_text(*path_, text_);
     else if (std::fflush(stdout) != 0)
@@ -86,7 +89,7 @@ class Output {
 
  private:
   const std::optional<std::string> path_;
-  std::string text_;
+  std::string header_, text_;
 };
 
 int run(const PredictFlags& flags, const Context& context, mpi::Processes* processes) {
@@ -145,8 +148,7 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
   std::shared_ptr<const data::Source> samples = input.next();  // before a line of output: it says what is wrong
-  Output out(flags.output);
-  if (first) out.add(input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
+  Output out(flags.output, input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
   // Beside rows on a terminal there is no place for it.
   const bool shows = first && !context.quiet && !context.json && (flags.output || isatty(STDOUT_FILENO) == 0);
@@ -168,12 +170,14 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
       rows = of_all(processes, std::move(rows));
       if (first) out.add(rows);
       written += batch.rows();
-      progress.draw({.done = std::min(written, input.samples), .total = input.samples, .seconds = watch.seconds()});
+      progress.draw({.done = std::min(written, input.samples),
+                     .total = input.samples,
+                     .seconds = watch.seconds(),
+                     .unit = train::BarState::Unit::kSamples});
     }
     before += block->size();
   };
   const auto tell_of_bad = [&](const data::BadSample& bad) {
-    progress.clear();
     if (first) log::warn("left out: " + bad.str());
   };
   for (; samples; samples = input.next()) {
@@ -217,8 +221,7 @@ void add_predict(App& app) {
           "images that cannot be read: the end (exit 3), or left out with a warning (default: as the data set of the "
           "checkpoint)")
       .option("--keep", "COLUMN", flags->keep,
-              "columns of a table that go beside the answers as they stand: names with commas between them, or all "
-              "(repeatable)")
+              "columns of a table that go beside the answers as they stand: names with commas between them, or all")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
       .whole("--top", "K", flags->top, "the K most probable classes")
       .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")

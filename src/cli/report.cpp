@@ -9,7 +9,6 @@
 #include "cli/evaluation.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/text.h"
 #include "experiment/run_files.h"
 #include "report/page.h"
 #include "sweep/sweep_file.h"
@@ -50,7 +49,9 @@ void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressM
     const Judged judged = evaluation.judged(judgement);
     std::vector<std::string> written = write_numbers(judged, run);
     for (std::string& drawn : write_pictures(judged, run)) written.push_back(std::move(drawn));
-    log::info("wrote " + join(written, ", "));
+    const std::size_t more = written.size() - 1;
+    log::info(fmt::format("evaluated {}: wrote {}{}", run, fs::path(written.front()).filename().string(),
+                          more == 0 ? "" : fmt::format(" and {} more file{}", more, more == 1 ? "" : "s")));
   } catch (const std::exception& error) {
     log::warn(fmt::format("{} is not evaluated: {}", run, error.what()));
   }

@@ -75,6 +75,7 @@ run 3 predict run --input new --cpus 1 --output preds.csv --on-error fail
 says "new/cut.jpg: byte 180"
 [ ! -e preds.csv ] || fail "a CSV of a failed run"
 run 3 predict run --input new/cut.jpg --cpus 1
+silent_on "file,label"  # an error alone, without a header
 run 3 predict run --input none --cpus 1
 says "none: no such file or folder"
 
