@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -15,6 +14,7 @@
 
 #include "cli/activity_bar.h"
 #include "config/diagnostics.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -47,15 +47,6 @@ bool color_wanted(const OutputFlags& flags) {
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::string_view(term) == "dumb";
   return !flags.no_color && (no_color == nullptr || *no_color == '\0') && !dumb && isatty(STDERR_FILENO) == 1;
-}
-
-/// What other tools call the same thing.
-const std::map<std::string, std::string>& other_names() {
-  static const std::map<std::string, std::string> names{
-      {"train", "fit"},        {"test", "eval"},           {"evaluate", "eval"},        {"time", "bench"},
-      {"benchmark", "bench"},  {"validate", "eval"},       {"device_query", "devices"}, {"visualize", "plot"},
-      {"init_config", "init"}, {"render_config", "config"}};
-  return names;
 }
 
 int fail(const std::string& text, int code) {
@@ -152,9 +143,7 @@ const Command& App::find(const std::string& name) const {
   }
   if (name.starts_with('-'))
     throw Error(ErrorKind::kUsage, fmt::format("the command comes first, found '{}'; see dptrain --help", name));
-  const auto known = other_names().find(name);
-  const std::string hint =
-      known != other_names().end() ? fmt::format("; did you mean '{}'?", known->second) : did_you_mean(name, names);
+  const std::string hint = config::hint_for(name, "command", names);
   throw Error(ErrorKind::kUsage,
               fmt::format("unknown command '{}'{}{}", name, hint, hint.empty() ? "; see dptrain --help" : ""));
 }

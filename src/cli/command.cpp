@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/app.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -201,7 +202,8 @@ class Words {
 void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<std::string>& known) {
   for (const std::string& word : unknown) {
     const std::string flag = word.substr(0, word.find('='));
-    if (word.starts_with('-')) refuse_use(fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known)));
+    if (word.starts_with('-'))
+      refuse_use(fmt::format("unknown flag '{}'{}", flag, config::hint_for(flag, "flag", known)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "config/json_fragment.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -30,11 +31,27 @@ std::string example(const std::vector<std::unique_ptr<TypeDef>>& types, const st
   return types.empty() ? "" : ", such as " + types.front()->name;
 }
 
+/// "train.optimizer" of the entry SGD that `--set train.optimizer.SGD.momentum=0.9` has added; else "".
+std::string set_path(const Node::Entry& entry) {
+  const Mark& mark = entry.mark;
+  if (!mark.known() || mark.source->name != "--set" || mark.column < 3) return "";
+  return mark.source->lines.front().substr(0, static_cast<std::size_t>(mark.column) - 2);
+}
+
 /// What nested messages start with: "Conv2D 'conv1': TruncatedNormal", but "Adam" inside a section.
 std::string subject_for(const Reader& reader, const std::string& type) {
   const std::string& outer = reader.subject();
   if (outer.empty() || outer[0] < 'A' || outer[0] > 'Z') return type;
   return outer == type || outer.starts_with(type + " '") ? outer : outer + ": " + type;
+}
+
+/// The members as users write them: losses and metrics by the short name of Keras, once each.
+std::vector<std::string> written_names(const std::string& what, const std::vector<std::unique_ptr<TypeDef>>& types) {
+  const bool short_names = what == "loss" || what == "metric";
+  std::vector<std::string> names;
+  for (const auto& type : types)
+    names.push_back(short_names && !type->aliases.empty() ? type->aliases.front() : type->name);
+  return names;
 }
 
 /// "dataset.IDX" of the "$defs", "data_set" where the word has a space.
@@ -136,6 +153,9 @@ Typed Family::read(const Node& node, Reader& reader) const {
     if (def != nullptr && found.entries().front().value.is_null())
       reader.error(second.mark,
                    fmt::format("'{}' stands beside '{}'; indent the arguments below it", second.key, name));
+    else if (const std::string path = set_path(second); !path.empty() && find(second.key) != nullptr)
+      reader.error(second.mark, fmt::format("the {0} is {1}; replace it as a whole: --set '{2}={{{3}: {{...}}}}'",
+                                            what_, name, path, second.key));
     else
       reader.error(second.mark, fmt::format("{}{}{}, found {} keys", reader.must(), with_article(what_),
                                             example(types_, example_), found.entries().size()));
@@ -144,12 +164,15 @@ Typed Family::read(const Node& node, Reader& reader) const {
   if (def == nullptr) {
     std::vector<std::string> known = names();
     for (const auto& type : types_) known.insert(known.end(), type->aliases.begin(), type->aliases.end());
-    const std::string hint = did_you_mean(name, known);
-    constexpr std::size_t kFew = 32;
-    reader.error(mark, fmt::format("unknown {} '{}'{}", what_, name,
-                                   !hint.empty()           ? hint
-                                   : types_.size() <= kFew ? "; known are " + join(names(), ", ")
-                                                           : ""));
+    std::string hint = hint_for(name, what_, known);
+    // `Adam(lr=0.1)` and, of a mapping by output, `loss: {CrossEntropyLoss: {weight: 2}}`.
+    if (const TypeDef* called = name.ends_with(')') ? find(name.substr(0, name.find('('))) : nullptr)
+      hint = fmt::format("; arguments are a mapping: {}", call_as_mapping(name, called->name));
+    else if (const std::size_t dot = reader.key().rfind('.'); dot != std::string::npos)
+      if (const std::string meant = reader.key().substr(dot + 1); find_synonym(meant, what_) != nullptr)
+        hint = fmt::format("; '{}' is read as the name of an output{}", meant, hint_for(meant, what_));
+    if (hint.empty()) hint = "; known are " + join(written_names(what_, types_), ", ");
+    reader.error(mark, fmt::format("unknown {} '{}'{}", what_, name, hint));
     return {};
   }
   const Reader::Subject subject(reader, subject_for(reader, def->name));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/expression.h"
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 
@@ -262,7 +263,9 @@ Diagnostic& Reader::error(const Mark& mark, const std::string& message) {
 }
 
 Diagnostic& Reader::expected(const Node& node, const std::string& what) {
-  return error(node, fmt::format("{}{}, found {}", must(), what, node.describe()));
+  const std::string list = node.is_scalar() ? tuple_as_list(node.str()) : "";
+  return error(node, fmt::format("{}{}, found {}{}", must(), what, node.describe(),
+                                 list.empty() ? "" : fmt::format("; a list is written {}", list)));
 }
 
 }  // namespace dptrain::config

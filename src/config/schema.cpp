@@ -7,6 +7,7 @@
 
 #include "config/expression.h"
 #include "config/json_fragment.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -88,20 +89,25 @@ struct Reading {
   }
 
   void unknown(const Node::Entry& entry, const std::vector<std::string>& ignored) {
-    std::vector<std::string> known = ignored;
-    for (const Field& field : fields) known.push_back(field.name);
+    std::vector<std::string> names, known = ignored;
+    for (const Field& field : fields) names.push_back(field.name);
+    known.insert(known.end(), names.begin(), names.end());
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
     const auto gone =
         std::find_if(former.begin(), former.end(), [&](const auto& one) { return one.first == entry.key; });
-    const std::string hint = gone != former.end() ? "; " + gone->second : did_you_mean(entry.key, known);
+    std::string hint = gone != former.end() ? "; " + gone->second : hint_for(entry.key, name, known);
+    if (hint.empty()) hint = names.empty() ? "; there are none" : "; known are " + join(names, ", ");
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, hint));
-    if (const Field* meant = find_field(fields, nearest(entry.key, known))) misspelt.insert(meant);
+    const Synonym* synonym = find_synonym(entry.key, name, known);
+    const std::string near = synonym == nullptr ? nearest(entry.key, known) : std::string(synonym->answer);
+    if (const Field* meant = find_field(fields, near)) misspelt.insert(meant);
   }
 
   void missing(const Mark& where) {
     for (const Field& field : fields)
       if (field.required && !seen.contains(&field) && !misspelt.contains(&field))
-        fail(where, fmt::format("missing {} '{}'", word_for_key(name), field.name));
+        fail(where, fmt::format("missing {} '{}'{}", word_for_key(name), field.name,
+                                field.name == "dptrain" ? "; begin the file with 'dptrain: 1'" : ""));
   }
 };
 

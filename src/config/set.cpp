@@ -58,6 +58,22 @@ bool is_of_type(const Node& item, const std::string& type) {
   return item.is_scalar() ? item.str() == type : item.entries().size() == 1 && item.entries().front().key == type;
 }
 
+/// 'Conv2D' of the item `Conv2D: {...}`, else "".
+std::string type_of(const Node& item) {
+  if (item.is_scalar()) return is_type_name(item.str()) ? item.str() : "";
+  return item.entries().size() == 1 && is_type_name(item.entries().front().key) ? item.entries().front().key : "";
+}
+
+/// Whether a step of this type without a name may be called so: 'conv2d' or 'conv2d_1' of Conv2D.
+bool is_automatic_name(std::string name, const std::string& type) {
+  const std::size_t number = name.find_last_not_of("0123456789");
+  if (number != std::string::npos && number + 1 < name.size() && name[number] == '_') name.resize(number);
+  std::erase(name, '_');
+  return !type.empty() && std::ranges::equal(name, type, [](char a, char b) {
+    return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
+  });
+}
+
 class Setter {
  public:
   Setter(Node value, Diagnostics& diagnostics) : value_(std::move(value)), diagnostics_(diagnostics) {}
@@ -105,11 +121,22 @@ class Setter {
     if (typed.empty())
       for (Node& item : list.items())
         if (Node* arguments = arguments_of(item, step.key)) return down(*arguments, steps);
-    diagnostics_.error(
-        step.mark,
-        typed.empty()
-            ? fmt::format("the list has {} items, counted from 0, and none is '{}'", list.items().size(), step.key)
-            : fmt::format("'{}' stands {} times in the list; give its index, counted from 0", step.key, typed.size()));
+    if (!typed.empty())
+      diagnostics_.error(step.mark, fmt::format("'{}' occurs {} times in the list; give its index, counted from 0",
+                                                step.key, typed.size()));
+    else
+      diagnostics_.error(step.mark, fmt::format("the list has {} items, counted from 0, and none is '{}'{}",
+                                                list.items().size(), step.key, other_paths(list, step)));
+  }
+
+  /// "; a path has the index ...: model.layers.1" for the automatic name of a step, which the config does not have.
+  static std::string other_paths(const Node& list, const PathPart& step) {
+    const std::string before = step.path.substr(0, step.path.size() - step.key.size());
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < list.items().size(); ++i)
+      if (is_automatic_name(step.key, type_of(list.items()[i]))) paths.push_back(fmt::format("{}{}", before, i));
+    if (paths.empty()) return "";
+    return fmt::format("; automatic names are not in the config: write the index, {}", join(paths, " or "));
   }
 
   void down(Node& node, std::span<const PathPart> steps) {

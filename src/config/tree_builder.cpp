@@ -1,7 +1,9 @@
 #include "config/tree_builder.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 
@@ -16,6 +18,12 @@ std::size_t count_nodes(const Node& node) {
   for (const Node& item : node.items()) n += count_nodes(item);
   for (const Node::Entry& entry : node.entries()) n += count_nodes(entry.value);
   return n;
+}
+
+/// A plain value with a '(' that is not closed.
+bool begins_call(const Node& node) {
+  return node.is_scalar() && !node.quoted() &&
+         std::ranges::count(node.str(), '(') > std::ranges::count(node.str(), ')');
 }
 
 std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mark.column); }
@@ -69,11 +77,11 @@ void TreeBuilder::alias(Anchor anchor, const Mark& mark) {
   add(anchored.node, 0);
 }
 
-void TreeBuilder::begin(Node node, Anchor anchor) {
+void TreeBuilder::begin(Node node, Anchor anchor, bool flow) {
   count(1, node.mark());
   if (static_cast<int>(stack_.size()) >= kMaxDepth)
     stop(node.mark(), fmt::format("more than {} levels of lists and mappings", kMaxDepth));
-  stack_.push_back({.node = std::move(node), .anchor = anchor});
+  stack_.push_back({.node = std::move(node), .anchor = anchor, .flow = flow});
 }
 
 void TreeBuilder::end() {
@@ -82,6 +90,7 @@ void TreeBuilder::end() {
   for (const Node& merged : open.merged)  // explicit keys win over merged ones, earlier merged ones over later ones
     for (const Node::Entry& entry : merged.entries())
       if (open.seen.emplace(entry.key, entry.mark).second) open.node.entries().push_back(entry);
+  if (open.flow) join_calls(open.node);
   add(std::move(open.node), open.anchor);
 }
 
@@ -108,17 +117,62 @@ void TreeBuilder::add_key(Open& map, const Node& node) {
     diagnostics_.error(key.mark, fmt::format("a key must be a name, found {}", node.describe()));
   } else if (const std::string wrong = complaint(key.text, key.quoted); !wrong.empty()) {
     diagnostics_.error(key.mark, wrong);
-  } else if (const auto [first, added] = map.seen.emplace(key.text, key.mark); !added) {
-    diagnostics_.error(key.mark, fmt::format("duplicate key '{}' (first at {})", key.text, place(first->second)));
   } else {
-    key.good = true;
+    key.good = map.in_call || add_seen(map, key.text, key.mark);  // `(3, 3, 3, 3)` has parts rather than keys
   }
   map.key = std::move(key);
+}
+
+bool TreeBuilder::add_seen(Open& map, const std::string& key, const Mark& mark) {
+  const auto [first, added] = map.seen.emplace(key, mark);
+  if (!added) diagnostics_.error(mark, fmt::format("duplicate key '{}' (first at {})", key, place(first->second)));
+  return added;
+}
+
+void TreeBuilder::join_calls(Node& map) {
+  constexpr std::size_t kMostParts = 32;  // bounds the work for hostile texts
+  std::vector<Node::Entry> entries = std::move(map.entries());
+  map.entries().clear();
+  for (std::size_t i = 0, end = 0; i < entries.size(); i = end) {
+    end = i + 1;
+    if (!begins_call(entries[i].value)) {
+      map.entries().push_back(std::move(entries[i]));
+      continue;
+    }
+    Node joined = entries[i].value;
+    const std::size_t limit = std::min(entries.size(), i + kMostParts);
+    for (; end < limit && entries[end].value.is_null() && begins_call(joined); ++end) {
+      Node longer = Node::scalar(joined.str() + ", " + entries[end].key, joined.mark());
+      longer.set_literal(false);
+      joined = std::move(longer);
+    }
+    if (begins_call(joined)) end = i + 1;  // never closed: no call
+    if (end > i + 1) entries[i].value = as_list(std::move(joined));
+    map.entries().push_back(std::move(entries[i]));
+  }
+}
+
+Node TreeBuilder::as_list(Node tuple) {
+  const std::string list = tuple_as_list(tuple.str());
+  if (list.empty()) return tuple;
+  Mark whole = tuple.mark();
+  whole.length = static_cast<int>(tuple.str().size());
+  diagnostics_.error(whole, fmt::format("'{}' is no list in YAML; write {}", tuple.str(), list));
+  Node items = Node::sequence({}, whole);
+  for (const std::string& part : split(std::string_view(list).substr(1, list.size() - 2), ','))
+    items.items().push_back(Node::scalar(trim(part), whole));
+  return items;
 }
 
 void TreeBuilder::add_value(Open& map, Node node) {
   const Key key = std::exchange(map.key, std::nullopt).value();
   if (!key.good) return;
+  if (map.in_call && !node.is_null()) {
+    map.in_call = false;
+    if (!add_seen(map, key.text, key.mark)) return;
+  }
+  if (map.in_call && std::ranges::count(key.text, ')') > std::ranges::count(key.text, '(')) map.in_call = false;
+  map.in_call = map.in_call || (map.flow && begins_call(node));
   if (key.text == "<<" && !key.quoted) return add_merge(map, node, key.mark);
   map.node.entries().push_back({key.text, key.mark, std::move(node)});
 }

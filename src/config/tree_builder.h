@@ -30,8 +30,9 @@ class TreeBuilder {
   /// `written` is false where there is nothing at all after a key or a dash.
   void null(bool written, const Mark& mark, Anchor anchor);
   void alias(Anchor anchor, const Mark& mark);
-  void begin_sequence(const Mark& mark, Anchor anchor) { begin(Node::sequence({}, mark), anchor); }
-  void begin_map(const Mark& mark, Anchor anchor) { begin(Node::map(mark), anchor); }
+  void begin_sequence(const Mark& mark, Anchor anchor) { begin(Node::sequence({}, mark), anchor, false); }
+  /// `flow`: written in braces, where YAML divides `(28, 28, 1)` at its commas.
+  void begin_map(const Mark& mark, Anchor anchor, bool flow) { begin(Node::map(mark), anchor, flow); }
   void end();
 
   Node take() { return std::move(root_); }
@@ -46,6 +47,8 @@ class TreeBuilder {
   struct Open {
     Node node;
     Anchor anchor = 0;
+    bool flow = false;            ///< a map in braces
+    bool in_call = false;         ///< its last value has a '(' that is not closed yet
     std::optional<Key> key = {};  ///< in a map: read, and its value is next
     std::map<std::string, Mark> seen = {};
     std::vector<Node> merged = {};  ///< the mappings that `<<` named, in order
@@ -56,7 +59,10 @@ class TreeBuilder {
     int depth = 0;
   };
 
-  void begin(Node node, Anchor anchor);
+  void begin(Node node, Anchor anchor, bool flow);
+  void join_calls(Node& map);  ///< `(28, 28, 1)` and `f(x=1, y=2)`, which are several entries of a map in braces
+  Node as_list(Node tuple);    ///< after reporting it; another call as it is
+  bool add_seen(Open& map, const std::string& key, const Mark& mark);
   void add(Node node, Anchor anchor);
   void add_key(Open& map, const Node& node);
   void add_value(Open& map, Node node);

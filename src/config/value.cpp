@@ -5,6 +5,7 @@
 
 #include "config/expression.h"
 #include "config/json_fragment.h"
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
@@ -168,11 +169,13 @@ bool read_enum(const Node& node, Reader& reader, const std::vector<std::string>&
   const Node found = reader.substituted(node);
   for (std::size_t i = 0; found.is_scalar() && i < names.size(); ++i)
     if (names[i] == found.str()) return out = i, true;
+  constexpr std::size_t kFew = 6;
+  const std::string hint = found.is_scalar() ? hint_for(found.str(), "=" + reader.key(), names) : "";
   std::string choices;
   for (std::size_t i = 0; i < names.size(); ++i)
     choices += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
-  reader.error(found, fmt::format("{}{}, found {}{}", reader.must(), choices, found.describe(),
-                                  found.is_scalar() ? did_you_mean(found.str(), names) : ""));
+  if (!hint.empty() && names.size() > kFew) choices = "a known name";
+  reader.error(found, fmt::format("{}{}, found {}{}", reader.must(), choices, found.describe(), hint));
   return false;
 }
 

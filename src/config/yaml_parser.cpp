@@ -89,10 +89,10 @@ class Events final : public YAML::EventHandler {
     builder_.begin_sequence(source_.mark(open_.back(), 1), anchor);
   }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
+                  YAML::EmitterStyle::value style) override {
     check_tag(mark, tag);
     open_.push_back(skip_properties(offset_of(mark)));
-    builder_.begin_map(source_.mark(open_.back(), 1), anchor);
+    builder_.begin_map(source_.mark(open_.back(), 1), anchor, style == YAML::EmitterStyle::Flow);
   }
   void OnSequenceEnd() override { end(); }
   void OnMapEnd() override { end(); }

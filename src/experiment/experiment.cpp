@@ -8,6 +8,7 @@
 #include "config/json_fragment.h"
 #include "config/load.h"
 #include "config/reader.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -59,10 +60,14 @@ config::Mark weights_place(const config::Node& root) {
   return file != nullptr ? file->mark() : weights->mark();
 }
 
-/// Whether a key of `train` has been given, be its value right or wrong; null is as good as absent.
+/// Whether a key of `train` is there, under its name or under one that has been reported. Null counts as absent.
 bool given(const config::Node& train, const char* key) {
   const config::Node* value = train.find(key);
-  return value != nullptr && !value->is_null();
+  if (value != nullptr) return !value->is_null();
+  return std::ranges::any_of(train.entries(), [&](const config::Node::Entry& entry) {
+    const config::Synonym* synonym = config::find_synonym(entry.key, "train");
+    return synonym != nullptr && synonym->answer == key;
+  });
 }
 
 void exactly_one(config::Reader& reader, const config::Node& root, const char* first, const char* second) {

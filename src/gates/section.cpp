@@ -72,7 +72,8 @@ struct Map {
     const Schema& schema = schema_of(out);
     const Node value = reader.substituted(node);
     out.mark = value.mark();
-    if (!value.is_map()) return reader.expected(value, "a mapping"), false;
+    const std::string limit = value.is_scalar() ? fmt::format(" such as {{at_least: {}}}", value.str()) : "";
+    if (!value.is_map()) return reader.expected(value, "a mapping" + limit), false;
     return schema.read(value, value.mark(), reader, &out);
   }
   static Node write(const T& value) {

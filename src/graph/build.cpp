@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expand.h"
@@ -18,8 +19,11 @@ const std::array<std::string, 6> kKeys{"layers", "blocks", "shared", "outputs", 
 
 void check_keys(const config::Node& model, Reader& reader) {
   for (const auto& entry : model.entries())
-    if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end())
-      reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, kKeys)));
+    if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end()) {
+      const std::string hint = config::hint_for(entry.key, "model", kKeys);
+      reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key,
+                                           hint.empty() ? "; known are " + join(kKeys, ", ") : hint));
+    }
 }
 
 /// What `outputs` names; of node -1 what is wrong.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expander.h"
@@ -112,8 +113,9 @@ Source Expander::copy(const Call& call, Scope& scope) {
   if (const auto entry = known.shared.find(step.type); entry != known.shared.end())
     return shared(call, entry->second, scope);
   if (const Network* network = find_network(step.type)) return this->network(call, *network, scope);
-  reader_.diagnostics().error(
-      step.mark, fmt::format("unknown layer '{}'{}", step.type, did_you_mean(step.type, known.type_names())));
+  std::string hint = config::hint_for(step.type, "layer", known.type_names());
+  if (hint.empty()) hint = "; docs/layers.md lists the layers, model.blocks and model.shared name your own";
+  reader_.diagnostics().error(step.mark, fmt::format("unknown layer '{}'{}", step.type, hint));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expander.h"
@@ -235,8 +236,9 @@ bool Expander::only_reserved(const config::Node& arguments, const std::vector<st
   bool good = true;
   for (const auto& entry : arguments.entries()) {
     if (std::find(allowed.begin(), allowed.end(), entry.key) != allowed.end()) continue;
-    reader_.error(entry.mark, fmt::format("unknown argument '{}'{}", entry.key,
-                                          hint.empty() ? did_you_mean(entry.key, allowed) : hint));
+    std::string meant = hint.empty() ? config::hint_for(entry.key, "block", allowed) : hint;
+    if (meant.empty()) meant = "; known are " + join(allowed, ", ");
+    reader_.error(entry.mark, fmt::format("unknown argument '{}'{}", entry.key, meant));
     good = false;
   }
   return good;

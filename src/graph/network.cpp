@@ -5,6 +5,7 @@
 
 #include "config/bundled.h"
 #include "config/load.h"
+#include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -195,8 +196,9 @@ std::optional<std::map<std::string, config::Node>> network_values(const Network&
       std::vector<std::string> names;
       for (const Parameter& parameter : network.block.parameters)
         if (takes(network, parameter.name)) names.push_back(parameter.name);
-      const std::string hint =
-          entry.key == "weights" ? "; weights are named under model.weights" : did_you_mean(entry.key, names);
+      std::vector<std::string> all = names;
+      all.insert(all.end(), ignored.begin(), ignored.end());
+      const std::string hint = config::hint_for(entry.key, network.name, all);
       reader.error(entry.mark, fmt::format("unknown argument '{}'{}; {} takes {}", entry.key, hint, network.name,
                                            join(names, ", ")));
       ignored.push_back(entry.key);

@@ -33,9 +33,14 @@ WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride
 Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding) {
   const Window window{window_axis(in[0], kernel.h, strides.h, dilation.h, padding),
                       window_axis(in[1], kernel.w, strides.w, dilation.w, padding)};
-  if (window.h.out < 1 || window.w.out < 1)
-    throw LayerError(fmt::format("window {}x{} is larger than the input {}x{}", effective(kernel.h, dilation.h),
-                                 effective(kernel.w, dilation.w), in[0], in[1]));
+  if (window.h.out < 1 || window.w.out < 1) {
+    constexpr std::int64_t kMostColors = 4;
+    const bool channels_first = in.rank() == 3 && in[0] <= kMostColors && in[0] < in[1] && in[1] == in[2];
+    throw LayerError(fmt::format(
+        "window {}x{} is larger than the input {}x{}{}", effective(kernel.h, dilation.h),
+        effective(kernel.w, dilation.w), in[0], in[1],
+        channels_first ? fmt::format("; channels come last: did you mean [{}, {}, {}]?", in[1], in[2], in[0]) : ""));
+  }
   return window;
 }
 

@@ -96,6 +96,12 @@ TEST(Load, MergeKeepsExplicitKeysFirst) {
   EXPECT_EQ(to_yaml(parsed("a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: {<<: *b}\n")).substr(26), "c: {y: 2, x: 1}\n");
 }
 
+TEST(Load, ACallInBracesIsOneText) {
+  EXPECT_EQ(to_yaml(parsed("{a: f(x=1, y=2), b: 1}")), "a: \"f(x=1, y=2)\"\nb: 1\n");
+  EXPECT_EQ(to_yaml(parsed("{a: one (two, b: }")), "a: one (two\nb: null\n") << "no call: it is never closed";
+  EXPECT_EQ(to_yaml(parsed("a: one (two\nb:\nc: 1\n")), "a: one (two\nb: null\nc: 1\n");
+}
+
 TEST(Load, FileThatIsNotThere) {
   Diagnostics diagnostics;
   try {

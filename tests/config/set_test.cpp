@@ -77,7 +77,7 @@ TEST(Set, FindsAStepByItsName) {
 
 TEST(Set, Refuses) {
   EXPECT_EQ(set("train.epochs.x=1"), "1:14: 'train.epochs' is 3, it has no key 'x'");
-  EXPECT_EQ(set("layers.Dense.units=1"), "1:8: 'Dense' stands 2 times in the list; give its index, counted from 0");
+  EXPECT_EQ(set("layers.Dense.units=1"), "1:8: 'Dense' occurs 2 times in the list; give its index, counted from 0");
   EXPECT_EQ(set("layers.3.units=1"), "1:8: the list has 3 items, counted from 0, and none is '3'");
   const std::string form = "1:1: expected a path of keys and a value, as in train.optimizer.Adam.learning_rate=3e-4";
   for (const char* wrong : {"train.epochs", "=3", "train..epochs=3", "", " a=1"}) EXPECT_EQ(set(wrong), form) << wrong;

@@ -40,6 +40,13 @@ const std::vector<Case>& cases() {
       {"a: b: c\n", {"1:5: a second ':' in one value; put text that holds ': ' in quotes"}},
       {"l:\n  - a: 1\n   - b: 2\n", {"3:4: this does not fit the lines above; check the indentation"}},
       {"  a: 1\nb: 2\n", {"2:1: this does not belong to what stands above; check the indentation"}},
+      // tuples, which YAML divides at their commas
+      {"a: {b: (3, 3, 3, 3), c: 1}", {"1:8: '(3, 3, 3, 3)' is no list in YAML; write [3, 3, 3, 3]"}},
+      {"a: {b: (3, 3), c: 1, c: 2}",
+       {"1:22: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is no list in YAML; write [3, 3]"}},
+      {"a: {b: (3, 3), c: , c: }",
+       {"1:21: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is no list in YAML; write [3, 3]"}},
+      {"a: {b: (3, c: 1, c: 2}", {"1:18: duplicate key 'c' (first at 1:12)"}},
       // brackets and quotes
       {"a: {b: 1\nc: 2\n", {"2:2: expected ',' or '}' before this"}},
       {"a: [1, 2\nb: 3\n", {"2:2: expected ',' or ']' before this"}},

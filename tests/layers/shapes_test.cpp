@@ -258,9 +258,10 @@ TEST(Shapes, InputRefuses) {
 }
 
 TEST(Layer, AnUnknownActivationNamesTheNearest) {
-  const std::string errors = read_layer("Dense: {units: 3, activation: rleu}").errors;
+  EXPECT_EQ(read_layer("Dense: {units: 3, activation: rleu}").errors,
+            "Dense: activation must be a known name, found 'rleu'; did you mean 'relu'?\n");
+  const std::string errors = read_layer("Dense: {units: 3, activation: zzzzzz}").errors;
   EXPECT_EQ(errors.rfind("Dense: activation must be linear, relu, ", 0), 0U) << errors;
-  EXPECT_NE(errors.find(", found 'rleu'; did you mean 'relu'?\n"), std::string::npos) << errors;
 }
 
 TEST(Layer, ActivationCanBeTakenOff) {
