@@ -1,6 +1,5 @@
 #include "checkpoint/contents.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
+#include "core/missing_file.h"
 #include "core/zip_archive.h"
 
 namespace dptrain::checkpoint {
@@ -24,14 +24,13 @@ std::string text_of(const Hdf5Bytes& member) {
   return text;
 }
 
-bool is_pytorch(const Hdf5Bytes& archive) {
-  return std::ranges::any_of(archive_names(archive),
-                             [](const std::string& name) { return name.ends_with("data.pkl"); });
-}
-
 /// What else stands in the file as an HDF5 file would have it: all that reads one finds its texts there.
 Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   const Safetensors file = read_safetensors(bytes);
+  if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")
+    bytes->refuse(
+        "holds weights of PyTorch (format: pt), whose axes have another order; transpose them to the order of Keras "
+        "and write the file again without this format");
   exporting::Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {
     if (key == "model_config") texts.text_attribute("", key, value);
@@ -54,7 +53,14 @@ Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
 
 }  // namespace
 
-Contents Contents::open(const std::string& path) { return over(checkpoint_file(path)); }
+Contents Contents::open(const std::string& path) {
+  if (const FileKind kind = kind_of_file(path); kind.use == FileKind::Use::kUnreadableModel)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("'{}' is {}, which dptrain cannot read; write its weights in Keras's order of axes to a "
+                            ".safetensors file",
+                            path, kind.name));
+  return over(checkpoint_file(path));
+}
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   const std::uint64_t size = bytes->size();
@@ -62,11 +68,6 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   if (is_archive(*bytes)) {
     const auto config = archive_member(bytes, "config.json", kHighestRatio),
                weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
-    if (config == nullptr && is_pytorch(*bytes))
-      bytes->refuse(
-          "is a PyTorch file (torch.save), which dptrain does not read; write its weights in Keras's order of axes to "
-          "a "
-          ".safetensors file");
     if (config == nullptr || weights == nullptr)
       bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
                                 config == nullptr ? "config.json" : "model.weights.h5"));

@@ -38,7 +38,8 @@ std::string headline(const Contents& contents) {
                        printable(state.text("dptrain_version").value_or("of unknown version")));
   } else {
     const bool model = !contents.model_config().empty();
-    kind = fmt::format("Keras {}, {}", model ? "model" : "weights", printable(contents.stored().layout));
+    const char* const what = model ? "Keras model" : contents.tensors ? "weights" : "Keras weights";
+    kind = fmt::format("{}, {}", what, printable(contents.stored().layout));
   }
   return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.size),
                      contents.sealed ? "checksum good" : "without checksum");

@@ -150,9 +150,9 @@ void add_data(App& app) {
       .example("stats configs/flowers_cnn.yaml")
       .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");
   command.positional("scan|stats|preview", flags->action, "what to do");
-  command.positional(
-      "DIR|FILE|CONFIG", flags->path,
-      "a folder of images or clips, in class folders or not; a CSV file; or a config (preview: a config)");
+  command.positional("DIR|FILE|CONFIG", flags->path,
+                     "a folder of images or clips, in class folders or not, or one with train/ and val/; a CSV file; "
+                     "or a config (preview: a config)");
   command.section("Data")
       .choice("--on", {"train", "validation", "test"}, flags->on,
               "which data set of the config (scan: all; stats and preview: train)")

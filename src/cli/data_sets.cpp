@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/config_flags.h"
+#include "cli/init/draft.h"
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -39,6 +40,12 @@ std::shared_ptr<const data::Source> open_folder_as(const std::string& path, cons
 }
 
 std::shared_ptr<const data::Source> open_folder(const std::string& path) {
+  if (holds_texts(path))
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain init "
+                    "--from {}' writes one, and scan and stats take it in place of the folder",
+                    path, path));
   if (data::holds_clip_files(path)) return open_folder_as<data::VideoSpec>(path, data::open_clips);
   return open_folder_as<data::ImageFolderSpec>(path, data::open_images);
 }
@@ -74,7 +81,13 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
-    found.sets.push_back({path, open_folder(path)});
+    const Roles roles = roles_in(path);
+    if (roles.train.empty()) {
+      found.sets.push_back({path, open_folder(path)});
+      return found;
+    }
+    for (const std::string& name : {roles.train, roles.validation, roles.test})
+      if (!name.empty()) found.sets.push_back({below(path, name), open_folder(below(path, name))});
     return found;
   }
   if (is_table_name(path)) {

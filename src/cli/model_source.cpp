@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "checkpoint/weights.h"
 #include "cli/config_flags.h"
@@ -105,8 +106,8 @@ std::optional<checkpoint::State> last_state_with(const graph::Model& model, cons
   return checkpoint::read_state(file);
 }
 
-/// The run below a folder whose file is the newest one, for users who name the folder of all runs; "" if there is none.
-std::string newest_run_below(const fs::path& folder, FindFile find) {
+/// The run below a folder whose file is the newest one; "" if there is none.
+std::string newest_run(const fs::path& folder, const std::function<std::string(const std::string& run)>& find) {
   std::error_code error;
   std::string newest;
   fs::file_time_type when{};
@@ -118,12 +119,23 @@ std::string newest_run_below(const fs::path& folder, FindFile find) {
   return newest;
 }
 
+/// `eval runs/net/999`: a path without a suffix among runs is a run that is not there.
+void require_run(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) || fs::path(path).has_extension()) return;
+  const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  if (const std::string run = newest_run(parent, train::RunDirectory::weights_of); !run.empty())
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("{}: there is no such run; the newest run in {} is {}", path, parent.string(), run));
+}
+
 std::string file_of(const std::string& path, FindFile find, const char* expected) {
   std::error_code error;
+  require_run(path);
   if (!fs::exists(path, error)) throw Error(ErrorKind::kCheckpoint, fmt::format("{}: no such file", path));
   if (!fs::is_directory(path, error)) return path;
   if (std::string file = find(path); !file.empty()) return file;
-  const std::string run = newest_run_below(path, find);
+  const std::string run = newest_run(path, find);
   throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the folder has no {}{}", path, expected,
                                                   run.empty() ? "" : fmt::format("; the newest run in it is {}", run)));
 }
@@ -135,6 +147,10 @@ std::string weights_file(const std::string& path) {
 }
 
 std::string last_state_file(const std::string& path) { return file_of(path, last_state_of, "checkpoints/last.h5"); }
+
+std::string newest_run_below(const std::string& folder, const std::string& file) {
+  return newest_run(folder, [&](const std::string& run) { return (fs::path(run) / file).string(); });
+}
 
 std::string run_of(const std::string& checkpoint) {
   const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
@@ -193,6 +209,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
     ignore_written_paths(overrides, source.checkpoint, source.experiment);
     return source;
   }
+  require_run(path);
   source.experiment = load(path, overrides);
   if (!weights) {
     source.weights = source.experiment.graph.weights;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <unistd.h>
 
@@ -58,7 +59,8 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
     return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelDelivery>{},
                                           options);
   } catch (const Error& unfit) {
-    throw unfit.within(place);
+    if (!unfit.message().ends_with("to data.transforms")) throw unfit.within(place);
+    throw Error(unfit.kind(), unfit.message() + ", as in --set 'data.transforms.eval.+={Resizing: ...}'").within(place);
   }
 }
 
@@ -212,9 +214,8 @@ void add_predict(App& app) {
       .option("--weights", "FILE", flags->weights,
               "a checkpoint or a file of Keras, when the first argument is a config")
       .option("--input", "DIR|FILE", flags->inputs,
-              "a folder of images, clips or texts, such a file, a CSV file (all repeatable); rows or lines from stdin "
-              "(-); or an IDX "
-              "(plain or .gz), .npy, .npz or HDF5 file")
+              "a folder of images, clips or texts, such a file, or a CSV file; rows or lines from stdin (-); or one "
+              "IDX (plain or .gz), .npy, .npz or HDF5 file")
       .required()
       .choice(
           "--on-error", {"fail", "skip"}, flags->on_error,

@@ -10,6 +10,7 @@
 #include "cli/predict_join.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/missing_file.h"
 #include "core/text.h"
 #include "data/encoders/image.h"
 #include "data/images/image_info.h"
@@ -242,12 +243,39 @@ void require_alone(const std::vector<std::string>& paths, const std::string& pat
                 fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
 }
 
+/// Refuses files that are no samples, or samples of another kind than those the model was trained on.
+void require_samples(const std::vector<std::string>& paths, const experiment::Experiment& experiment) {
+  const bool table = known_set<data::CSVSpec>(experiment) != nullptr;
+  const bool texts = known_set<data::TextSpec>(experiment) != nullptr;
+  const bool several =
+      known_set<data::JoinSpec>(experiment) != nullptr || known_set<data::WindowsSpec>(experiment) != nullptr;
+  std::error_code ignored;
+  for (const std::string& path : paths) {
+    if (!fs::is_regular_file(path, ignored)) continue;
+    const FileKind kind = kind_of_file(path);
+    const bool hdf5 = kind.name == "an HDF5 file";
+    const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
+    const auto refuse = [&](const std::string& what, const char* wanted) {
+      throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is {}, and this model takes {}", path, what, wanted));
+    };
+    const char* const wanted = table ? "rows of a CSV file" : texts ? "files of texts" : "images, clips or arrays";
+    if (config) refuse("a config", wanted);
+    if (kind.use == FileKind::Use::kUnreadableModel || (kind.use == FileKind::Use::kModel && !hdf5))
+      refuse(kind.name, wanted);
+    if (several) continue;
+    const bool arrays = kind.use == FileKind::Use::kArrays || hdf5;
+    if (table || texts ? arrays : kind.use == FileKind::Use::kTable) refuse(kind.name, wanted);
+    if (texts && kind.use == FileKind::Use::kPicture) refuse(kind.name, wanted);
+  }
+}
+
 }  // namespace
 
 PredictInput open_predict_input(const std::vector<std::string>& paths, const experiment::Experiment& experiment,
                                 const std::string& learned, const std::optional<std::string>& on_error,
                                 const std::vector<std::string>& keep) {
   const table::KeptColumns kept = kept_columns(keep);
+  require_samples(paths, experiment);
   if (const auto* const table = known_set<data::CSVSpec>(experiment)) {
     const auto picture = std::ranges::find_if(paths, is_picture);
     if (picture == paths.end()) return table_rows(paths, *table, experiment, learned, on_error, kept);

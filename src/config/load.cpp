@@ -7,9 +7,11 @@
 #include <iostream>
 #include <sstream>
 
+#include "config/bundled.h"
 #include "config/yaml_parser.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/missing_file.h"
 #include "core/text.h"
 
 namespace dptrain::config {
@@ -20,6 +22,50 @@ constexpr std::uintmax_t kLargestFileBytes = 16u << 20;
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::kUsage, fmt::format("{}: cannot read the config: {}", path, why));
+}
+
+/// "; did you mean 'my-first.yaml'?" for my-first or my-first.yml, or how to get the bundled config of that name.
+std::string other_config(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const char* const suffix : {".yaml", ".yml"}) {
+    const fs::path other = fs::path(path).replace_extension(suffix), longer = path + suffix;
+    for (const fs::path& file : {longer, other})
+      if (fs::is_regular_file(file, error)) return fmt::format("; did you mean '{}'?", file.string());
+  }
+  for (const BundledFile& file : bundled_configs())
+    if (fs::path(file.name).stem() == fs::path(path).stem())
+      return fmt::format("; 'dptrain init {}' writes that config", fs::path(file.name).replace_extension().string());
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error))
+    return fmt::format("; the folder '{}' is not there either", folder.string());
+  return what_to_try_for(path);
+}
+
+/// What to do with a file or folder that is no config.
+std::string advice_for(const std::string& path, FileKind::Use use) {
+  switch (use) {
+    case FileKind::Use::kModel:
+      return fmt::format(
+          "; 'dptrain ckpt show {0}' describes a model, 'dptrain eval {0}' evaluates a checkpoint, and "
+          "'dptrain fit CONFIG --init-from {0}' trains from its weights",
+          path);
+    case FileKind::Use::kUnreadableModel:
+      return ", which dptrain cannot read; it reads models of Keras (.keras, .h5) and .safetensors";
+    case FileKind::Use::kTable: return fmt::format("; 'dptrain init --from {}' writes a config for it", path);
+    case FileKind::Use::kArrays: return "; a config names it as data: {train: {Numpy: {inputs: FILE, labels: FILE}}}";
+    case FileKind::Use::kPicture: return "; a config names a folder of pictures: data: {train: {ImageFolder: FOLDER}}";
+    case FileKind::Use::kOther: break;
+  }
+  return "";
+}
+
+[[noreturn]] void refuse_folder(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path config = std::filesystem::path(path) / "config.yaml";
+  if (std::filesystem::exists(config, error))
+    cannot_read(path, fmt::format("it is the folder of a run, whose config is {}", config.string()));
+  cannot_read(path, fmt::format("it is a folder; 'dptrain init --from {}' writes a config for a folder of data", path));
 }
 
 }  // namespace
@@ -33,14 +79,20 @@ Node load_file(const std::string& path, Diagnostics& diagnostics) {
     return load_text(text.str(), "stdin", "", diagnostics);
   }
   std::error_code status;
-  if (fs::is_directory(path, status)) cannot_read(path, "it is a folder");
+  if (fs::is_directory(path, status)) refuse_folder(path);
+  if (fs::is_regular_file(path, status))
+    if (const FileKind kind = kind_of_file(path); !kind.name.empty())
+      cannot_read(path, fmt::format("it is {}{}", kind.name, advice_for(path, kind.use)));
   const std::uintmax_t size = fs::file_size(path, status);  // an error for pipes, which are read all the same
   if (!status && size > kLargestFileBytes)
     cannot_read(path, fmt::format("it is {} large; is this a YAML file?", human_bytes(size)));
 
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) cannot_read(path, std::strerror(errno));
+  if (!file) {
+    const int why = errno;
+    cannot_read(path, std::strerror(why) + (why == ENOENT ? other_config(path) : ""));
+  }
   std::ostringstream text;
   text << file.rdbuf();
   if (file.bad()) cannot_read(path, std::strerror(errno));

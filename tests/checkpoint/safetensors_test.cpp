@@ -69,6 +69,22 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
   EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0), HasSubstr("is no text"));
 }
 
+TEST(Safetensors, OfPyTorchAreNamed) {
+  const auto opened = [](const std::string& format) {
+    return Contents::over(file_of(R"({"__metadata__":{"format":")" + format +
+                                      R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                  4));
+  };
+  EXPECT_EQ(opened("other").layers().size(), 1U);
+  try {
+    opened("pt");
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
+    EXPECT_THAT(error.what(), HasSubstr("'t.safetensors' holds weights of PyTorch (format: pt), whose axes have"));
+  }
+}
+
 TEST(Safetensors, OtherFloatsAreConverted) {
   const std::string header = R"({"h":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
                              R"("b":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]},)"

@@ -520,5 +520,95 @@ TEST_F(ExitCode, TheOtherCommandsWork) {
   EXPECT_EQ(dptrain({"config", "again/spelled_out.yaml"}).out, spelled_out);
 }
 
+const char* const kNpy = "\x93NUMPY\x01";
+
+/// Files and folders where a command expects others.
+TEST_F(ExitCode, ThingsInTheWrongPlaceAreNamed) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
+  const std::string zip("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0", 14);
+  here_.write("net.pt", zip + "archive/data.pkl");
+  here_.write("net.onnx", std::string("\x08\x07\x12\x07pytorch"));
+  here_.write("book.xlsx", zip + "[Content_Types].xml");
+  here_.write("series.npy", kNpy);
+  here_.write("pairs.npz", zip + "inputs.npy");
+  here_.write("rows.csv", "a,b\n1,2\n");
+  here_.write("reviews/good/1.txt", "fine");
+  here_.write("reviews/bad/1.txt", "poor");
+  const std::string checkpoint = "runs/tiny/001/checkpoints/last.h5";
+  struct Case {
+    std::vector<std::string> words;
+    int code;
+    std::string said;
+  };
+  const std::vector<Case> all{
+      {{"fit", "tiny"}, 2, "tiny: cannot read the config: No such file or directory; did you mean 'tiny.yaml'?"},
+      {{"check", "tiny.yml"}, 2, "No such file or directory; did you mean 'tiny.yaml'?"},
+      {{"check", "tny.yaml"}, 2, "No such file or directory; did you mean 'tiny.yaml'?"},
+      {{"fit", "fashion_mnist.yaml"}, 2, "'dptrain init fashion_mnist' writes that config"},
+      {{"fit", "runs/tiny/001"}, 2, "it is the folder of a run, whose config is runs/tiny/001/config.yaml"},
+      {{"fit", "reviews"}, 2, "it is a folder; 'dptrain init --from reviews' writes a config"},
+      {{"check", checkpoint}, 2, "it is an HDF5 file; 'dptrain ckpt show " + checkpoint + "'"},
+      {{"check", "net.onnx"}, 2, "it is an ONNX model, which dptrain cannot read"},
+      {{"check", "net.pt"}, 2, "it is a PyTorch file, which dptrain cannot read"},
+      {{"check", "rows.csv"}, 2, "it is a table; 'dptrain init --from rows.csv' writes a config for it"},
+      {{"eval", "net.pt"}, 2, "it is a PyTorch file, which dptrain cannot read"},
+      {{"eval", "tiny.yaml", "--weights", "net.pt"}, 8, "'net.pt' is a PyTorch file, which dptrain cannot read"},
+      {{"ckpt", "show", "net.onnx"}, 8, "'net.onnx' is an ONNX model, which dptrain cannot read"},
+      {{"eval", "runs/tiny/999"},
+       8,
+       "runs/tiny/999: there is no such run; the newest run in runs/tiny is runs/tiny/001"},
+      {{"ckpt", "show", "runs/tiny/999"}, 8, "there is no such run; the newest run in runs/tiny is runs/tiny/001"},
+      {{"plot", "runs/tiny"}, 3, "the folder has no train.csv; the newest run in runs/tiny is runs/tiny/001"},
+      {{"plot", "runs/tiny/2"}, 3, "there is no such run; the newest run in runs/tiny is runs/tiny/001"},
+      {{"data", "scan", "series.npy"}, 2, "it is a NumPy array; a config names it as data: {train: {Numpy: "},
+      {{"data", "scan", "pairs.npz"}, 2, "it is a file of NumPy arrays; a config names it as data: {train: {Numpy: "},
+      {{"data", "scan", "reviews"}, 2, "it is a folder of texts, which are read with the vocabulary of a config"},
+      {{"init", "--from", "series.npy"}, 2, "it is a NumPy array, and init --from takes a CSV or HDF5 file"},
+      {{"init", "--from", "book.xlsx"}, 2, "it is an Excel workbook, and init --from takes a CSV or HDF5 file"},
+      {{"init", "fashion_mnits"}, 2, "there is no config 'fashion_mnits'; did you mean 'fashion_mnist'? There are "},
+      {{"predict", "runs/tiny/001", "--input", "net.pt"}, 2, "it is a PyTorch file, and this model takes images"},
+      {{"predict", "runs/tiny/001", "--input", "tiny.yaml"}, 2, "it is a config, and this model takes images"},
+      {{"predict", "runs/tiny/001", "--input", "rows.csv"}, 2, "it is a table, and this model takes images"},
+  };
+  for (const Case& one : all) {
+    expect(one.code, one.said, one.words);
+    EXPECT_EQ(dptrain(one.words).out, "") << one.words.front() << ": nothing is printed before a failure";
+  }
+}
+
+TEST_F(ExitCode, InitNamesWhereTheDataComesFrom) {
+  const Outcome written = dptrain({"init", "fashion_mnist"});
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_NE(written.out.find("its data are missing: there is no "), std::string::npos) << written.out;
+  EXPECT_NE(written.out.find("dptrain fit fashion_mnist.yaml --data synthetic"), std::string::npos) << written.out;
+  expect(0, "", {"check", "fashion_mnist.yaml", "--data", "synthetic"});
+}
+
+TEST_F(ExitCode, AFailedPredictionPrintsNoHeader) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
+  const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 5, 5, 1), }";
+  const std::string padded = header + std::string(117 - header.size(), ' ') + "\n";
+  here_.write("small.npy", std::string("\x93NUMPY\x01\0v\0", 10) + padded + std::string(50, '\1'));
+  const Outcome refused = dptrain({"predict", "run", "--input", "small.npy", "--cpus", "1"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_NE(refused.err.find("the model wants 6x6x1"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.out, "");
+}
+
+TEST_F(ExitCode, PredictResizesWithAFlag) {
+  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
+  here_.write("new/a.pgm", "P5\n8 7\n255\n" + std::string(56, 'x'));
+  expect(3, "to data.transforms, as in --set 'data.transforms.eval.+={Resizing: ...}'",
+         {"predict", "run", "--input", "new", "--cpus", "1"});
+  expect(0, "",
+         {"predict", "run", "--input", "new", "--cpus", "1", "--set",
+          "data.transforms.eval.+={Resizing: {height: 6, width: 6}}"});
+}
+
+TEST_F(ExitCode, HelpSaysRepeatableOnce) {
+  for (const char* const command : {"predict", "fit", "eval"})
+    EXPECT_EQ(dptrain({command, "--help"}).out.find("(repeatable) (repeatable)"), std::string::npos) << command;
+}
+
 }  // namespace
 }  // namespace dptrain::test

@@ -109,7 +109,9 @@ TEST(Load, FileThatIsNotThere) {
     FAIL() << "must throw";
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::kUsage);
-    EXPECT_STREQ(e.what(), "no/such/file.yaml: cannot read the config: No such file or directory");
+    EXPECT_STREQ(e.what(),
+                 "no/such/file.yaml: cannot read the config: No such file or directory; the folder 'no/such' is not "
+                 "there either");
   }
 }
 

@@ -1,13 +1,12 @@
 #include "cli/init/draft.h"
 
-#include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 
 #include "config/node.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/missing_file.h"
 #include "core/text.h"
 #include "data/video/clip_list.h"
 
@@ -16,21 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kKinds = "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts";
-
-/// Most folders hold one kind of files: the first one tells.
-bool holds_texts(const std::string& folder) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, error))
-    if (entry.is_regular_file(error)) return entry.path().extension() == ".txt";
-  return false;
-}
-
-std::string first_bytes(const std::string& path) {
-  std::array<char, 4> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  return {head.data(), head.size()};
-}
 
 std::string first_of(const std::string& folder, const std::vector<const char*>& names) {
   std::error_code ignored;
@@ -50,7 +34,32 @@ bool holds_clips(const std::string& path) {
   return false;
 }
 
+[[noreturn]] void refuse_file(const std::string& path, const FileKind& kind) {
+  std::string advice;
+  if (kind.use == FileKind::Use::kArrays)
+    advice = fmt::format("; a config names it as data: {{train: {{Numpy: {{inputs: {}, labels: FILE}}}}}}", path);
+  else if (kind.use == FileKind::Use::kPicture)
+    advice = "; give the folder that has a folder of pictures for each class";
+  else if (kind.use == FileKind::Use::kModel)
+    advice = fmt::format("; 'dptrain ckpt convert {} model.yaml' writes a config for a model", path);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{}: it is {}, and init --from takes {}{}", path, kind.name, kKinds, advice));
+}
+
 }  // namespace
+
+bool holds_texts(const std::string& folder) {
+  constexpr int kMost = 32;
+  int files = 0, texts = 0;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end && files < kMost; entry.increment(error)) {
+    if (entry.depth() == 0 || !entry->is_regular_file(error)) continue;
+    ++files;
+    if (entry->path().extension() == ".txt") ++texts;
+  }
+  return 2 * texts > files;
+}
 
 Draft draft_config(const DraftRequest& request) {
   std::error_code error;
@@ -62,10 +71,9 @@ Draft draft_config(const DraftRequest& request) {
     if (holds_texts(request.path)) return draft_texts(request);
     return holds_clips(request.path) ? draft_clips(request) : draft_photos(request);
   }
-  const std::string head = first_bytes(request.path);
-  if (head == "\x89HDF") return draft_arrays(request);
-  if (head.starts_with("PK"))
-    throw Error(ErrorKind::kUsage, fmt::format("{}: init --from takes {}", request.path, kKinds));
+  const FileKind kind = kind_of_file(request.path);
+  if (kind.name == "an HDF5 file") return draft_arrays(request);
+  if (!kind.name.empty() && kind.use != FileKind::Use::kTable) refuse_file(request.path, kind);
   return draft_table(request);
 }
 

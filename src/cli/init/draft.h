@@ -42,6 +42,9 @@ struct Roles {
   std::string train{}, validation{}, test{};
 };
 Roles roles_in(const std::string& folder);
+/// Whether most of the first files in the sub-folders are .txt files. Those next to the sub-folders, such as
+/// LICENSE.txt, do not count.
+bool holds_texts(const std::string& folder);
 /// A sub-folder's path.
 std::string below(const std::string& folder, const std::string& name);
 /// `data:` with what `set` writes for each role and its sub-folder; without one for validation a Split.

@@ -60,8 +60,10 @@ const config::BundledFile& find(const std::string& name) {
     if (name == file.name || name == short_name(file.name)) return file;
     names.push_back(short_name(file.name));
   }
-  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}' among {}{}", name, join(names, ", "),
-                                             did_you_mean(name, names)));
+  const std::string near = did_you_mean(name, names);
+  throw Error(ErrorKind::kUsage, fmt::format("init: there is no config '{}'{}", name,
+                                             near.empty() ? "; there are " + join(names, ", ")
+                                                          : near + " There are " + join(names, ", ")));
 }
 
 /// Nothing that is there is replaced.
@@ -107,6 +109,22 @@ int draft(const InitFlags& flags) {
   return 0;
 }
 
+/// How to get the data sets that the config has under ../datasets, if they are missing; else "".
+std::string data_advice(const fs::path& config, std::string_view text) {
+  constexpr std::string_view kDatasets = "../datasets/";
+  const std::size_t begin = text.find(kDatasets);
+  if (begin == std::string_view::npos) return "";
+  const std::string name(
+      text.substr(begin + kDatasets.size(), text.find('/', begin + kDatasets.size()) - begin - kDatasets.size()));
+  const fs::path folder = (fs::absolute(config).parent_path() / kDatasets / name).lexically_normal();
+  std::error_code error;
+  if (fs::exists(folder, error)) return "";
+  return fmt::format(
+      "its data are missing: there is no {}. datasets/README.md in the source of dptrain lists where they are from; "
+      "change the paths in the config, or train on generated data: dptrain fit {} --data synthetic",
+      folder.string(), config.string());
+}
+
 int run(const InitFlags& flags) {
   if (flags.from) return draft(flags);
   if (flags.target) throw Error(ErrorKind::kUsage, "--target belongs to --from");
@@ -116,6 +134,7 @@ int run(const InitFlags& flags) {
   write_config(path, std::string(file.text));
   log::info(fmt::format("wrote {}; paths in it are relative to the file. Next: dptrain check {}", path.string(),
                         path.string()));
+  if (const std::string advice = data_advice(path, file.text); !advice.empty()) log::info(advice);
   return 0;
 }
 

@@ -53,7 +53,7 @@ class PhotosDraft {
     return fmt::format(
         "# Photos of {} classes in {}, by `dptrain init --from`: a network from scratch, with augmentation. "
         "Pre-trained\n"
-        "# weights do better on few photos: dptrain init flowers_vgg16 shows how.\n"
+        "# weights, which Keras downloads, do better on few photos: dptrain init flowers_vgg16 shows how.\n"
         "#\n"
         "#   dptrain fit {}.yaml\n"
         "#   dptrain predict runs/{}/001 --input PHOTO.jpg\n"

@@ -347,7 +347,9 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
         throw Error(ErrorKind::kData,
                     fmt::format("{}: has no column '{}', which the model wants; it has {}{}{}", files.front(),
                                 printable(name), printable(join(names, ", ")), did_you_mean(name, others),
-                                optional ? "" : "; `missing_columns: true` takes such columns for missing values"));
+                                optional ? ""
+                                         : "; `missing_columns: true` in the arguments of CSV takes such columns for "
+                                           "missing values"));
       }
       log::warn(fmt::format("{}: has no column '{}'; its values are missing", files.front(), printable(name)));
       schema.columns.push_back({.name = name, .optional = true});
