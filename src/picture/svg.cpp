@@ -7,6 +7,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -144,7 +145,6 @@ void write_items(const Drawing& drawing, std::string& out) {
 std::string svg_style_sheet() {
   // Light comes first, without a condition, and again for print, where a dark page would be ink on ink.
   return fmt::format(
-      "text{{font-family:'Helvetica Neue',Helvetica,Arial,'Liberation Sans','Noto Sans','DejaVu Sans',sans-serif}}\n"
       "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
       "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n",
       colors(false), colors(true));
@@ -153,8 +153,8 @@ std::string svg_style_sheet() {
 std::string to_svg(const Drawing& drawing) {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>\n{2}"
-      "</style>\n<rect class=\"f-paper\" width=\"100%\" height=\"100%\"/>\n",
-      px(drawing.width()), px(drawing.height()), svg_style_sheet());
+      "text{{font-family:{3}}}\n{4}</style>\n<rect class=\"f-paper\" width=\"100%\" height=\"100%\"/>\n",
+      px(drawing.width()), px(drawing.height()), kFallbackFontRule, kFontFamilies, svg_style_sheet());
   write_items(drawing, out);
   return out + "</svg>\n";
 }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "picture/chart.h"
 #include "picture/png_reader.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -74,6 +75,19 @@ TEST_F(Png, AnchorsWords) {
   EXPECT_EQ(columns(Anchor::kStart), std::pair(false, true));
   EXPECT_EQ(columns(Anchor::kMiddle), std::pair(true, true));
   EXPECT_EQ(columns(Anchor::kEnd), std::pair(true, false));
+}
+
+TEST_F(Png, WordsAreAsWideAsTheLayoutCounts) {
+  for (const char* const text : {"best 0.0666, epoch 4", "val_kind_accuracy", "mean squared error"}) {
+    const double counted = text_width(text, 12);
+    Drawing drawing(300, 30);
+    drawing.add({Words{.at = {10, 20}, .text = text}, ""});
+    const RgbImage image = read_png(to_png(drawing, 1));
+    std::int64_t last = 0;
+    for (std::int64_t i = 0; i < image.height * image.width; ++i)
+      if (image.rgb[static_cast<std::size_t>(3 * i)] < 200) last = std::max(last, i % image.width);
+    EXPECT_NEAR(static_cast<double>(last - 10), counted, 0.06 * counted) << text;
+  }
 }
 
 TEST_F(Png, AChartIsNotBlank) {

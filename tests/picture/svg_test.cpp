@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "picture/file.h"
 #include "picture/svg_text.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -57,6 +58,14 @@ TEST(Svg, AsAnElementOfAPageThatHasTheStyles) {
   EXPECT_NE(svg_element(drawing, "", true).find("width=\"60\" height=\"10\" viewBox=\"20 40 60 10\""),
             std::string::npos);
   EXPECT_NE(to_svg(drawing).find(svg_style_sheet()), std::string::npos);
+}
+
+TEST(Svg, ADocumentHasTheTypefaceAndAnElementInheritsIt) {
+  const Drawing drawing(100, 50);
+  EXPECT_NE(to_svg(drawing).find(std::string("text{font-family:") + kFontFamilies + "}"), std::string::npos);
+  EXPECT_NE(to_svg(drawing).find(kFallbackFontRule), std::string::npos);
+  EXPECT_EQ(svg_style_sheet().find("font-family"), std::string::npos);
+  EXPECT_EQ(svg_element(drawing, "").find("font-family"), std::string::npos);
 }
 
 TEST(Svg, HoldsImages) {

@@ -16,6 +16,14 @@ TEST(TextWidth, KnowsWideAndNarrowLetters) {
   EXPECT_DOUBLE_EQ(text_width("e\u0301", 10), text_width("e", 10)) << "a mark over the letter";
 }
 
+TEST(TextWidth, IsThatOfTheTypefaceOfThePictures) {
+  // Sums of the advance widths of Liberation Sans, which has those of Arial.
+  EXPECT_NEAR(text_width("best 0.0666, epoch 4", 12), 112.08, 0.01);
+  EXPECT_NEAR(text_width("val_accuracy", 1000), 5835, 0.5);
+  EXPECT_NEAR(text_width("val_accuracy", 1000, true), 6282, 0.5);
+  EXPECT_NEAR(text_width("\u2026", 10), 10, 0.01) << "an ellipsis";
+}
+
 TEST(Shortened, KeepsBeginAndEnd) {
   EXPECT_EQ(shortened("short", 10, 100), "short");
   const std::string name = "a-very-long-name-of-a-run-lr=0.001";

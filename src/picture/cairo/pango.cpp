@@ -59,7 +59,8 @@ Functions open() {
   layout.fill(f.set_auto_direction, "pango_layout_set_auto_dir");
   layout.fill(f.line, "pango_layout_get_line_readonly");
   layout.fill(f.size, "pango_layout_get_size");
-  layout.fill(f.font_from_string, "pango_font_description_from_string");
+  layout.fill(f.new_font, "pango_font_description_new");
+  layout.fill(f.set_font_family, "pango_font_description_set_family");
   layout.fill(f.set_font_size, "pango_font_description_set_absolute_size");
   layout.fill(f.set_font_weight, "pango_font_description_set_weight");
   layout.fill(f.free_font, "pango_font_description_free");

@@ -50,7 +50,8 @@ struct Functions {
   decltype(&pango_layout_set_auto_dir) set_auto_direction;
   decltype(&pango_layout_get_line_readonly) line;
   decltype(&pango_layout_get_size) size;
-  decltype(&pango_font_description_from_string) font_from_string;
+  decltype(&pango_font_description_new) new_font;
+  decltype(&pango_font_description_set_family) set_font_family;
   decltype(&pango_font_description_set_absolute_size) set_font_size;
   decltype(&pango_font_description_set_weight) set_font_weight;
   decltype(&pango_font_description_free) free_font;

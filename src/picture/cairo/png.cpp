@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "picture/cairo/pango.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -36,7 +37,14 @@ class Painter {
     layout_ = f_.create_layout(c_);
     f_.set_single_paragraph(layout_, 1);
     f_.set_auto_direction(layout_, 0);
-    font_ = f_.font_from_string("sans-serif");
+    font_ = f_.new_font();
+    std::string families = kFontFamilies;
+    std::erase(families, '\'');
+    f_.set_font_family(font_, families.c_str());
+    // A machine without Arial's widths draws its wider font smaller, as kFallbackFontRule does in browsers.
+    constexpr const char* kSample = "learning rate 0.0123456789, epoch";
+    constexpr double kSampleSize = 100;
+    size_factor_ = std::min(1.0, text_width(kSample, kSampleSize) / lay_out(kSample, kSampleSize, false));
   }
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;
@@ -104,15 +112,8 @@ class Painter {
   }
 
   void operator()(const Words& words) {
-    const std::string text = printable(words.text);
-    f_.set_font_size(font_, words.size * PANGO_SCALE);
-    f_.set_font_weight(font_, words.bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
-    f_.set_font(layout_, font_);
-    f_.set_text(layout_, text.data(), static_cast<int>(text.size()));
+    const double wide = lay_out(printable(words.text), words.size, words.bold);
     PangoLayoutLine* const line = f_.line(layout_, 0);
-    int width = 0, height = 0;
-    f_.size(layout_, &width, &height);
-    const double wide = static_cast<double>(width) / PANGO_SCALE;
     f_.save(c_);
     f_.translate(c_, words.at.x, words.at.y);
     f_.rotate(c_, words.angle * std::numbers::pi / 180);
@@ -148,6 +149,16 @@ class Painter {
   }
 
  private:
+  /// Puts the text into the layout and returns its width.
+  double lay_out(const std::string& text, double size, bool bold) {
+    f_.set_font_size(font_, size_factor_ * size * PANGO_SCALE);
+    f_.set_font_weight(font_, bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+    f_.set_font(layout_, font_);
+    f_.set_text(layout_, text.data(), static_cast<int>(text.size()));
+    int width = 0, height = 0;
+    f_.size(layout_, &width, &height);
+    return static_cast<double>(width) / PANGO_SCALE;
+  }
   void color(Ink ink, double opacity) {
     const std::uint32_t rgb = hue(ink).light;
     const auto part = [&](unsigned shift) { return static_cast<double>(rgb >> shift & 255U) / 255; };
@@ -165,6 +176,7 @@ class Painter {
   cairo_t* c_;
   PangoLayout* layout_;
   PangoFontDescription* font_;
+  double size_factor_ = 1;
 };
 
 RgbImage read_pixels(cairo_surface_t* surface, int width, int height) {
