@@ -19,7 +19,7 @@ namespace {
 struct PlotFlags {
   std::vector<std::string> runs;
   std::optional<std::string> output, title;
-  bool log = false;
+  bool log = false, relative = false;
 };
 
 /// Refuses the folder of all runs of a name, and a run that is not there.
@@ -45,7 +45,8 @@ int run(PlotFlags flags) {
   const std::string output =
       flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
   const std::string title = flags.title.value_or(names.title.empty() ? "learning curves" : names.title);
-  picture::write(output, picture::draw(train::curves_chart(title, runs, flags.log)));
+  const train::EpochAxis axis = flags.relative ? train::EpochAxis::kShare : train::EpochAxis::kEpochs;
+  picture::write(output, picture::draw(train::curves_chart(title, runs, flags.log, axis)));
   log::info("wrote " + output);
   return 0;
 }
@@ -66,7 +67,8 @@ void add_plot(App& app) {
               "FILE.svg or FILE.png (default: curves.svg in the run's folder; of several runs, in the current one)")
       .option("--title", "TEXT", flags->title, "above the picture")
       .flag("--log-scale", flags->log,
-            "logarithmic axes for every metric (default: for a loss or error whose values span decades)");
+            "logarithmic axes for every metric (default: for a loss or error whose values span decades)")
+      .flag("--relative", flags->relative, "x is the share of each run's epochs, to compare runs of different length");
   command.run([flags](const Context&) { return run(*flags); });
 }
 

@@ -16,19 +16,17 @@ Drawing draw(const Chart& chart) {
   const double inner = kChartWidth - 2 * kMargin;
   std::vector<PanelPlace> places;
   double y = kHead + (chart.keys.empty() ? 0 : kKeys);
-  bool beside = false;  // the panel before is half of a row
-  for (const Panel& panel : chart.panels) {
-    const double half = (inner - kBetween) / 2;
-    if (panel.half && beside) {
-      PanelPlace place = places.back();
-      place.left += half + kBetween;
-      places.push_back(place);
-      beside = false;
-      continue;
+  const double half = (inner - kBetween) / 2;
+  const auto is_half = [&](std::size_t i) { return i < chart.panels.size() && chart.panels[i].half; };
+  for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+    const double height = chart.panels[i].height;
+    const bool pair = is_half(i) && is_half(i + 1);
+    places.push_back({kMargin, y, pair ? half : inner, height});
+    if (pair) {
+      places.push_back({kMargin + half + kBetween, y, half, height});
+      ++i;
     }
-    places.push_back({kMargin, y, panel.half ? half : inner, panel.height});
-    y += panel.height + kPanelGap;
-    beside = panel.half;
+    y += height + kPanelGap;
   }
   const Legend legend(chart.legend, inner);
   Drawing out(kChartWidth, y + (chart.legend.empty() ? 0 : legend.height() + 8) + kFoot);
@@ -37,6 +35,14 @@ Drawing draw(const Chart& chart) {
   for (std::size_t i = 0; i < chart.panels.size(); ++i) draw_panel(chart.panels[i], places[i], out);
   legend.draw({kMargin, y + 4}, out);
   return out;
+}
+
+std::vector<Drawing> draw_panels(const Chart& chart, double width) {
+  double height = 0;
+  for (const Panel& panel : chart.panels) height = std::max(height, panel.height);
+  std::vector<Drawing> all;
+  for (const Panel& panel : chart.panels) draw_panel(panel, {0, 0, width, height}, all.emplace_back(width, height));
+  return all;
 }
 
 }  // namespace dptrain::picture

@@ -20,6 +20,7 @@ struct Line {
   Dash dash = Dash::kSolid;
   double width = 2, opacity = 1;
   bool marks = true;                  ///< of the style: on all of few points, on some of many
+  bool joined = true;                 ///< false: a cloud of small marks, x in any order
   std::vector<Range> spread{};        ///< a vertical bar through each point, or empty
   std::optional<std::size_t> best{};  ///< this point gets a ring
   std::string best_text{};  ///< at the right of the title, and a line from the ring down to its x; "": neither
@@ -39,7 +40,7 @@ struct Panel {
   double top_unit = 0;                 ///< a second x axis above, in units of so many x; 0: none
   std::string top_label{};
   double height = 260;  ///< with title and axes
-  bool half = false;    ///< two of these stand side by side
+  bool half = false;    ///< two of these share a row; the last of an odd number has a row of its own
 };
 
 struct Chart {
@@ -51,5 +52,9 @@ struct Chart {
 
 /// A panel without a value to show says so in its middle.
 Drawing draw(const Chart& chart);
+
+/// Each panel as a drawing of its own, all of one size, for a page that arranges them and writes keys and legend
+/// itself.
+std::vector<Drawing> draw_panels(const Chart& chart, double width);
 
 }  // namespace dptrain::picture

@@ -11,7 +11,7 @@ namespace dptrain::picture {
 namespace {
 
 constexpr std::size_t kMostBars = 60, kWorstBars = 40;
-constexpr double kBarsWidth = 900, kBarsMargin = 24, kBarsTop = 118, kBarRow = 22, kBarHeight = 12, kMostBarName = 220,
+constexpr double kBarsMargin = 24, kBarsTop = 118, kBarRow = 22, kBarHeight = 12, kMostNameShare = 0.26,
                  kSamplesWidth = 70, kValueWidth = 52, kBarFont = 12;
 constexpr LineStyle kPrecision{.ink = Ink::kLine5, .mark = Mark::kDiamond},
     kRecall{.ink = Ink::kLine1, .mark = Mark::kDisc};
@@ -29,9 +29,9 @@ class BarsDrawing {
   BarsDrawing(const std::vector<ClassBar>& shown, Drawing& out) : out_(out) {
     double widest = text_width("mean", kBarFont, true);
     for (const ClassBar& bar : shown) widest = std::max(widest, text_width(bar.name, kBarFont));
-    name_ = std::min(widest, kMostBarName);
+    name_ = std::min(widest, kMostNameShare * out.width());
     left_ = kBarsMargin + name_ + 12;
-    right_ = kBarsWidth - kBarsMargin - kSamplesWidth - kValueWidth;
+    right_ = out_.width() - kBarsMargin - kSamplesWidth - kValueWidth;
   }
 
   void axis(double bottom) {
@@ -41,7 +41,7 @@ class BarsDrawing {
       words({x, kBarsTop - 12}, fmt::format("{:.1f}", tenth / 10.0), Ink::kMuted, Anchor::kMiddle);
     }
     words({right_ + kValueWidth, kBarsTop - 12}, "F1", Ink::kMuted, Anchor::kEnd);
-    words({kBarsWidth - kBarsMargin, kBarsTop - 12}, "samples", Ink::kMuted, Anchor::kEnd);
+    words({out_.width() - kBarsMargin, kBarsTop - 12}, "samples", Ink::kMuted, Anchor::kEnd);
   }
 
   void mean_line(const ClassBar& mean, double bottom) {
@@ -57,7 +57,7 @@ class BarsDrawing {
     out_.add_fitting(
         {.at = {left_ - 12, base}, .text = bar.name, .size = kBarFont, .anchor = Anchor::kEnd, .bold = bold},
         name_ + 0.01);
-    words({kBarsWidth - kBarsMargin, base}, with_commas(bar.samples), Ink::kMuted, Anchor::kEnd);
+    words({out_.width() - kBarsMargin, base}, with_commas(bar.samples), Ink::kMuted, Anchor::kEnd);
     const std::string title = fmt::format("{}: precision {}, recall {}, F1 {}, {} samples", bar.name,
                                           number(bar.precision), number(bar.recall), number(bar.f1), bar.samples);
     if (!bar.f1)
@@ -96,11 +96,11 @@ class BarsDrawing {
 
 }  // namespace
 
-Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean) {
+Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean, double width) {
   const std::vector<ClassBar> shown = shown_bars(classes);
   const double bottom = kBarsTop + kBarRow * static_cast<double>(shown.size());
-  Drawing out(kBarsWidth, bottom + kBarRow + 32);
-  out.add_fitting({.at = {kBarsMargin, 34}, .text = title, .size = 17, .bold = true}, kBarsWidth - 2 * kBarsMargin);
+  Drawing out(width, bottom + kBarRow + 32);
+  out.add_fitting({.at = {kBarsMargin, 34}, .text = title, .size = 17, .bold = true}, width - 2 * kBarsMargin);
   using Sample = LegendEntry::Sample;
   const LineStyle bar{.ink = Ink::kRight}, dots{.ink = Ink::kText};
   draw_keys({{.name = "F1", .style = bar, .sample = Sample::kBar},

@@ -18,7 +18,8 @@ struct ClassBar {
 };
 
 /// The classes in their order, and `mean` below them and as a line through them. Of more than 60 classes the 40 with
-/// the smallest F1 are drawn, the smallest first, and the picture says so.
-Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean);
+/// the smallest F1 are drawn, the smallest first, and a note gives the numbers.
+Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean,
+                   double width = 900);
 
 }  // namespace dptrain::picture

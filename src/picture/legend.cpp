@@ -16,8 +16,6 @@ bool is_small(const LegendEntry& entry) {
   return entry.sample == Sample::kRing || entry.sample == Sample::kCross || entry.sample == Sample::kMark;
 }
 
-double sample_width(const LegendEntry& entry) { return is_small(entry) ? kSmallSample : kSample; }
-
 double words_width(const std::string& text) { return text_width(text, kLegendFont); }
 
 double entry_width(const LegendEntry& entry) { return sample_width(entry) + kSampleGap + words_width(entry.name); }
@@ -32,6 +30,8 @@ void draw_entry(const LegendEntry& entry, Point at, double name, Drawing& out) {
 }
 
 }  // namespace
+
+double sample_width(const LegendEntry& entry) { return is_small(entry) ? kSmallSample : kSample; }
 
 void draw_sample(const LegendEntry& entry, Point at, Drawing& out) {
   const Point middle{at.x + sample_width(entry) / 2, at.y};

@@ -42,6 +42,7 @@ class Legend {
   std::size_t columns_ = 1, rows_ = 0;
 };
 
+double sample_width(const LegendEntry& entry);
 /// The line, mark or ring alone, its middle at height `at.y`.
 void draw_sample(const LegendEntry& entry, Point at, Drawing& out);
 

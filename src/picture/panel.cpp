@@ -32,6 +32,11 @@ Range x_range(const Panel& panel) {
     for (const Point& point : line.points) range.add(point.x);
   if (range.empty()) range = {0, 1};
   if (panel.log_x && range.high > range.low) return {range.low / 1.1, range.high * 1.1};
+  const bool has_cloud = std::ranges::any_of(panel.lines, [](const Line& line) { return !line.joined; });
+  if (panel.whole_x || has_cloud) {  // marks of single points do not cover the axis
+    const double pad = 0.03 * (range.high - range.low);
+    return {range.low - pad, range.high + pad};
+  }
   return range;
 }
 
@@ -97,7 +102,7 @@ class PanelDrawing {
     titles();
     axes();
     if (panel_.top_unit > 0) top_axis();
-    for (const Line& line : panel_.lines) curve(line);
+    for (const Line& line : panel_.lines) line.joined ? curve(line) : cloud(line);
     for (std::size_t i = 0; i < panel_.lines.size(); ++i) marks(panel_.lines[i], i);
     for (const Line& line : panel_.lines) best(line);
     if (empty_) words({(left_ + right_) / 2, (top_ + bottom_) / 2 + 4}, "no finite value", Anchor::kMiddle, 13);
@@ -111,15 +116,18 @@ class PanelDrawing {
 
   void titles() {
     const Point at{place_.left, place_.top + 20};
-    out_.add_fitting({.at = at, .text = panel_.title, .size = 13.5, .bold = true}, 0.7 * place_.width);
+    double free = place_.width;  // left of the best value
+    for (const Line& line : panel_.lines)
+      if (!line.best_text.empty()) free = place_.width - text_width(line.best_text, 12) - 44;
+    const double title = std::min(free, text_width(panel_.title, 13.5, true) + 0.01);
+    out_.add_fitting({.at = at, .text = panel_.title, .size = 13.5, .bold = true}, title);
     std::string note = panel_.note;
     const auto also = [&](const char* what) { note += (note.empty() ? "" : ", ") + std::string(what); };
     if (log_) also("log scale");
     if (log_ && std::ranges::any_of(values_of(panel_), [](double v) { return v <= 0; })) also("without zeros");
-    const double after = 10 + std::min(0.7 * place_.width, text_width(panel_.title, 13.5, true));
-    if (!note.empty())
-      out_.add_fitting({.at = {at.x + after, at.y}, .text = note, .ink = Ink::kMuted, .size = 12},
-                       place_.width - after);
+    const double after = 10 + title;
+    if (!note.empty() && free - after > 40)
+      out_.add_fitting({.at = {at.x + after, at.y}, .text = note, .ink = Ink::kMuted, .size = 12}, free - after);
   }
 
   void axes() {
@@ -200,6 +208,12 @@ class PanelDrawing {
     flush();
   }
 
+  void cloud(const Line& line) {
+    for (const Point& point : line.points)
+      if (y_.shows(point.y))
+        out_.add({MarkItem{.at = at(point), .radius = 2.2, .ink = line.style.ink, .opacity = line.opacity}, ""});
+  }
+
   /// On lines of many points they stand apart, and not where the neighbours' do.
   void marks(const Line& line, std::size_t number) {
     for (std::size_t i = 0; i < line.spread.size() && i < line.points.size(); ++i) {
@@ -210,7 +224,7 @@ class PanelDrawing {
                          .width = 1.4},
                 ""});
     }
-    if (!line.marks) return;
+    if (!line.marks || !line.joined) return;
     const bool few = line.points.size() <= kFewPoints && panel_.lines.size() <= 8;
     const std::size_t step = few ? 1 : std::max<std::size_t>(1, line.points.size() / kMarksOfMany);
     for (std::size_t i = few ? 0 : (number * 7919) % step; i < line.points.size(); i += step)

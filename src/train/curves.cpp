@@ -122,7 +122,8 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
                        : better == Direction::kLarger ? picture::Scale::kLinear
                                                       : picture::Scale::kAuto,
               .whole_x = true,
-              .height = runs.size() > kManyRuns ? 340.0 : 260.0};
+              .height = runs.size() > kManyRuns ? 340.0 : 260.0,
+              .half = true};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<Point>* const validation = find_column(runs[i], "val_" + metric);
     if (const std::vector<Point>* const training = find_column(runs[i], metric)) {
@@ -159,6 +160,23 @@ Panel side_panel(const std::vector<RunCurves>& runs, const std::string& column, 
       panel.lines.push_back(
           {.name = runs[i].name, .points = *points, .style = picture::line_style(i), .width = 1.6, .marks = false});
   return panel;
+}
+
+double last_epoch(const RunCurves& run) {
+  double last = 0;
+  for (const auto& [column, points] : run.values)
+    if (!points.empty()) last = std::max(last, points.back().x);
+  return last;
+}
+
+/// The x of epochs as percent of the run's last one.
+std::vector<RunCurves> as_shares(std::vector<RunCurves> runs) {
+  for (RunCurves& run : runs) {
+    const double last = std::max(1.0, last_epoch(run));
+    for (auto& [column, points] : run.values)
+      for (Point& point : points) point.x *= 100 / last;
+  }
+  return runs;
 }
 
 bool changes(const Panel& panel) {
@@ -241,7 +259,12 @@ RunNames names_of_runs(const std::vector<std::string>& folders) {
   return same ? RunNames{experiments.front(), shorter} : RunNames{"", longer};
 }
 
-picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log) {
+bool differ_in_length(const std::vector<RunCurves>& runs) {
+  return std::ranges::adjacent_find(runs, std::not_equal_to{}, last_epoch) != runs.end();
+}
+
+picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& given, bool log, EpochAxis axis) {
+  const std::vector<RunCurves> runs = axis == EpochAxis::kShare ? as_shares(given) : given;
   const std::vector<std::string> metrics = metrics_of(runs);
   picture::Chart chart{.title = title, .keys = keys_of(runs, validated(runs, metrics))};
   for (const std::string& metric : metrics) {
@@ -250,15 +273,18 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
   }
   Panel rate = side_panel(runs, "lr", "learning rate");
   rate.scale = picture::Scale::kAuto;
-  const bool beside = changes(rate);
-  if (beside) chart.panels.push_back(std::move(rate));
+  if (changes(rate)) chart.panels.push_back(std::move(rate));
   Panel speed = side_panel(runs, "examples_per_second", "throughput, samples/s");
-  speed.half = beside;
   if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
+  if (axis == EpochAxis::kShare)
+    for (Panel& panel : chart.panels) {
+      panel.x_label = "% of the run's epochs";
+      panel.whole_x = false;
+    }
   if (runs.size() > 1)
     for (std::size_t i = 0; i < runs.size(); ++i)
       chart.legend.push_back({.name = runs[i].name,
-                              .note = metrics.empty() ? "" : legend_note(runs[i], metrics.front()),
+                              .note = metrics.empty() ? "" : legend_note(given[i], metrics.front()),
                               .style = picture::line_style(i)});
   return chart;
 }

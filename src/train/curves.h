@@ -35,9 +35,17 @@ struct RunNames {
 };
 RunNames names_of_runs(const std::vector<std::string>& folders);
 
-/// A panel for each metric, training dashed where there is validation, a ring on each run's best value; small ones for
-/// the learning rate, if it changes, and the throughput. `log`: logarithmic metrics; else they are where the values of
-/// a loss span decades.
-picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log);
+enum class EpochAxis {
+  kEpochs,
+  kShare,  ///< percent of each run's own epochs, to compare runs of different length
+};
+
+/// A panel for each metric, two in a row, training dashed where there is validation, a ring on each run's best value;
+/// then the learning rate, if it changes, and the throughput. `log`: logarithmic metrics; else they are where the
+/// values of a loss span decades.
+picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log,
+                            EpochAxis axis = EpochAxis::kEpochs);
+/// Whether the runs have different numbers of epochs.
+bool differ_in_length(const std::vector<RunCurves>& runs);
 
 }  // namespace dptrain::train

@@ -7,6 +7,7 @@
 
 #include "picture/svg.h"
 #include "picture/svg_text.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -131,6 +132,55 @@ TEST(Chart, HalvesStandSideBySide) {
   const double one = draw({.title = "t", .panels = {half}}).height();
   EXPECT_EQ(draw({.title = "t", .panels = {half, half}}).height(), one);
   EXPECT_GT(draw({.title = "t", .panels = {half, half, half}}).height(), one);
+  const auto lines = polylines(svg_of({.title = "t", .panels = {half, half, half}}), "s-line0");
+  ASSERT_EQ(lines.size(), 3U);
+  const auto width = [&](std::size_t i) { return lines[i][2] - lines[i][0]; };
+  EXPECT_NEAR(width(0), width(1), 0.2);
+  EXPECT_GT(width(2), 2 * width(0)) << "the last of an odd number has the whole row";
+}
+
+TEST(Chart, PanelsOfAPageAreDrawingsOfOneSize) {
+  Panel low = panel_of({{1, 1}, {2, 2}}, "low"), high = panel_of({{1, 1}, {2, 2}}, "high");
+  low.height = 165;
+  const std::vector<Drawing> all = draw_panels({.title = "t", .panels = {low, high}}, 500);
+  ASSERT_EQ(all.size(), 2U);
+  for (const Drawing& drawing : all) {
+    EXPECT_EQ(drawing.width(), 500);
+    EXPECT_EQ(drawing.height(), high.height);
+  }
+  EXPECT_EQ(count(to_svg(all[1]), ">high</text>"), 1U);
+}
+
+TEST(Chart, TheFirstEpochIsApartFromTheAxis) {
+  Panel panel = panel_of({{1, 1}, {11, 2}});
+  panel.whole_x = true;
+  const double padded = polylines(svg_of({.title = "t", .panels = {panel}}), "s-line0")[0][0];
+  panel.whole_x = false;
+  EXPECT_GT(padded, polylines(svg_of({.title = "t", .panels = {panel}}), "s-line0")[0][0] + 10);
+}
+
+TEST(Chart, TheTitleEndsBeforeTheBestValue) {
+  Panel panel = panel_of({{1, 3}, {2, 1}}, "a metric with a name that is much longer than half of a row");
+  panel.lines[0].best = 1;
+  panel.lines[0].best_text = "best 0.0666, epoch 4";
+  const Drawing drawing = draw_panels({.title = "t", .panels = {panel}}, 320).front();
+  double title_end = 0, ring = 0;
+  for (const Item& item : drawing.items()) {
+    const auto* const words = std::get_if<Words>(&item.what);
+    if (words != nullptr && words->bold) title_end = words->at.x + text_width(words->text, words->size, true);
+    const auto* const mark = std::get_if<MarkItem>(&item.what);
+    if (mark != nullptr && mark->at.y < 30) ring = std::max(ring, mark->at.x);
+  }
+  EXPECT_LT(title_end, ring - 5);
+  EXPECT_NEAR(ring, 310 - text_width("best 0.0666, epoch 4", 12) - 14, 1) << "next to its words";
+}
+
+TEST(Chart, ACloudHasAMarkForEachPointAndNoLine) {
+  Panel panel = panel_of({{3, 1}, {1, 2}, {2, kNan}, {1, 4}});
+  panel.lines[0].joined = false;
+  const std::string svg = svg_of({.title = "t", .panels = {panel}});
+  EXPECT_EQ(count(svg, "<circle"), 3U);
+  EXPECT_TRUE(polylines(svg, "s-line0").empty());
 }
 
 TEST(Chart, ThousandsOfPointsAreThinnedAndKeepTheirExtremes) {

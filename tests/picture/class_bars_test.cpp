@@ -24,6 +24,20 @@ TEST(ClassBars, HasARowForEachClassAndTheMean) {
   EXPECT_EQ(count(svg, ">mean</text>"), 1U);
 }
 
+TEST(ClassBars, FitTheWidthOfAColumn) {
+  const Drawing drawing = class_bars(
+      "", {{.name = std::string(80, 'W'), .samples = 12345, .precision = 1, .recall = 1, .f1 = 1}}, kMean, 500);
+  EXPECT_EQ(drawing.width(), 500);
+  for (const Item& item : drawing.items()) {
+    if (const auto* const box = std::get_if<Box>(&item.what)) {
+      EXPECT_LT(box->at.x + box->width, 500);
+    }
+    if (const auto* const words = std::get_if<Words>(&item.what)) {
+      EXPECT_LE(words->at.x, 500);
+    }
+  }
+}
+
 TEST(ClassBars, OfManyClassesTheWeakestComeFirst) {
   std::vector<ClassBar> classes;
   for (int i = 0; i < 100; ++i)

@@ -150,5 +150,23 @@ TEST_F(CurvesTest, WhatIsNoRunIsSaid) {
   EXPECT_NE(message(run("net/002", "a,b\n1,2\n")).find("no column 'epoch'"), std::string::npos);
 }
 
+TEST_F(CurvesTest, RunsOfDifferentLengthShareAnAxisOfPercent) {
+  const std::vector<std::string> folders{
+      run("net/001", head_ + "1,1,0.5,1,0.5,0.1,10,1\n"),
+      run("net/002", head_ + "1,1,0.5,1,0.5,0.1,10,1\n2,1,0.5,1,0.5,0.1,10,1\n4,1,0.5,1,0.5,0.1,10,1\n")};
+  std::vector<RunCurves> runs;
+  for (const std::string& folder : folders) runs.push_back(read_run(folder, "x"));
+  EXPECT_TRUE(differ_in_length(runs));
+  EXPECT_FALSE(differ_in_length({runs[1], runs[1]}));
+  const picture::Chart chart = curves_chart("", runs, false, EpochAxis::kShare);
+  const picture::Panel& loss = chart.panels.front();
+  EXPECT_EQ(loss.x_label, "% of the run's epochs");
+  EXPECT_FALSE(loss.whole_x);
+  EXPECT_EQ(loss.lines[0].points[0].x, 100);
+  EXPECT_EQ(loss.lines[2].points[0].x, 25);
+  EXPECT_EQ(loss.lines[2].points[2].x, 100);
+  EXPECT_EQ(chart.legend[1].note, "val_loss 1, epoch 1") << "the number of the epoch";
+}
+
 }  // namespace
 }  // namespace dptrain::train
