@@ -11,13 +11,20 @@
 namespace dptrain::cli {
 namespace {
 
-/// "coat, answered shirt 0.93"
-std::string told(const OutputJudgement& output, const WorstSample& sample) {
-  if (!output.confusion) return fmt::format("error {:.4g}", sample.loss);
-  if (!output.classes.one_per_sample())
-    return fmt::format("{} of {} wrong", with_commas(sample.wrong), with_commas(sample.positions));
-  return fmt::format("{}, answered {} {:.2f}", output.classes.name(sample.label), output.classes.name(sample.answer),
-                     sample.probability);
+/// The captions: label and answer of one class, else how wrong the model is.
+picture::SheetRow captions(const OutputJudgement& output, const WorstSample& sample) {
+  picture::SheetRow row{};
+  if (!output.confusion) {
+    row.label = fmt::format("error {:.4g}", sample.loss);
+  } else if (!output.classes.one_per_sample()) {
+    row.label = fmt::format("{} of {} wrong", with_commas(sample.wrong), with_commas(sample.positions));
+  } else {
+    row.label = output.classes.name(sample.label);
+    row.answer = output.classes.name(sample.answer);
+    row.answer_value = fmt::format("{:.2f}", sample.probability);
+    row.answer_ink = sample.answer == sample.label ? picture::Ink::kRight : picture::Ink::kWrong;
+  }
+  return row;
 }
 
 std::string file_or_number(const data::Source& source, std::int64_t index) {
@@ -46,15 +53,16 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
   const session::Shades shades = session::shades_of(all);
   const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
   picture::Sheet sheet{.title = title + ": the worst samples",
-                       .note = output.confusion ? "the largest loss first; the label, and what the model answers"
-                                                : "the largest mean absolute error first",
+                       .note = !output.confusion                 ? "the largest mean absolute error first"
+                               : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
+                                                                 : "the largest loss first",
                        .columns = {},
                        .rows = {}};
   for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
     sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    picture::SheetRow row{
-        .label = told(output, output.worst[i]), .note = file_or_number(*samples, output.worst[i].index), .images = {}};
+    picture::SheetRow row = captions(output, output.worst[i]);
+    row.note = file_or_number(*samples, output.worst[i].index);
     for (const auto& image : session::images_of(all[i], shape, frames, shades))
       row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
     sheet.rows.push_back(std::move(row));

@@ -35,7 +35,22 @@ void place(const std::shared_ptr<const RgbImage>& image, double factor, Point at
 }
 
 /// What a browser shows of an image.
-std::string whole_name(const SheetRow& row) { return row.note.empty() ? row.label : row.label + " " + row.note; }
+std::string whole_name(const SheetRow& row) {
+  std::string name = row.label;
+  for (const std::string& part : {row.answer, row.answer_value, row.note})
+    if (!part.empty()) name += " " + part;
+  return name;
+}
+
+/// Draws the answer and its value, at most `most` pixels wide; returns the width. Only the answer is shortened.
+double draw_answer(const SheetRow& row, Point at, double most, Drawing& out) {
+  constexpr double kGap = 4;
+  const double value = row.answer_value.empty() ? 0 : kGap + text_width(row.answer_value, kSheetFont);
+  const double answer = std::min(most - value, text_width(row.answer, kSheetFont) + 0.01);
+  out.add_fitting({.at = at, .text = row.answer, .ink = row.answer_ink, .size = kSheetFont}, answer);
+  if (value > 0) out.add({Words{.at = {at.x + answer + kGap, at.y}, .text = row.answer_value, .size = kSheetFont}, ""});
+  return answer + value;
+}
 
 std::size_t columns_of(const std::vector<SheetRow>& rows) {
   std::size_t columns = 1;
@@ -55,7 +70,8 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
   const auto fitting = static_cast<std::size_t>(std::max(1.0, (kPageWidth - 2 * kSheetMargin + kSheetGap) / cell));
   const std::size_t columns = std::min(fitting, std::max<std::size_t>(1, sheet.rows.size()));
   const std::size_t lines = (sheet.rows.size() + columns - 1) / columns;
-  const double height = image.height + kLabelHeight + kNoteHeight + kRowGap;
+  const bool answered = std::ranges::any_of(sheet.rows, [](const SheetRow& row) { return !row.answer.empty(); });
+  const double height = image.height + kLabelHeight + (answered ? kNoteHeight : 0) + kNoteHeight + kRowGap;
   Drawing out(std::max(kLeastSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
               kSheetHead + height * static_cast<double>(lines) + kSheetMargin);
   heading(sheet, out);
@@ -63,9 +79,10 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
     const Point at{kSheetMargin + cell * static_cast<double>(i % columns),
                    kSheetHead + height * static_cast<double>(i / columns)};
     place(sheet.rows[i].images.front(), factor, at, out, whole_name(sheet.rows[i]));
-    const double y = at.y + image.height;
-    out.add_fitting({.at = {at.x, y + 16}, .text = sheet.rows[i].label, .size = kSheetFont}, cell - kSheetGap);
-    out.add_fitting({.at = {at.x, y + 31}, .text = sheet.rows[i].note, .ink = Ink::kMuted, .size = 11},
+    double y = at.y + image.height + 16;
+    out.add_fitting({.at = {at.x, y}, .text = sheet.rows[i].label, .size = kSheetFont}, cell - kSheetGap);
+    if (answered) draw_answer(sheet.rows[i], {at.x, y += kNoteHeight}, cell - kSheetGap, out);
+    out.add_fitting({.at = {at.x, y + 15}, .text = sheet.rows[i].note, .ink = Ink::kMuted, .size = 11},
                     cell - kSheetGap);
   }
   return out;
@@ -101,12 +118,14 @@ Drawing contact_sheet(const Sheet& sheet) {
   for (std::size_t r = 0; r < sheet.rows.size(); ++r) {
     const SheetRow& row = sheet.rows[r];
     const double y = top + height * static_cast<double>(r);
-    const double most = out.width() - 2 * kSheetMargin, name = std::min(most, text_width(row.label, kSheetFont) + 0.01);
-    out.add_fitting({.at = {kSheetMargin, y + 15}, .text = row.label, .size = kSheetFont}, most);
-    if (most - name > 60)
+    const double most = out.width() - 2 * kSheetMargin;
+    double used = std::min(row.answer.empty() ? most : most / 2, text_width(row.label, kSheetFont) + 0.01);
+    out.add_fitting({.at = {kSheetMargin, y + 15}, .text = row.label, .size = kSheetFont}, used);
+    if (!row.answer.empty()) used += 10 + draw_answer(row, {kSheetMargin + used + 10, y + 15}, most - used - 10, out);
+    if (most - used > 60)
       out.add_fitting(
-          {.at = {kSheetMargin + name + 10, y + 15}, .text = row.note, .ink = Ink::kMuted, .size = kSheetFont},
-          most - name - 10);
+          {.at = {kSheetMargin + used + 10, y + 15}, .text = row.note, .ink = Ink::kMuted, .size = kSheetFont},
+          most - used - 10);
     for (std::size_t c = 0; c < row.images.size(); ++c)
       place(row.images[c], factor, {kSheetMargin + cell * static_cast<double>(c), y + kLabelHeight}, out,
             whole_name(row));

@@ -10,10 +10,13 @@
 
 namespace dptrain::picture {
 
-/// One row of the sheet: what it is, and its images from left to right.
+/// One row of the sheet: its captions, and its images from left to right.
 struct SheetRow {
-  std::string label, note;                              ///< the note behind the label, or below it, with less weight
+  std::string label, note;                              ///< the note has less weight and follows the other captions
   std::vector<std::shared_ptr<const RgbImage>> images;  ///< one or more
+  std::string answer{};        ///< of a model, after the label or on a line of its own; "": none
+  std::string answer_value{};  ///< follows the answer and is never shortened: "0.98"
+  Ink answer_ink = Ink::kWrong;
 };
 
 struct Sheet {
@@ -22,9 +25,9 @@ struct Sheet {
   std::vector<SheetRow> rows;
 };
 
-/// Rows below each other, each under its label, columns under their titles. Rows of one image stand side by side
-/// instead, as many as fit a page, with label and note below. Small images are enlarged by a whole factor, to some 96
-/// pixels, or 128 where they stand alone.
+/// Rows below each other, each under its captions, columns under their titles. Rows of one image form a grid instead,
+/// as wide as a page, with a line for each of label, answer and note below the image. Small images are enlarged by a
+/// whole factor, to some 96 pixels, or 128 where they stand alone.
 Drawing contact_sheet(const Sheet& sheet);
 /// How many pixels a pixel of these images becomes in a sheet.
 double enlargement(const std::vector<SheetRow>& rows);

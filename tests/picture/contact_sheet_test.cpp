@@ -60,6 +60,28 @@ TEST(ContactSheet, RowsOfOneImageStandSideBySide) {
   EXPECT_EQ(count(to_svg(drawing), std::string(100, 'x') + "</title>"), 16U) << "images and names";
 }
 
+TEST(ContactSheet, LabelAndAnswerHaveALineEach) {
+  Sheet sheet{.title = "t", .note = "", .columns = {}, .rows = {}};
+  sheet.rows.push_back({.label = "tulips",
+                        .note = "a.jpg",
+                        .images = {plain(130, 130)},
+                        .answer = "a daisy with a name that is too long for its column",
+                        .answer_value = "0.98"});
+  const Drawing drawing = contact_sheet(sheet);
+  std::vector<Words> words;
+  for (const Item& item : drawing.items())
+    if (const auto* const one = std::get_if<Words>(&item.what); one != nullptr && !one->text.empty())
+      words.push_back(*one);
+  ASSERT_EQ(words.size(), 5U);  // title, label, answer, value, note
+  EXPECT_EQ(words[1].text, "tulips");
+  EXPECT_TRUE(words[2].text.starts_with("a daisy")) << words[2].text;
+  EXPECT_EQ(words[3].text, "0.98") << "never shortened";
+  EXPECT_GT(words[2].at.y, words[1].at.y);
+  EXPECT_EQ(words[3].at.y, words[2].at.y);
+  EXPECT_GT(words[4].at.y, words[3].at.y);
+  EXPECT_EQ(words[2].ink, Ink::kWrong);
+}
+
 TEST(ContactSheet, LongNamesStayWithinTheSheet) {
   const std::string endless(500, 'W');
   const Drawing drawing = contact_sheet({.title = endless,
