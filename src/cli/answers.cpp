@@ -44,16 +44,51 @@ void require_same_label(const KeptAnswers& kept, const Answer& theirs, const Ans
                             kept.file, theirs.sample, printable(there), mine.sample, printable(here)));
 }
 
-}  // namespace
-
-void add_processes(std::vector<Answer>& answers, mpi::Processes& processes) {
-  static_assert(std::is_trivially_copyable_v<Answer>);
+template <class One>
+void gather_all(std::vector<One>& answers, mpi::Processes& processes) {
+  static_assert(std::is_trivially_copyable_v<One>);
   const std::vector<std::string> all =
-      processes.gather({reinterpret_cast<const char*>(answers.data()), answers.size() * sizeof(Answer)});
+      processes.gather({reinterpret_cast<const char*>(answers.data()), answers.size() * sizeof(One)});
   answers.clear();
   for (const std::string& given : all)
-    for (std::size_t i = 0; i + sizeof(Answer) <= given.size(); i += sizeof(Answer))
-      std::memcpy(&answers.emplace_back(), given.data() + i, sizeof(Answer));
+    for (std::size_t i = 0; i + sizeof(One) <= given.size(); i += sizeof(One))
+      std::memcpy(&answers.emplace_back(), given.data() + i, sizeof(One));
+}
+
+}  // namespace
+
+bool is_chosen(std::int64_t sample, std::int64_t samples) {
+  constexpr std::uint64_t kMost = 1000, kGoldenRatio = 0x9E3779B97F4A7C15U;  // spreads periods of the data evenly
+  if (samples <= static_cast<std::int64_t>(kMost)) return true;
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(sample) + 1) * kGoldenRatio >> 32U;
+  return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMost;
+}
+
+void add_processes(std::vector<Answer>& answers, mpi::Processes& processes) { gather_all(answers, processes); }
+void add_processes(std::vector<ValueAnswer>& answers, mpi::Processes& processes) { gather_all(answers, processes); }
+
+std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
+  std::ranges::sort(answers, {}, &ValueAnswer::sample);
+  std::string text = "sample";
+  for (std::size_t i = 0; i < values; ++i)
+    text += values == 1 ? ",label,answer" : fmt::format(",label_{0},answer_{0}", i + 1);
+  for (const ValueAnswer& one : answers) {
+    text += fmt::format("\n{}", one.sample);
+    for (std::size_t i = 0; i < values; ++i) text += fmt::format(",{:.9g},{:.9g}", one.labels[i], one.answers[i]);
+  }
+  return text + "\n";
+}
+
+std::vector<picture::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values) {
+  std::vector<picture::ValuePairs> all(values);
+  for (std::size_t i = 0; i < values; ++i) {
+    if (values > 1) all[i].name = fmt::format("value {}", i + 1);
+    for (const ValueAnswer& one : answers) {
+      all[i].labels.push_back(one.labels[i]);
+      all[i].answers.push_back(one.answers[i]);
+    }
+  }
+  return all;
 }
 
 std::string answers_csv(std::vector<Answer> answers, const Classes& classes) {

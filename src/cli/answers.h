@@ -1,14 +1,16 @@
 #pragma once
 
-// What a model answers to each sample of a data set, where it has one class each: kept as answers.csv, so that another
-// model can be compared with it on the same samples. Main thread.
+// The answers of a model to the samples of a data set. Classes, one for each sample, are kept as answers.csv, so that
+// another model can be compared on the same samples; numbers of some samples as predicted.csv. Main thread.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cli/classes.h"
 #include "mpi/processes.h"
+#include "picture/regression.h"
 
 namespace dptrain::cli {
 
@@ -19,8 +21,24 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
+/// The numbers of a regression for one sample.
+struct ValueAnswer {
+  static constexpr std::size_t kMostValues = 8;
+
+  std::int64_t sample = 0;  ///< index in the data set
+  std::array<float, kMostValues> labels{}, answers{};
+};
+/// Whether a sample is one of about 1,000 of `samples`; the choice depends on nothing else.
+bool is_chosen(std::int64_t sample, std::int64_t samples);
+
 /// Puts those of all processes together, the same in all.
 void add_processes(std::vector<Answer>& answers, mpi::Processes& processes);
+void add_processes(std::vector<ValueAnswer>& answers, mpi::Processes& processes);
+
+/// "sample,label,answer", or of several values "sample,label_1,answer_1,...", in order of the samples.
+std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values);
+/// Each value for the pictures.
+std::vector<picture::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values);
 
 /// "sample,label,answer,id", the classes by name, in order of the samples.
 std::string answers_csv(std::vector<Answer> answers, const Classes& classes);

@@ -32,4 +32,15 @@ picture::Drawing draw_scores(const std::string& title, const std::vector<ClassSc
   return picture::class_bars(title, bars, bar_of(macro_average(scores)));
 }
 
+std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<picture::ValuePairs>& values) {
+  picture::Chart predicted{.title = title}, residuals{.title = title};
+  for (const picture::ValuePairs& pairs : values) {
+    if (!picture::is_drawable(pairs)) continue;
+    predicted.panels.push_back(picture::predicted_panel(pairs));
+    residuals.panels.push_back(picture::residuals_panel(pairs));
+  }
+  if (predicted.panels.empty()) return std::nullopt;
+  return ValuePictures{picture::draw(predicted), picture::draw(residuals)};
+}
+
 }  // namespace dptrain::cli

@@ -19,13 +19,15 @@ std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kin
 
 /// What is gathered of one output.
 struct Gathered {
-  const plan::LossStep* loss;
-  const Classes* classes;
+  const plan::LossStep* loss = nullptr;
+  const Classes* classes = nullptr;
   int label = 0;  ///< which of the batch's
   std::vector<std::uint8_t> mask{};
   std::optional<Confusion> confusion{};
   WorstSamples worst{};
-  std::vector<Answer> kept{};  ///< every answer
+  std::vector<Answer> kept{};                ///< every answer
+  std::vector<ValueAnswer> value_answers{};  ///< of the samples that is_chosen()
+  std::int64_t samples = 0;                  ///< of the data set
 
   void add(const data::Batch& batch, const std::vector<float>& output) {
     for (std::int64_t sample = 0; sample < batch.own().count; ++sample) {
@@ -35,6 +37,8 @@ struct Gathered {
       if (counts) worst.add(found);
       if (counts && classes->one_per_sample())
         kept.push_back({.sample = found.index, .label = found.label, .answer = found.answer});
+      if (counts && found.values > 0 && is_chosen(found.index, samples))
+        value_answers.push_back({.sample = found.index, .labels = found.labels, .answers = found.answers});
     }
   }
 
@@ -97,15 +101,16 @@ class Agreement {
 };
 
 std::vector<Gathered> nothing_yet(const session::Session& session, const plan::Plan& plan,
-                                  const std::vector<Classes>& classes) {
+                                  const std::vector<Classes>& classes, std::int64_t samples) {
   std::vector<Gathered> all;
   for (const plan::LossStep& loss : plan.losses) {
-    Gathered one{.loss = &loss,
-                 .classes = &classes[static_cast<std::size_t>(loss.output)],
-                 .label = static_cast<int>(all.size())};
+    Gathered& one = all.emplace_back();
+    one.loss = &loss;
+    one.classes = &classes[static_cast<std::size_t>(loss.output)];
+    one.label = static_cast<int>(all.size()) - 1;
+    one.samples = samples;
     one.mask.resize(static_cast<std::size_t>(session.global_batch() * loss.masked_positions));
     if (one.classes->known()) one.confusion.emplace(one.classes->count());
-    all.push_back(std::move(one));
   }
   return all;
 }
@@ -149,7 +154,7 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
   const double begun = watch.seconds();
   const std::optional<replica::StepSums> sums = session::evaluate(session, loader, show);
   const double seconds = watch.seconds() - begun;
-  std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes);
+  std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes, session.source(on)->size());
   const bool whole = sums && look_at_answers(session, loader, classes, show, gathered);
   drawn.clear();
   if (!whole) return std::nullopt;
@@ -162,9 +167,14 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
     if (processes != nullptr && one.classes->one_per_sample()) add_processes(one.kept, *processes);
     if (processes != nullptr && one.confusion) one.confusion->add_processes(*processes);
     if (processes != nullptr) one.worst.add_processes(*processes);
+    if (processes != nullptr && !one.classes->known()) add_processes(one.value_answers, *processes);
     OutputJudgement output{.name = one.loss->name, .classes = *one.classes, .confusion = one.confusion};
     if (output.confusion) output.scores = class_scores(*output.confusion, output.classes);
     output.worst = one.worst.sorted();
+    if (!one.value_answers.empty()) {
+      output.value_answers = std::move(one.value_answers);
+      output.values = static_cast<std::size_t>(output.classes.width());
+    }
     if (one.classes->one_per_sample()) {
       for (Answer& answer : one.kept) answer.id = source->whole_index(answer.sample);
       output.answers = std::move(one.kept);

@@ -28,6 +28,8 @@ struct OutputJudgement {
   std::vector<ClassScore> scores{};
   std::vector<WorstSample> worst{};              ///< the largest loss first
   std::optional<std::vector<Answer>> answers{};  ///< to every sample, where classes.one_per_sample()
+  std::vector<ValueAnswer> value_answers{};      ///< to the chosen samples, of a regression of few values
+  std::size_t values = 0;                        ///< of each of these
 };
 
 struct Judgement {

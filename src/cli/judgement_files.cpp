@@ -113,6 +113,10 @@ std::vector<std::string> write_numbers(const Judged& judged, const fs::path& fol
     fs::remove(folder / file_of(judged, "worst", output.name, ".svg"), ignored);
   std::vector<std::string> written{(folder / file_of(judged, "eval", "", ".json")).string()};
   for (const OutputJudgement& output : judged.judgement.outputs) {
+    if (!output.value_answers.empty()) {
+      written.push_back((folder / file_of(judged, "predicted", output.name, ".csv")).string());
+      train::write_text(written.back(), values_csv(output.value_answers, output.values));
+    }
     if (!output.confusion) continue;
     written.push_back((folder / file_of(judged, "confusion", output.name, ".csv")).string());
     train::write_text(written.back(), output.confusion->csv(output.classes));
@@ -135,6 +139,10 @@ std::vector<std::string> write_pictures(const Judged& judged, const fs::path& fo
     if (output.confusion) {
       draw("confusion", output, draw_confusion(title, *output.confusion, output.classes));
       draw("scores", output, draw_scores(title, output.scores));
+    }
+    if (const auto values = draw_values(title, value_pairs(output.value_answers, output.values))) {
+      draw("predicted", output, values->predicted);
+      draw("residuals", output, values->residuals);
     }
     if (!judged.samples) continue;
     if (const auto sheet = worst_sheet(title, output, judged.samples, judged.experiment))

@@ -1,7 +1,8 @@
 #pragma once
 
-// A judgement as files in a folder: eval.json, confusion.csv, answers.csv, and the pictures confusion.svg, scores.svg
-// and worst.svg (docs/files.md). Main thread of the process that writes.
+// A judgement as files in a folder: eval.json, confusion.csv, answers.csv, predicted.csv, and the pictures
+// confusion.svg, scores.svg, predicted.svg, residuals.svg and worst.svg (docs/files.md). Main thread of the process
+// that writes.
 
 #include <filesystem>
 #include <string>

@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "cli/answers.h"
 #include "mpi/processes.h"
 
 namespace dptrain::cli {
 
 /// One sample as an output of the model answers it. Which fields count depends on what the output says.
 struct WorstSample {
-  static constexpr std::size_t kMostValues = 8;
+  static constexpr std::size_t kMostValues = ValueAnswer::kMostValues;
 
   std::int64_t index = 0;  ///< in the data set
   /// Of classes -log of the label's probability, of several positions their mean; of values the mean absolute error.

@@ -26,7 +26,8 @@ std::vector<std::string> run_files(const std::vector<std::string>& outputs) {
     for (const std::string& output : of_outputs) {
       files.push_back(evaluation_file("confusion", output, on, ".csv"));
       files.push_back(evaluation_file("answers", output, on, ".csv"));
-      for (const char* const picture : {"confusion", "scores", "worst"})
+      files.push_back(evaluation_file("predicted", output, on, ".csv"));
+      for (const char* const picture : {"confusion", "scores", "worst", "predicted", "residuals"})
         files.push_back(evaluation_file(picture, output, on, ".svg"));
     }
   }

@@ -83,5 +83,28 @@ TEST(Answers, AFileWithoutIdsIsPairedByNumber) {
   EXPECT_THAT(refusal(three(), "sample,label,answer\n0,cat,cat\n"), HasSubstr("has the answers to 1 samples"));
 }
 
+TEST(ValueAnswers, AThousandOfMany) {
+  std::int64_t few = 0, many = 0, of_a_period = 0;
+  for (std::int64_t i = 0; i < 1000; ++i) few += is_chosen(i, 1000) ? 1 : 0;
+  for (std::int64_t i = 0; i < 240'000; ++i) many += is_chosen(i, 240'000) ? 1 : 0;
+  for (std::int64_t i = 0; i < 240'000; i += 24) of_a_period += is_chosen(i, 240'000) ? 1 : 0;
+  EXPECT_EQ(few, 1000);
+  EXPECT_NEAR(static_cast<double>(many), 1000, 100);
+  EXPECT_NEAR(static_cast<double>(of_a_period), 1000 / 24.0, 20) << "each hour of the day";
+}
+
+TEST(ValueAnswers, AreATableInTheOrderOfTheSamples) {
+  const std::vector<ValueAnswer> answers{{.sample = 7, .labels = {1.5F, 2}, .answers = {1, -3}},
+                                         {.sample = 2, .labels = {0.25F, 4}, .answers = {0, 5}}};
+  EXPECT_EQ(values_csv(answers, 1), "sample,label,answer\n2,0.25,0\n7,1.5,1\n");
+  EXPECT_EQ(values_csv(answers, 2), "sample,label_1,answer_1,label_2,answer_2\n2,0.25,0,4,5\n7,1.5,1,2,-3\n");
+  const std::vector<picture::ValuePairs> pairs = value_pairs(answers, 2);
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_EQ(pairs[1].name, "value 2");
+  EXPECT_THAT(pairs[1].labels, ElementsAre(2, 4));
+  EXPECT_THAT(pairs[1].answers, ElementsAre(-3, 5));
+  EXPECT_EQ(value_pairs(answers, 1)[0].name, "");
+}
+
 }  // namespace
 }  // namespace dptrain::cli

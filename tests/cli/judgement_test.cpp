@@ -98,15 +98,20 @@ TEST_F(JudgementTest, CanBeStoppedInEitherPass) {
 
 TEST_F(JudgementTest, IsWrittenAsFiles) {
   const test::Folder folder;
-  const Judgement judgement = *judged([] { return true; });
+  Judgement judgement = *judged([] { return true; });
+  OutputJudgement& size = judgement.outputs[2];
+  ASSERT_EQ(size.value_answers.size(), 21U) << "of few samples all";
+  EXPECT_EQ(size.values, 2U);
+  size.value_answers.front().labels[1] = 2;  // synthetic labels are 0 and 1, which are not drawn
   const std::string checkpoint = "best.h5";
   const Judged judged{experiment_, checkpoint, judgement, session_.source("validation")};
-  EXPECT_EQ(write_numbers(judged, folder.path()).size(), 5U);
-  EXPECT_EQ(write_pictures(judged, folder.path()).size(), 7U);
+  EXPECT_EQ(write_numbers(judged, folder.path()).size(), 6U);
+  EXPECT_EQ(write_pictures(judged, folder.path()).size(), 9U);
   EXPECT_THAT(folder.files(), testing::UnorderedElementsAre(
                                   "eval.json", "confusion-kind.csv", "confusion-sure.csv", "answers-kind.csv",
                                   "answers-sure.csv", "confusion-kind.svg", "confusion-sure.svg", "scores-kind.svg",
-                                  "scores-sure.svg", "worst-kind.svg", "worst-sure.svg", "worst-size.svg"));
+                                  "scores-sure.svg", "worst-kind.svg", "worst-sure.svg", "worst-size.svg",
+                                  "predicted-size.csv", "predicted-size.svg", "residuals-size.svg"));
   const auto json = nlohmann::json::parse(train::read_text(folder / "eval.json"));
   const auto& worst = json["outputs"]["size"]["worst"][0];
   EXPECT_EQ(worst["label"].size(), 2U);
@@ -114,6 +119,8 @@ TEST_F(JudgementTest, IsWrittenAsFiles) {
   EXPECT_EQ(worst["error"], judgement.outputs[2].worst[0].loss);
   EXPECT_THAT(worst["sample"].get<std::string>(), testing::StartsWith("Synthetic, item "));
   EXPECT_TRUE(json["outputs"]["kind"]["worst"][0].contains("probability"));
+  EXPECT_THAT(train::read_text(folder / "predicted-size.csv"),
+              testing::StartsWith("sample,label_1,answer_1,label_2,answer_2\n0,"));
 }
 
 }  // namespace
