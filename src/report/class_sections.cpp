@@ -15,7 +15,7 @@ std::string heading(const EvaluationRecord& evaluation, const OutputRecord& outp
   return (output.name.empty() ? "" : output.name + ": ") + evaluated_text(evaluation);
 }
 
-/// What is taken for what, the most frequent first.
+/// The pairs of label and wrong answer, the most frequent first.
 std::string mistakes(const OutputRecord& output) {
   struct Mistake {
     std::int64_t count;
@@ -28,7 +28,7 @@ std::string mistakes(const OutputRecord& output) {
     for (std::size_t answer = 0; answer < classes; ++answer)
       if (const std::int64_t count = output.counts[label * classes + answer]; label != answer && count > 0)
         all.push_back({count, label, answer});
-  if (all.empty()) return note("No sample was taken for one of another class.");
+  if (all.empty()) return note("Every answer is right.");
   std::ranges::stable_sort(all, std::greater{}, &Mistake::count);
   all.resize(std::min(kMost, all.size()));
   std::vector<std::vector<std::string>> rows;
@@ -38,33 +38,33 @@ std::string mistakes(const OutputRecord& output) {
                     element("span", "answer", escaped(output.classes[one.answer].name)), with_commas(one.count),
                     fmt::format("{:.1f} %", 100 * static_cast<double>(one.count) / samples)});
   }
-  return table({{"label"}, {"taken for"}, {"samples", true}, {"of the label's", true}}, rows);
+  return table({{"label"}, {"answer"}, {"samples", true}, {"share of the label", true}}, rows);
 }
 
 std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord& output) {
+  constexpr double kBarsWidth = 580;
   const std::string what = heading(evaluation, output);
-  std::string html;
-  if (!output.counts.empty()) {
-    picture::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
-    for (const picture::ClassBar& one : output.classes) counts.names.push_back(one.name);
-    const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
-    html =
-        element("div", "side",
-                figure(picture::confusion_matrix(counts), "confusion matrix of " + what) + element("div", "", table)) +
-        "\n";
-  }
-  return html + figure(picture::class_bars("", output.classes, output.macro), "scores of classes of " + what);
+  const std::string bars =
+      figure(picture::class_bars("", output.classes, output.macro, kBarsWidth), "scores of classes of " + what);
+  if (output.counts.empty()) return bars;
+  picture::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
+  for (const picture::ClassBar& one : output.classes) counts.names.push_back(one.name);
+  const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
+  return element("div", "side",
+                 figure(picture::confusion_matrix(counts), "confusion matrix of " + what) +
+                     element("div", "", bars + table)) +
+         "\n";
 }
 
-/// "coat, answered shirt with 0.93"
+/// Label and answer on a line each.
 std::string answer_html(const WorstRecord& worst) {
   std::string html;
-  if (!worst.label.empty()) html += element("span", "label", escaped(worst.label));
+  if (!worst.label.empty()) html += element("div", "", element("span", "label", escaped(worst.label)));
+  const std::string probability = worst.probability ? fmt::format(" {:.2f}", *worst.probability) : "";
   if (!worst.answer.empty()) {
     const bool right = worst.answer == worst.label;
-    html += ", answered " + element("span", right ? "label" : "answer", escaped(worst.answer));
+    html += element("div", "", element("span", right ? "label" : "answer", escaped(worst.answer)) + probability);
   }
-  if (worst.probability) html += fmt::format(" with {:.2f}", *worst.probability);
   if (worst.wrong)
     html += fmt::format("{} of {} wrong", with_commas(*worst.wrong), with_commas(worst.positions.value_or(0)));
   const std::string loss = worst.loss    ? "loss " + value_text(*worst.loss)
@@ -73,11 +73,15 @@ std::string answer_html(const WorstRecord& worst) {
   return html + element("small", "", loss);
 }
 
-/// What became of the cells of a table is of no interest here.
+/// The cells as they are in the file, without the numbers that they become; line breaks of a text are line breaks
+/// again.
 std::string holds_text(const WorstRecord& worst) {
   std::string lines;
   for (const std::string& line : worst.holds)
     if (!line.starts_with("->")) lines += line.substr(0, line.find(" -> ")) + "\n";
+  for (const auto& [escape, with] : {std::pair{"\\r", ""}, std::pair{"\\n", "\n"}, std::pair{"\\t", "\t"}})
+    for (std::size_t at = lines.find(escape); at != std::string::npos; at = lines.find(escape, at))
+      lines.replace(at, 2, with);
   return lines;
 }
 
@@ -106,55 +110,63 @@ std::string cards(const std::vector<WorstRecord>& all) {
   return element("div", images == 0 ? "cards words" : images > 1 ? "cards clips" : "cards", html) + "\n";
 }
 
-/// The first part of a page as it is, further ones folded.
+/// The outputs of the first evaluation as they are, further evaluations folded.
 class Parts {
  public:
-  void add(const std::string& title, const std::string& html) {
-    html_ += first_ ? element("p", "note", escaped(title)) + "\n" + html : folded(escaped(title), html);
-    first_ = false;
+  void add(const EvaluationRecord& evaluation, const std::string& title, const std::string& html) {
+    if (first_ == nullptr) first_ = &evaluation;
+    html_ += first_ == &evaluation ? element("p", "note", escaped(title)) + "\n" + html : folded(escaped(title), html);
   }
-  bool empty() const { return first_; }
   const std::string& html() const { return html_; }
 
  private:
-  bool first_ = true;
+  const EvaluationRecord* first_ = nullptr;
   std::string html_;
 };
-
-/// What would add an evaluation.
-std::string no_evaluation(const RunRecord& run, const std::string& what) {
-  if (!run.evaluations.empty()) return note(what);
-  return run.has_validation
-             ? note("The run has not been evaluated: dptrain eval " + shell_quoted(run.folder) + " adds this.")
-             : note("The config has no data to evaluate on: data.validation, or data.test, adds this.");
-}
 
 }  // namespace
 
 Section classes_section(const RunRecord& run) {
-  Section section{.id = "classes", .title = "Classes"};
   Parts parts;
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs)
-      if (!output.classes.empty()) parts.add(heading(evaluation, output), classes_html(evaluation, output));
-  section.html = parts.empty() ? no_evaluation(run, "The model tells no classes apart.") : parts.html();
-  return section;
+      if (!output.classes.empty()) parts.add(evaluation, heading(evaluation, output), classes_html(evaluation, output));
+  return {.id = "classes", .title = "Classes", .html = parts.html()};
+}
+
+Section values_section(const RunRecord& run) {
+  Parts parts;
+  for (const EvaluationRecord& evaluation : run.evaluations)
+    for (const OutputRecord& output : evaluation.outputs) {
+      picture::Chart chart{.title = ""};
+      std::size_t drawn = 0;
+      for (const picture::ValuePairs& pairs : output.values) {
+        if (!picture::is_drawable(pairs)) continue;
+        chart.panels.push_back(picture::predicted_panel(pairs));
+        chart.panels.push_back(picture::residuals_panel(pairs));
+        drawn = pairs.labels.size();
+      }
+      if (chart.panels.empty()) continue;
+      std::string title = heading(evaluation, output);
+      if (static_cast<std::int64_t>(drawn) < evaluation.samples)
+        title += fmt::format("; {} of them are drawn", with_commas(static_cast<std::int64_t>(drawn)));
+      parts.add(evaluation, title, charts(chart, heading(evaluation, output)));
+    }
+  return {.id = "values", .title = "Predicted values", .html = parts.html()};
 }
 
 Section worst_section(const RunRecord& run) {
-  Section section{.id = "worst", .title = "Worst samples"};
   Parts parts;
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs)
       if (!output.worst.empty())
-        parts.add(heading(evaluation, output) + (output.worst.front().error ? "; the largest mean absolute error first"
-                                                                            : "; the largest loss first"),
-                  cards(output.worst));
-  section.html =
-      parts.empty()
-          ? no_evaluation(run, "The evaluation names none: dptrain eval " + shell_quoted(run.folder) + " does.")
-          : parts.html();
-  return section;
+        parts.add(
+            evaluation,
+            heading(evaluation, output) + (output.worst.front().error
+                                               ? "; the largest mean absolute error first, the label above the answer"
+                                               : "; the largest loss first, the label above the answer"),
+            cards(output.worst));
+  return {.id = "worst", .title = "Worst samples", .html = parts.html()};
 }
 
 }  // namespace dptrain::report

@@ -53,7 +53,7 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
   };
   add("epochs", of_result(&ResultRecord::epochs), count_text, false, false);
   add("time", of_result(&ResultRecord::seconds), duration_text, false, false);
-  add("samples/s", of_result(&ResultRecord::examples_per_second), count_text, true, true);
+  add("samples per second", of_result(&ResultRecord::examples_per_second), count_text, true, true);
   const auto parameters = [](const RunRecord& run) -> std::optional<double> {
     return run.layers.empty() ? std::nullopt : std::optional(static_cast<double>(run.parameters));
   };
@@ -105,7 +105,11 @@ std::string runs_table(const std::vector<RunRecord>& runs) {
   std::vector<Difference> keys = differences(runs);
   if (keys.size() > kFew) keys.clear();
   std::vector<Column> columns{{"run"}, {"ended"}};
-  for (const Difference& key : keys) columns.push_back({key.name.substr(key.name.rfind('.') + 1)});
+  for (const Difference& key : keys) {
+    const std::string name = key.name.substr(key.name.rfind('.') + 1);
+    const bool is_taken = std::ranges::any_of(figures, [&](const Figures& one) { return one.column.title == name; });
+    columns.push_back({is_taken ? key.name : name});
+  }
   for (const Figures& one : figures) columns.push_back(one.column);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -127,13 +131,17 @@ std::string common_curves(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs)
     if (run.curves) curves.push_back(*run.curves);
   if (curves.empty()) return note("None of the runs has an epoch yet.");
-  return figure(picture::draw(train::curves_chart("", curves, false)), "learning curves of all runs");
+  const std::string html = charts(train::curves_chart("", curves, false), "learning curves of all runs");
+  if (!train::differ_in_length(curves)) return html;
+  return html + folded("Over the share of each run's epochs, for runs of different length",
+                       charts(train::curves_chart("", curves, false, train::EpochAxis::kShare),
+                              "learning curves over the share of each run's epochs"));
 }
 
 std::string differences_table(const std::vector<RunRecord>& runs) {
   constexpr std::size_t kMostSideBySide = 6, kMany = 30;
   const std::vector<Difference> all = differences(runs);
-  if (all.empty()) return note("Nothing: the configs and environments are the same.");
+  if (all.empty()) return note("Nothing: configs and environments are equal.");
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
   if (runs.size() <= kMostSideBySide) {

@@ -63,6 +63,26 @@ std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
   return counts;
 }
 
+/// The columns of a predicted.csv: a label and an answer for each value. Nothing where it is another table.
+std::vector<picture::ValuePairs> values_in(const fs::path& file) {
+  const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file.string()));
+  if (rows.empty() || rows.front().size() < 3 || rows.front().size() % 2 == 0) return {};
+  std::vector<picture::ValuePairs> all(rows.front().size() / 2);
+  for (std::size_t i = 0; i < all.size() && all.size() > 1; ++i) all[i].name = fmt::format("value {}", i + 1);
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    if (rows[r].size() != rows.front().size()) return {};
+    for (std::size_t c = 1; c < rows[r].size(); ++c) {
+      double value = 0;
+      const char* const end = rows[r][c].data() + rows[r][c].size();
+      const auto [read, error] = std::from_chars(rows[r][c].data(), end, value);
+      if (error != std::errc() || read != end) return {};
+      picture::ValuePairs& pairs = all[(c - 1) / 2];
+      (c % 2 == 1 ? pairs.labels : pairs.answers).push_back(value);
+    }
+  }
+  return all;
+}
+
 /// The images of a sheet, in its order.
 std::vector<std::string> images_in(const fs::path& file) {
   const std::string sheet = train::read_text(file.string());
@@ -114,6 +134,7 @@ OutputRecord output_of(const Json& json, const fs::path& folder, const std::stri
     for (const picture::ClassBar& one : output.classes) output.macro.samples += one.samples;
     output.counts = counts_in(file("confusion", ".csv"), output.classes.size());
   }
+  if (output.classes.empty()) output.values = values_in(file("predicted", ".csv"));
   output.worst = worst_of(json.value("worst", Json::array()), images_in(file("worst", ".svg")));
   return output;
 }

@@ -8,6 +8,15 @@ namespace dptrain::report {
 
 std::string escaped(const std::string& text) { return xml_text(text); }
 
+std::string breakable(const std::string& text) {
+  std::string html;
+  for (const char c : escaped(text)) {
+    html += c;
+    if (c == '.' || c == '/' || c == '_' || c == '-') html += "<wbr/>";
+  }
+  return html;
+}
+
 std::string preformatted(const std::string& text) {
   std::string lines = text;
   while (lines.ends_with('\n')) lines.pop_back();
@@ -31,7 +40,7 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
     return element(tag, column < columns.size() && columns[column].number ? "number" : "", html);
   };
   std::string out = "<div class=\"wide\"><table>\n<thead><tr>";
-  for (std::size_t c = 0; c < columns.size(); ++c) out += cell("th", c, escaped(columns[c].title));
+  for (std::size_t c = 0; c < columns.size(); ++c) out += cell("th", c, breakable(columns[c].title));
   out += "</tr></thead>\n<tbody>\n";
   for (const std::vector<std::string>& row : rows_html) {
     out += "<tr>";
@@ -44,8 +53,35 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::string out = "<div class=\"wide\"><table class=\"pairs\"><tbody>\n";
   for (const auto& [name, value] : texts)
-    out += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(name), element("code", "", escaped(value)));
+    out += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", breakable(name), element("code", "", breakable(value)));
   return out + "</tbody></table></div>\n";
+}
+
+namespace {
+
+/// Samples of lines with their names, which wrap with the page.
+std::string line_names(const std::vector<picture::LegendEntry>& entries) {
+  if (entries.empty()) return "";
+  std::string html;
+  for (const picture::LegendEntry& entry : entries) {
+    picture::Drawing sample(picture::sample_width(entry), 14);
+    picture::draw_sample(entry, {0, 7}, sample);
+    html += element("span", "",
+                    picture::svg_element(sample, "") + escaped(entry.name) +
+                        (entry.note.empty() ? "" : " " + element("small", "", escaped(entry.note))));
+  }
+  return element("div", "names", html) + "\n";
+}
+
+}  // namespace
+
+std::string charts(const picture::Chart& chart, const std::string& label) {
+  constexpr double kPanelWidth = 440;
+  std::string figures;
+  std::size_t i = 0;
+  for (const picture::Drawing& drawing : picture::draw_panels(chart, kPanelWidth))
+    figures += element("figure", "", picture::svg_element(drawing, chart.panels[i++].title + ", " + label)) + "\n";
+  return line_names(chart.keys) + element("div", "charts", "\n" + figures) + "\n" + line_names(chart.legend);
 }
 
 std::string figure(const picture::Drawing& drawing, const std::string& label) {

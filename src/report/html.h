@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "picture/drawing.h"
+#include "picture/chart.h"
 
 namespace dptrain::report {
 
 /// One line.
 std::string escaped(const std::string& text);
+/// The same, with the places where a narrow column may break a key or a path: after `.`, `/`, `_` and `-`.
+std::string breakable(const std::string& text);
 /// A block of lines, as they stand.
 std::string preformatted(const std::string& text);
 
@@ -33,7 +35,9 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 /// Names and values without a head; the values in the font of code.
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// A picture without its title, of its own width, or the page's. `label` says what it shows.
+/// A picture without its title, of its own width, or the page's. `label` describes it for readers without the picture.
 std::string figure(const picture::Drawing& drawing, const std::string& label);
+/// The panels of a chart, two in a row where the page is wide, with keys above and names below.
+std::string charts(const picture::Chart& chart, const std::string& label);
 
 }  // namespace dptrain::report

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/format.h"
+#include "core/text.h"
 #include "optim/metric.h"
 #include "picture/chart.h"
 #include "report/html.h"
@@ -31,8 +32,7 @@ std::optional<double> value_in(const EvaluationRecord& evaluation, const std::st
 
 Section curves_section(const RunRecord& run) {
   Section section{.id = "curves", .title = "Learning curves"};
-  section.html = run.curves ? figure(picture::draw(train::curves_chart("", {*run.curves}, false)),
-                                     "learning curves of " + run.name)
+  section.html = run.curves ? charts(train::curves_chart("", {*run.curves}, false), "learning curves of " + run.name)
                             : note("There are none: the run has no train.csv with an epoch in it yet.");
   return section;
 }
@@ -40,8 +40,13 @@ Section curves_section(const RunRecord& run) {
 Section metrics_section(const RunRecord& run) {
   Section section{.id = "metrics", .title = "Metrics"};
   const std::vector<std::string> names = names_of(run);
+  const std::string not_evaluated =
+      !run.evaluations.empty() ? ""
+      : run.has_validation
+          ? note("The run has not been evaluated: dptrain eval " + shell_quoted(run.folder) + " adds its pictures.")
+          : note("The config has no data to evaluate on: data.validation, or data.test, adds the pictures of eval.");
   if (names.empty()) {
-    section.html = note("There are none yet: an epoch, or dptrain eval, adds them.");
+    section.html = not_evaluated;
     return section;
   }
   const bool validated = is_validated(run);
@@ -52,8 +57,7 @@ Section metrics_section(const RunRecord& run) {
     columns.push_back({validated ? "validation, best" : "training, best", true});
     columns.push_back({"in epoch", true});
   }
-  for (const EvaluationRecord& evaluation : run.evaluations)
-    columns.push_back({fmt::format("{}: {}", evaluation.file, evaluated_text(evaluation)), true});
+  for (const EvaluationRecord& evaluation : run.evaluations) columns.push_back({evaluated_text(evaluation), true});
   std::vector<std::vector<std::string>> rows;
   for (const std::string& name : names) {
     std::vector<std::string> row{escaped(name)};
@@ -70,6 +74,7 @@ Section metrics_section(const RunRecord& run) {
   section.html = table(columns, rows);
   if (!validated && run.curves)
     section.html += note("The values are of training alone: data.validation in the config adds those of validation.");
+  section.html += not_evaluated;
   return section;
 }
 

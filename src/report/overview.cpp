@@ -12,7 +12,7 @@ namespace dptrain::report {
 namespace {
 
 std::string tile(const std::string& value, const std::string& what) {
-  return element("div", "tile", element("b", "", escaped(value)) + element("span", "", escaped(what))) + "\n";
+  return element("div", "tile", element("b", "", escaped(value)) + element("span", "", breakable(what))) + "\n";
 }
 
 /// The best of each metric, of validation where there is some.
@@ -43,7 +43,6 @@ std::string where_text(const RunRecord& run) {
   if (const std::string& host = value_of(run.environment, "machine.host"); !host.empty()) parts.push_back("on " + host);
   if (const std::string& version = value_of(run.environment, "dptrain"); !version.empty())
     parts.push_back("dptrain " + version);
-  parts.push_back(run.folder);
   return join(parts, " · ");
 }
 
@@ -68,14 +67,17 @@ std::string overview(const RunRecord& run) {
 }
 
 std::vector<Section> sections_of(const RunRecord& run) {
-  return {curves_section(run), metrics_section(run), classes_section(run), worst_section(run),
-          layers_section(run), time_section(run),    trouble_section(run), config_section(run)};
+  std::vector<Section> all{curves_section(run), metrics_section(run), classes_section(run),
+                           values_section(run), worst_section(run),   layers_section(run),
+                           time_section(run),   trouble_section(run), config_section(run)};
+  std::erase_if(all, [](const Section& section) { return section.html.empty(); });
+  return all;
 }
 
 std::string evaluated_text(const EvaluationRecord& evaluation) {
-  return fmt::format("{}, {} samples, with {}{}", evaluation.on, with_commas(evaluation.samples),
-                     std::filesystem::path(evaluation.checkpoint).filename().string(),
-                     evaluation.old ? " as it was before it was last saved" : "");
+  return fmt::format("{} on {}, {} sample{}{}", std::filesystem::path(evaluation.checkpoint).filename().string(),
+                     evaluation.on, with_commas(evaluation.samples), evaluation.samples == 1 ? "" : "s",
+                     evaluation.old ? " (outdated)" : "");
 }
 
 }  // namespace dptrain::report

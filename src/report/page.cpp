@@ -47,10 +47,10 @@ std::string several_runs(const std::string& title, const std::vector<RunRecord>&
   std::string html = element("h1", "", escaped(title)) + "\n" +
                      element("p", "lead", fmt::format("{} runs side by side", runs.size())) + "\n";
   html += element("nav", "",
-                  "\n" + link("runs", "Figures") + link("curves", "Learning curves") +
+                  "\n" + link("runs", "Runs") + link("curves", "Learning curves") +
                       link("differences", "What differs") + link("each", "Each run")) +
           "\n";
-  html += heading("h2", "runs", "Figures") + runs_table(runs);
+  html += heading("h2", "runs", "Runs") + runs_table(runs);
   html += heading("h2", "curves", "Learning curves") + common_curves(runs);
   html += heading("h2", "differences", "What differs") + differences_table(runs);
   html += heading("h2", "each", "Each run");

@@ -145,9 +145,16 @@ void read_model(RunRecord& run) {
   }
 }
 
+/// Whether the text has the absolute path itself, not as the end of a relative one.
+bool has_path(const std::string& config, const std::string& path) {
+  for (std::size_t at = config.find(path); at != std::string::npos; at = config.find(path, at + 1))
+    if (at == 0 || std::string_view(" \t\n[{,:'\"").find(config[at - 1]) != std::string_view::npos) return true;
+  return false;
+}
+
 /// Relative paths of the config are resolved here from the current folder, in the run from the folder of the config.
-bool may_be_same_place(const std::string& ran, const std::string& was) {
-  if (!ran.starts_with('/') || !was.starts_with('/')) return false;
+bool may_be_same_place(const std::string& ran, const std::string& was, const std::string& config) {
+  if (!ran.starts_with('/') || !was.starts_with('/') || has_path(config, was)) return false;
   fs::path below;
   for (const fs::path& part : fs::path(was).lexically_relative(fs::current_path()))
     if (part != "..") below /= part;
@@ -155,13 +162,13 @@ bool may_be_same_place(const std::string& ran, const std::string& was) {
 }
 
 /// Compares two values, or two lists such as "[/data/a.csv, /data/b.csv]".
-bool means_the_same(const std::string& ran, const std::string& was) {
+bool means_the_same(const std::string& ran, const std::string& was, const std::string& config) {
   const auto parts = [](std::string value) {
     if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
     return split(value, ',');
   };
-  return std::ranges::equal(parts(ran), parts(was), [](const std::string& one, const std::string& other) {
-    return trim(one) == trim(other) || may_be_same_place(trim(one), trim(other));
+  return std::ranges::equal(parts(ran), parts(was), [&](const std::string& one, const std::string& other) {
+    return trim(one) == trim(other) || may_be_same_place(trim(one), trim(other), config);
   });
 }
 
@@ -173,7 +180,8 @@ Fields changed_settings(const RunRecord& run) {
         experiment::load_experiment_text(run.config, run.folder + "/config.yaml", as_it_is());
     const Fields before = settings_of(config::to_yaml(experiment::resolved(plain)));
     for (const auto& [name, was, now] : changes(before, run.settings))
-      if (!now.empty() && !means_the_same(now, was)) changed.emplace_back(name, was.empty() ? now : was + " → " + now);
+      if (!now.empty() && !means_the_same(now, was, run.config))
+        changed.emplace_back(name, was.empty() ? now : was + " → " + now);
   } catch (const Error& needs_flags) {  // a variable without a value, say
     log::debug(needs_flags.what());
   }

@@ -13,6 +13,7 @@
 #include "experiment/experiment.h"
 #include "graph/model.h"
 #include "picture/class_bars.h"
+#include "picture/regression.h"
 #include "train/curves.h"
 
 namespace dptrain::report {
@@ -40,10 +41,11 @@ struct WorstRecord {
 
 struct OutputRecord {
   std::string name;                          ///< "" where the model has one
-  std::vector<picture::ClassBar> classes{};  ///< empty: it tells none apart
+  std::vector<picture::ClassBar> classes{};  ///< empty: its answers are no classes
   picture::ClassBar macro{};
   std::vector<std::int64_t> counts{};  ///< of confusion.csv, labels by predictions; empty: there is none that fits
   std::vector<WorstRecord> worst{};
+  std::vector<picture::ValuePairs> values{};  ///< of predicted.csv; empty: no regression, or of many values
 };
 
 /// eval.json, eval-train.json, ...

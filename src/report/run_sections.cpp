@@ -37,7 +37,7 @@ Section layers_section(const RunRecord& run) {
                                          : "",
                     escaped(row.inputs)});
   const std::string html =
-      table({{"layer"}, {"type"}, {"output shape"}, {"parameters", true}, {""}, {"connected to"}}, rows);
+      table({{"layer"}, {"type"}, {"output shape"}, {"parameters", true}, {"weights"}, {"connected to"}}, rows);
   section.html = element("p", "", escaped(totals(run))) + "\n";
   section.html += rows.size() > kLong ? folded(fmt::format("{} layers", rows.size()), html) : html;
   return section;
@@ -45,10 +45,7 @@ Section layers_section(const RunRecord& run) {
 
 Section time_section(const RunRecord& run) {
   Section section{.id = "time", .title = "Where the time went"};
-  if (!run.time || run.time->all() <= 0) {
-    section.html = note("The run has no steps.csv with a row in it yet.");
-    return section;
-  }
+  if (!run.time || run.time->all() <= 0) return section;
   const TimeRecord& time = *run.time;
   struct Part {
     const char* name;
@@ -70,7 +67,7 @@ Section time_section(const RunRecord& run) {
     rows.push_back({fmt::format("<span class=\"swatch\" style=\"background:var({})\"></span>{}", part.color, part.name),
                     duration_text(part.seconds), share(part.seconds, time.all())});
   }
-  section.html = element("div", "bar", bar) + "\n" + table({{"what"}, {"time", true}, {"share", true}}, rows);
+  section.html = element("div", "bar", bar) + "\n" + table({{"part"}, {"time", true}, {"share", true}}, rows);
   if (run.result && time.steps < run.result->steps)
     section.html += note(fmt::format("steps.csv has {} of {} steps; the rest counts among the ends of epochs.",
                                      with_commas(time.steps), with_commas(run.result->steps)));
@@ -84,9 +81,9 @@ Section trouble_section(const RunRecord& run) {
     section.html += element("h3", "", "Fault") + "\n" + preformatted(run.fault) +
                     note("dptrain replay " + shell_quoted(run.folder + "/fault") + " does the step again.");
   if (run.result && (run.result->skipped_steps > 0 || run.result->rollbacks > 0))
-    section.html += element("p", "",
-                            fmt::format("{} steps were left out, and {} times the run went back to last.h5.",
-                                        run.result->skipped_steps, run.result->rollbacks));
+    section.html += element(
+        "p", "",
+        fmt::format("Skipped steps: {}. Returns to last.h5: {}.", run.result->skipped_steps, run.result->rollbacks));
   if (!run.bad_samples.empty()) {
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < std::min(kMostRows, run.bad_samples.size()); ++i) {
@@ -95,7 +92,8 @@ Section trouble_section(const RunRecord& run) {
       rows.push_back(std::move(row));
     }
     const std::string title =
-        fmt::format("{} samples could not be read", with_commas(static_cast<std::int64_t>(run.bad_samples.size())));
+        fmt::format("{} sample{} could not be read", with_commas(static_cast<std::int64_t>(run.bad_samples.size())),
+                    run.bad_samples.size() == 1 ? "" : "s");
     section.html += folded(title, table({{"file"}, {"byte", true}, {"message"}}, rows), rows.size() <= 10);
     if (rows.size() < run.bad_samples.size()) section.html += note("data-errors.csv has them all.");
   }
@@ -103,21 +101,22 @@ Section trouble_section(const RunRecord& run) {
     const std::size_t most = std::min(kMostRows, run.warnings.size());
     const std::vector<std::string> lines(run.warnings.begin(),
                                          run.warnings.begin() + static_cast<std::ptrdiff_t>(most));
-    section.html +=
-        folded(fmt::format("{} warnings", run.warnings.size()), preformatted(join(lines, "\n")), most <= 10);
+    section.html += folded(fmt::format("{} warning{}", run.warnings.size(), run.warnings.size() == 1 ? "" : "s"),
+                           preformatted(join(lines, "\n")), most <= 10);
     if (most < run.warnings.size()) section.html += note("train.log has them all.");
   }
-  if (section.html.empty()) section.html = note("None was recorded.");
   return section;
 }
 
 Section config_section(const RunRecord& run) {
   Section section{.id = "config", .title = "Config and environment"};
-  if (!run.command.empty()) section.html += element("h3", "", "Command") + "\n" + preformatted(run.command);
+  Fields origin{{"folder", run.folder}};
+  if (!run.command.empty()) origin.emplace_back("command", trim(run.command));
+  section.html += pairs(origin);
   if (!run.changed.empty())
-    section.html += element("h3", "", "What its flags changed in the config") + "\n" + pairs(run.changed);
-  if (!run.config.empty()) section.html += folded("config.yaml, as it was written", preformatted(run.config));
-  section.html += folded("config.resolved.yaml, every key spelled out", preformatted(run.resolved));
+    section.html += element("h3", "", "Keys of the config that flags changed") + "\n" + pairs(run.changed);
+  if (!run.config.empty()) section.html += folded("config.yaml, the file as written", preformatted(run.config));
+  section.html += folded("config.resolved.yaml, with every default", preformatted(run.resolved));
   section.html +=
       run.environment.empty() ? note("The run has no env.json.") : folded("Environment", pairs(run.environment));
   return section;

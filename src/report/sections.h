@@ -1,7 +1,7 @@
 #pragma once
 
-// The sections of a run's page, each from what its record holds; a sentence says what would add what is not there.
-// Pure functions; any thread.
+// The sections of a run's page, each from what its record holds; `html` is empty where the record holds nothing for
+// it. Pure functions; any thread.
 
 #include <string>
 #include <vector>
@@ -23,6 +23,8 @@ Section curves_section(const RunRecord& run);
 Section metrics_section(const RunRecord& run);
 /// Confusions and scores of classes.
 Section classes_section(const RunRecord& run);
+/// Predicted over true values and residuals of a regression.
+Section values_section(const RunRecord& run);
 Section worst_section(const RunRecord& run);
 Section layers_section(const RunRecord& run);
 Section time_section(const RunRecord& run);
@@ -30,10 +32,10 @@ Section time_section(const RunRecord& run);
 Section trouble_section(const RunRecord& run);
 Section config_section(const RunRecord& run);
 
-/// All of them, in this order.
+/// Those that are not empty, in this order.
 std::vector<Section> sections_of(const RunRecord& run);
 
-/// "validation, 10,000 samples, with best.h5"
+/// "best.h5 on validation, 10,000 samples"
 std::string evaluated_text(const EvaluationRecord& evaluation);
 
 }  // namespace dptrain::report

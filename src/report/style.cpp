@@ -3,6 +3,7 @@
 #include "core/format.h"
 #include "picture/ink.h"
 #include "picture/svg.h"
+#include "picture/text_width.h"
 
 namespace dptrain::report {
 namespace {
@@ -18,7 +19,7 @@ std::string variables(bool dark) {
 constexpr const char* kRules = R"css(
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
-body{margin:0;background:var(--paper);color:var(--text);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans','Liberation Sans',Arial,sans-serif}
+body{margin:0;background:var(--paper);color:var(--text);font:16px/1.55 var(--face)}
 main{max-width:1180px;margin:0 auto;padding:2.2rem 1.5rem 4rem}
 h1{font-size:2rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.015em;overflow-wrap:anywhere}
 h2{font-size:1.3rem;margin:2.2rem 0 .8rem;padding-top:1.1rem;border-top:1px solid var(--grid);letter-spacing:-.01em}
@@ -31,26 +32,34 @@ a:hover{text-decoration:underline}
 .chip{display:inline-block;padding:.1rem .65rem;border-radius:1rem;border:1px solid currentColor;font-size:.85rem;font-weight:600;margin-right:.6rem;color:var(--right)}
 .chip.bad{color:var(--wrong)}
 nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.92rem;margin:1.4rem 0 0}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.8rem;margin:1.4rem 0 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(160px,1fr));gap:.8rem;margin:1.4rem 0 0}
 .tile{background:var(--tint);border-radius:.6rem;padding:.8rem 1rem;min-width:0}
 .tile b{display:block;font-size:1.45rem;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-.tile span{display:block;color:var(--muted);font-size:.82rem;overflow-wrap:anywhere}
+.tile span{display:block;color:var(--muted);font-size:.82rem;overflow-wrap:break-word}
 .wide{overflow-x:auto;margin:.6rem 0 1rem}
 .wide table{width:max-content;max-width:max(100%,44rem)}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.34rem 1.1rem .34rem 0;border-bottom:1px solid var(--grid);vertical-align:top}
 thead th{color:var(--muted);font-weight:600;font-size:.82rem;vertical-align:bottom;border-bottom-color:var(--axis)}
-th.number,td.number{text-align:right;white-space:nowrap}
+th.number,td.number{text-align:right}
+td.number{white-space:nowrap}
 td.number+td:not(.number),th.number+th:not(.number){padding-left:.6rem}
 .pairs th{font-weight:400;color:var(--muted)}
-.pairs th,.pairs td{overflow-wrap:anywhere;min-width:7rem}
+.pairs th,.pairs td{overflow-wrap:break-word;min-width:5rem}
 .best{font-weight:700;color:var(--right)}
 .best::after{content:" ●";font-size:.6em;vertical-align:.25em}
 code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace}
 pre{background:var(--tint);border-radius:.6rem;padding:.8rem 1rem;overflow-x:auto;margin:.5rem 0 1rem;max-height:32rem;overflow-y:auto}
 figure{margin:.6rem 0 1.2rem;overflow-x:auto}
 figure svg{display:block;max-width:100%;height:auto}
-.side{display:flex;flex-wrap:wrap;gap:0 2.5rem;align-items:flex-start}.side>*{max-width:100%;min-width:0}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.2rem 2rem;margin:.6rem 0 1.2rem}
+.charts figure{margin:0}
+.charts svg{width:100%}
+.names{display:flex;flex-wrap:wrap;gap:.2rem 1.4rem;margin:.4rem 0 .8rem;font-size:.82rem}
+.names span{display:inline-flex;align-items:center;gap:.45rem;min-width:0;overflow-wrap:anywhere}
+.names svg{flex:none}
+.names small{color:var(--muted);font-size:1em}
+.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 2.5rem;align-items:start}.side>*{min-width:0}
 details{margin:.5rem 0}
 summary{cursor:pointer;padding:.3rem 0;color:var(--right)}
 details.run{border:1px solid var(--grid);border-radius:.6rem;padding:.2rem 1.1rem;margin:.7rem 0}
@@ -72,7 +81,8 @@ details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
 .bar span{display:block;min-width:1px}
 .swatch{display:inline-block;width:.8rem;height:.8rem;border-radius:.2rem;margin-right:.55rem;vertical-align:-.05rem}
 footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color:var(--muted);font-size:.85rem}
-@media (max-width:640px){main{padding:1.2rem 1rem 3rem}h1{font-size:1.5rem}figure svg{min-width:34rem}.tiles{grid-template-columns:repeat(auto-fill,minmax(128px,1fr))}.tile b{font-size:1.2rem}}
+@media (max-width:640px){main{padding:1.2rem 1rem 3rem}h1{font-size:1.5rem}.tiles{grid-template-columns:repeat(auto-fill,minmax(128px,1fr))}.tile b{font-size:1.2rem}}
+@media (max-width:480px){.side figure svg{min-width:30rem}}
 @media print{body{font-size:10.5pt}main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,.card,.tile,tr,.bar{break-inside:avoid}figure{overflow:visible}figure svg{max-height:23cm;margin:auto;min-width:0}pre{max-height:none;white-space:pre-wrap;overflow:visible}.wide{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 
@@ -80,9 +90,10 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color
 
 std::string style_sheet() {
   return fmt::format(
-      ":root{{color-scheme:light dark;{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
+      "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
       "@media print{{:root{{color-scheme:light;{0}}}}}{2}{3}",
-      variables(false), variables(true), kRules, picture::svg_style_sheet());
+      variables(false), variables(true), kRules, picture::svg_style_sheet(), picture::kFallbackFontRule,
+      picture::kFontFamilies);
 }
 
 }  // namespace dptrain::report

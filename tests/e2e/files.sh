@@ -171,7 +171,7 @@ run 0 fit plain.yaml --cpus 1x1 --run-dir partial --resume
 
 say "why a run ended"
 run 0 fit plain.yaml --cpus 1x1 --run-dir early --epochs 50 --set 'callbacks=[{EarlyStopping: {monitor: loss, min_delta: 100, patience: 2}}]'
-grep -q 'validation, 120 samples, with model.h5' early/report.html || fail "report.html without best.h5"
+grep -q 'model.h5 on validation, 120 samples' early/report.html || fail "report.html without best.h5"
 json early/result.json 'j["exit"] == "early_stopping"' 'j["epochs"] == 3' '"best" not in j["checkpoints"]'
 run 0 fit plain.yaml --cpus 1x1 --run-dir short --epochs 100000 --max-time 0.2s --log-every '1000 steps'
 json short/result.json 'j["exit"] == "max_time"' 'j["epochs"] < 100000'

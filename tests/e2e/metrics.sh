@@ -68,7 +68,7 @@ callbacks: [{ModelCheckpoint: {monitor: val_kind_precision, save_best_only: true
 YAML
 run 0 fit two.yaml --cpus 1 --run-dir two
 python3 "$support" json two/eval.json '{"kind", "sure"} == set(j["outputs"])' 'len(j["outputs"]["kind"]["worst"]) == 20' || fail "eval.json of two outputs"
-grep -q 'kind: validation, 20 samples, with best.h5' two/report.html || fail "report.html of two outputs"
+grep -q 'kind: best.h5 on validation, 20 samples' two/report.html || fail "report.html of two outputs"
 run 0 fit two.yaml --cpus 1 --run-dir two --overwrite --no-report
 [ ! -e two/confusion-kind.csv ] || fail "--overwrite left the files of an output"
 for name in kind_precision sure_precision val_kind_precision val_sure_root_mean_squared_error; do

@@ -18,7 +18,7 @@ run 0 predict table --input new.csv --output answers.csv
 [ "$(cut -d, -f1,2 answers.csv | tail -n 1)" = new.csv:2,dog ] || fail "answers: $(cat answers.csv)"
 run 0 plot net table -o curves.svg
 for one in net table; do run 0 report $one --no-eval; done
-grep -q 'best val_accuracy' net/report.html || fail "report.html names no best value"
+grep -q 'best val_<wbr/>accuracy' net/report.html || fail "report.html names no best value"
 
 say "resume within an epoch, and beyond the end"
 run 0 fit net.yaml --cpus 1x1 --run-dir net --resume

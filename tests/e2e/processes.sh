@@ -71,7 +71,7 @@ for one in "${launchers[@]}"; do
   together 3 0 fit small.yaml --cpus 1x1 --run-dir "$name-resumed" --resume
   says "resumed at epoch 2, step 27, sample 210"
   python3 "$support" json "$name-resumed/eval.json" 'j["n"] == 120' 'len(j["worst"]) == 24' || fail "eval.json of three processes"
-  grep -q 'validation, 120 samples, with best.h5' "$name-resumed/report.html" || fail "report.html of three processes"
+  grep -q 'best.h5 on validation, 120 samples' "$name-resumed/report.html" || fail "report.html of three processes"
   [ "$(rows "$name-resumed/steps.csv")" -eq 41 ] || fail "steps.csv has not one row per step"
   for value in loss val_loss; do
     a=$(column "$name-resumed/train.csv" $value | tail -n 1) b=$(column whole/train.csv $value | tail -n 1)

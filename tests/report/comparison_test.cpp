@@ -42,7 +42,14 @@ TEST(Comparison, TheBestOfEachMetricIsMarked) {
   EXPECT_THAT(table, HasSubstr("<span class=\"best\">0.9000</span>"));
   EXPECT_THAT(table, Not(HasSubstr("<span class=\"best\">0.7500</span>")));
   EXPECT_THAT(table, Not(HasSubstr("<span class=\"best\">0.6000</span>"))) << "the losses are equal";
-  EXPECT_THAT(table, HasSubstr("<th>learning_rate</th>")) << "what differs, where it is little";
+  EXPECT_THAT(table, HasSubstr("<th>learning_<wbr/>rate</th>")) << "what differs, where it is little";
+}
+
+TEST(Comparison, AKeyIsToldFromTheFigureOfTheSameName) {
+  const std::vector<RunRecord> runs{record("1", {{"train.epochs", "1"}}), record("2", {{"train.epochs", "2"}})};
+  const std::string table = runs_table(runs);
+  EXPECT_THAT(table, HasSubstr("<th>train.<wbr/>epochs</th>"));
+  EXPECT_THAT(table, HasSubstr("<th class=\"number\">epochs</th>"));
 }
 
 TEST(Comparison, OfManyRunsEachHasARow) {
@@ -54,7 +61,7 @@ TEST(Comparison, OfManyRunsEachHasARow) {
   runs.resize(2);
   EXPECT_THAT(differences_table(runs), HasSubstr("<code>rate</code>"));
   runs[1] = runs[0];
-  EXPECT_THAT(differences_table(runs), HasSubstr("Nothing"));
+  EXPECT_THAT(differences_table(runs), HasSubstr("Nothing: configs and environments are equal"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "picture/text_width.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/run_folder.h"
@@ -28,15 +29,74 @@ TEST(Page, HasEachSection) {
   runs.evaluate("001", "cat", "dog");
   const std::string page = page_of({folder});
   EXPECT_EQ(what_is_wrong(page), "");
-  for (const char* const id : {"curves", "metrics", "classes", "worst", "layers", "time", "trouble", "config"}) {
+  for (const char* const id : {"curves", "metrics", "classes", "worst", "layers", "time", "config"}) {
     EXPECT_THAT(page, HasSubstr("<h2 id=\"" + std::string(id) + "\">"));
     EXPECT_THAT(page, HasSubstr("<a href=\"#" + std::string(id) + "\">"));
   }
   EXPECT_THAT(page, HasSubstr("2026-11-26 08:17 UTC"));
-  EXPECT_THAT(page, HasSubstr("<b>0.7500</b><span>best val_accuracy, epoch 2</span>"));
-  EXPECT_THAT(page, HasSubstr("aria-label=\"confusion matrix of validation, 4 samples, with best.h5\""));
+  EXPECT_THAT(page, HasSubstr("<b>0.7500</b><span>best val_<wbr/>accuracy, epoch 2</span>"));
+  EXPECT_THAT(page, HasSubstr("aria-label=\"confusion matrix of best.h5 on validation, 4 samples\""));
   EXPECT_THAT(page, HasSubstr("<img class=\"pixels\" src=\"data:image/png;base64,AAAA\" alt=\"\"/>"));
   EXPECT_THAT(page, HasSubstr("waiting for data"));
+  EXPECT_THAT(page,
+              HasSubstr("<div><span class=\"label\">cat</span></div><div><span class=\"answer\">dog</span> 0.90</div>"))
+      << "label and answer on a line each";
+}
+
+TEST(Page, HasOneTypeface) {
+  const Runs runs;
+  const std::string page = page_of({runs.whole("001")});
+  EXPECT_THAT(page, HasSubstr(std::string("--face:") + picture::kFontFamilies + ";"));
+  EXPECT_THAT(page, HasSubstr("font:16px/1.55 var(--face)"));
+  EXPECT_THAT(page, Not(HasSubstr("text{font-family")));
+}
+
+TEST(Page, PanelsShareRows) {
+  const Runs runs;
+  const std::string page = page_of({runs.whole("001")});
+  const std::size_t begin = page.find("<div class=\"charts\">"), end = page.find("</section>", begin);
+  ASSERT_NE(begin, std::string::npos);
+  const std::string charts = page.substr(begin, end - begin);
+  EXPECT_THAT(charts, HasSubstr("aria-label=\"loss, learning curves of 001\""));
+  EXPECT_THAT(charts, HasSubstr("aria-label=\"accuracy, learning curves of 001\""));
+  EXPECT_THAT(page, HasSubstr("</svg>\nvalidation</span>"));
+}
+
+TEST(Page, OfARegressionHasItsPredictions) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/eval.json", R"({"checkpoint": "best.h5", "on": "validation", "n": 4, "loss": 0.6,
+      "worst": [{"sample": "data/a.txt", "error": 2.5, "holds": ["a line\\nanother", "-> 1 2"]}]})");
+  runs.write("001/predicted.csv",
+             "sample,label_1,answer_1,label_2,answer_2\n0,1,1.5,0,0\n1,2,2,1,1\n2,4,nan,0,0\n3,3,3,1,0\n");
+  const std::string page = page_of({folder});
+  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_THAT(page, HasSubstr("<h2 id=\"values\">Predicted values</h2>"));
+  EXPECT_THAT(page, HasSubstr("aria-label=\"value 1: predicted over true, best.h5 on validation, 4 samples\""));
+  EXPECT_THAT(page, HasSubstr("aria-label=\"value 1: residuals, best.h5"));
+  EXPECT_THAT(page, Not(HasSubstr("aria-label=\"value 2"))) << "0 and 1 are classes";
+  EXPECT_THAT(page, Not(HasSubstr("id=\"classes\""))) << "an empty section";
+  EXPECT_THAT(page, HasSubstr("<pre>a line\nanother</pre>")) << "line breaks of a text";
+  runs.write("001/predicted.csv", "sample,label,answer\n0,1,x\n");
+  EXPECT_THAT(page_of({folder}), Not(HasSubstr("id=\"values\""))) << "not as eval writes it";
+}
+
+TEST(Page, EachOutputHasItsClasses) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  const std::string classes = R"("classes": [{"name": "a", "precision": 1.0, "recall": 0.5, "f1": 0.66, "support": 2},
+      {"name": "b", "precision": 0.66, "recall": 1.0, "f1": 0.8, "support": 2}], "macro": {"f1": 0.73})";
+  runs.write("001/eval.json",
+             R"({"checkpoint": "best.h5", "on": "validation", "n": 4, "loss": 0.6, "outputs": {"kind": {)" + classes +
+                 R"(}, "sure": {)" + classes + "}}}");
+  for (const char* const output : {"kind", "sure"})
+    runs.write(std::string("001/confusion-") + output + ".csv", "label,a,b\na,1,1\nb,0,2\n");
+  const std::string page = page_of({folder});
+  EXPECT_EQ(what_is_wrong(page), "");
+  for (const char* const output : {"kind", "sure"})
+    EXPECT_THAT(page, HasSubstr(std::string("aria-label=\"confusion matrix of ") + output + ": best.h5"));
+  const std::string section = page.substr(page.find("id=\"classes\""));
+  EXPECT_THAT(section.substr(0, section.find("</section>")), Not(HasSubstr("<details"))) << "nothing is folded";
 }
 
 TEST(Page, NeedsNothingBesidesItself) {
@@ -61,7 +121,7 @@ TEST(Page, NamesAreHarmless) {
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
   EXPECT_THAT(page, HasSubstr("学習"));
-  EXPECT_THAT(page, HasSubstr("&lt;/pre&gt;&lt;b&gt;"));
+  EXPECT_THAT(page, HasSubstr("&lt;/<wbr/>pre&gt;&lt;b&gt;"));
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
@@ -73,13 +133,14 @@ TEST(Page, WhatIsMissingSaysWhatWouldAddIt) {
   EXPECT_THAT(page, HasSubstr("not ended: it runs, or was killed"));
   EXPECT_THAT(page, HasSubstr("no train.csv with an epoch"));
   EXPECT_THAT(page, HasSubstr("The run has not been evaluated: dptrain eval "));
-  EXPECT_THAT(page, HasSubstr("no steps.csv"));
   EXPECT_THAT(page, HasSubstr("no env.json"));
+  for (const char* const empty : {"classes", "values", "worst", "time", "trouble"})
+    EXPECT_THAT(page, Not(HasSubstr("id=\"" + std::string(empty) + "\"")));
 
   std::string without = kConfig;
   without.erase(without.find(", validation: {Synthetic: {samples: 4, classes: 2}}"), 51);
   runs.write("002/config.resolved.yaml", without);
-  EXPECT_THAT(page_of({runs / "002"}), HasSubstr("data.validation, or data.test, adds this"));
+  EXPECT_THAT(page_of({runs / "002"}), HasSubstr("data.validation, or data.test, adds the pictures"));
   runs.write("003/config.resolved.yaml", "dptrain: 1\nmodel: [\n");
   const std::string broken = page_of({runs / "003"});
   EXPECT_EQ(what_is_wrong(broken), "");
@@ -94,9 +155,21 @@ TEST(Page, SeveralRunsStandSideBySide) {
   EXPECT_EQ(what_is_wrong(page), "");
   for (const char* const id : {"runs", "curves", "differences", "each"})
     EXPECT_THAT(page, HasSubstr("<h2 id=\"" + std::string(id) + "\">"));
+  EXPECT_THAT(page, Not(HasSubstr("share of each run"))) << "the runs have as many epochs";
   EXPECT_THAT(page, HasSubstr("<h3 id=\"run1-curves\">"));
   EXPECT_THAT(page, HasSubstr("<h3 id=\"run2-curves\">"));
   EXPECT_THAT(page, HasSubstr("<span class=\"best\">0.9000</span>"));
+}
+
+TEST(Page, RunsOfDifferentLengthHaveARelativeAxis) {
+  const Runs runs;
+  const std::vector<std::string> folders{runs.whole("001"), runs.whole("002")};
+  runs.write("002/train.csv",
+             "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n1,0.9,0.5,0.8,0.5,0.5,100,1\n");
+  const std::string page = page_of(folders);
+  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_THAT(page, HasSubstr("<summary>Over the share of each run's epochs"));
+  EXPECT_THAT(page, HasSubstr(">% of the run's epochs</text>"));
 }
 
 TEST(Page, IsWrittenForFolders) {
@@ -107,6 +180,10 @@ TEST(Page, IsWrittenForFolders) {
   const std::string two = train::read_text(runs / "two.html");
   EXPECT_THAT(two, HasSubstr("<title>Runs of several experiments</title>"));
   EXPECT_THAT(two, HasSubstr("other/001</a>"));
+}
+
+TEST(Html, KeysBreakBetweenTheirParts) {
+  EXPECT_EQ(breakable("data.IDX/val_loss <"), "data.<wbr/>IDX/<wbr/>val_<wbr/>loss &lt;");
 }
 
 TEST(Html, TextIsWrittenOut) {

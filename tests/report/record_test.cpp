@@ -53,14 +53,20 @@ TEST(Record, PathsRelativeToAnotherFolderAreNoChange) {
            "data: {train: {CSV: {file: " +
            file + ", labels: " + labels + "}}}\ntrain: {epochs: 1, batch_size: 2, loss: mse}\n";
   };
-  runs.write("001/config.yaml", config("../datasets/a.csv", "x"));
-  runs.write("001/config.resolved.yaml", config("[/elsewhere/datasets/a.csv]", "y"));
-  const RunRecord run = read_record(folder, "001");
   const auto changed = [&](const char* key) {
-    return std::ranges::count(run.changed, key, &Fields::value_type::first);
+    return std::ranges::count(read_record(folder, "001").changed, key, &Fields::value_type::first);
   };
-  EXPECT_EQ(changed("data.train.CSV.file"), 0);
+  runs.write("001/config.resolved.yaml", config("[/elsewhere/datasets/a.csv]", "y"));
+  for (const char* const same :
+       {"../datasets/a.csv", "../../datasets/a.csv", "../datasets/../datasets/a.csv", "./datasets/a.csv"}) {
+    runs.write("001/config.yaml", config(same, "x"));
+    EXPECT_EQ(changed("data.train.CSV.file"), 0) << same;
+  }
   EXPECT_EQ(changed("data.train.CSV.labels"), 1);
+  for (const char* const other : {"../datasets/b.csv", "../other/a.csv", "/datasets/a.csv"}) {
+    runs.write("001/config.yaml", config(other, "x"));
+    EXPECT_EQ(changed("data.train.CSV.file"), 1) << other;
+  }
 }
 
 TEST(Record, WhereTheTimeWent) {
@@ -90,6 +96,25 @@ TEST(Record, AnEvaluation) {
   EXPECT_EQ(output.worst[0].loss, 2.3);
   EXPECT_THAT(output.worst[0].images, ElementsAre("data:image/png;base64,AAAA"));
   EXPECT_THAT(output.worst[1].images, ElementsAre("data:image/png;base64,BBB="));
+}
+
+TEST(Record, PredictedValues) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/eval.json", R"({"checkpoint": "best.h5", "on": "validation", "n": 2, "loss": 0.6})");
+  const auto values = [&](const std::string& csv) {
+    runs.write("001/predicted.csv", csv);
+    return read_evaluations(folder)[0].outputs[0].values;
+  };
+  const std::vector<picture::ValuePairs> one = values("sample,label,answer\n0,1,1.5\n4,-2e3,2\n");
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].name, "");
+  EXPECT_THAT(one[0].labels, ElementsAre(1, -2000));
+  EXPECT_THAT(one[0].answers, ElementsAre(1.5, 2));
+  EXPECT_EQ(values("sample,label_1,answer_1,label_2,answer_2\n0,1,1.5,3,4\n").at(1).name, "value 2");
+  for (const char* const other :
+       {"", "sample\n", "sample,label\n1,2\n", "sample,label,answer\n1,2\n", "sample,label,answer\n1,2,x\n"})
+    EXPECT_TRUE(values(other).empty()) << other;
 }
 
 TEST(Record, PicturesThatAreNotOfTheseSamplesAreLeftOut) {
