@@ -32,8 +32,8 @@ bool wants_evaluation(const report::RunRecord& run) {
          std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
 
-/// As eval does; what it cannot do leaves the page without.
-void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
+/// As eval does; what it cannot do leaves the page without. Returns the names of the files.
+std::vector<std::string> evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
   try {
     Evaluation evaluation({.source = run,
                            .weights = {},
@@ -49,12 +49,19 @@ void evaluate(const std::string& run, const ReportFlags& flags, train::ProgressM
     const Judged judged = evaluation.judged(judgement);
     std::vector<std::string> written = write_numbers(judged, run);
     for (std::string& drawn : write_pictures(judged, run)) written.push_back(std::move(drawn));
-    const std::size_t more = written.size() - 1;
-    log::info(fmt::format("evaluated {}: wrote {}{}", run, fs::path(written.front()).filename().string(),
-                          more == 0 ? "" : fmt::format(" and {} more file{}", more, more == 1 ? "" : "s")));
+    for (std::string& file : written) file = fs::path(file).filename().string();
+    return written;
   } catch (const std::exception& error) {
     log::warn(fmt::format("{} is not evaluated: {}", run, error.what()));
+    return {};
   }
+}
+
+/// One line for all runs.
+void log_written(const std::vector<std::string>& folders, const std::vector<std::string>& files) {
+  if (files.empty()) return;
+  const std::string where = folders.size() == 1 ? folders.front() : fmt::format("each of {} runs", folders.size());
+  log::info(fmt::format("wrote {} in {}", join(files, ", "), where));
 }
 
 int run(ReportFlags flags, const Context& context) {
@@ -63,8 +70,14 @@ int run(ReportFlags flags, const Context& context) {
   for (const std::string& folder : flags.runs)  // what is no run is said before anything takes time
     if (wants_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);
   const bool quiet = context.quiet || context.json;
-  for (const std::string& folder : to_evaluate)
-    evaluate(folder, flags, quiet ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
+  std::vector<std::string> evaluated, files;
+  for (const std::string& folder : to_evaluate) {
+    const auto written = evaluate(folder, flags, quiet ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
+    if (!written.empty()) evaluated.push_back(folder);
+    for (const std::string& file : written)
+      if (std::ranges::find(files, file) == files.end()) files.push_back(file);
+  }
+  log_written(evaluated, files);
   const std::string output = flags.output.value_or(
       flags.runs.size() == 1 ? (fs::path(flags.runs.front()) / experiment::kReport).string() : experiment::kReport);
   report::write_page(flags.runs, output);

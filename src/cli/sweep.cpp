@@ -110,10 +110,26 @@ void write_results(const std::string& folder, const sweep::Sweep& sweep, const s
   picture::write(file("sweep.svg"), picture::draw(sweep::chart_of(sweep, name)));
 }
 
+/// All of `--set` for the best trial, without an --epochs of the sweep that is less than the config's.
+std::vector<std::string> final_sets(const sweep::Plan& plan, const sweep::Trial& trial) {
+  sweep::Plan whole = plan;
+  std::erase_if(whole.sets, [](const std::string& set) {
+    return set.starts_with("train.epochs=") || set == "train.steps=null";  // the two that --epochs becomes
+  });
+  const auto epochs = [&](const sweep::Plan& of) { return load_trial(of, trial, of.config).config.train.epochs; };
+  try {
+    const auto usual = epochs(whole), tried = epochs(plan);
+    if (usual && tried && *tried < *usual) return sweep::sets_of(whole, trial);
+  } catch (const Error& unreadable) {  // the config needs them, say
+    log::debug(unreadable.what());
+  }
+  return sweep::sets_of(plan, trial);
+}
+
 /// "dptrain fit net.yaml --set a=b": what trains the best once more.
 std::string fit_line(const sweep::Plan& plan, const sweep::Trial& trial) {
   std::string line = "dptrain fit " + shell_quoted(plan.config);
-  for (const std::string& set : sweep::sets_of(plan, trial)) line += " --set " + shell_quoted(set);
+  for (const std::string& set : final_sets(plan, trial)) line += " --set " + shell_quoted(set);
   for (const std::string& variable : plan.variables) line += " --var " + shell_quoted(variable);
   return line;
 }

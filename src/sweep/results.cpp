@@ -63,31 +63,22 @@ std::string what_became_of(const Trial& trial, const std::string& shown) {
 
 std::string count_text(std::int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
 
-/// Where the values of a key lie on an axis: choices that are not all numbers side by side, by their names.
+/// The x of each trial for one key: choices are categories at equal distances, values of a range are numbers.
 struct Places {
-  std::vector<double> at{};  ///< of each trial
-  std::vector<std::string> names{};
+  std::vector<double> at{};          ///< of each trial
+  std::vector<std::string> names{};  ///< of choices, numbers among them in ascending order
   bool log = false;
 };
 
 Places places_of(const Sweep& sweep, const Varied& varied, std::size_t column) {
-  Places places;
-  const bool numbers =
-      varied.kind != Varied::Kind::kChoices ||
-      std::ranges::all_of(varied.choices, [](const std::string& c) { return number_of(c).has_value(); });
-  std::vector<double> choices;
-  for (const std::string& choice : varied.choices) choices.push_back(number_of(choice).value_or(0));
-  places.log = varied.log;
-  if (numbers && !choices.empty()) {
-    const auto [low, high] = std::ranges::minmax(choices);
-    places.log = low > 0 && high >= 8 * low;
-  }
-  if (!numbers) places.names = varied.choices;
+  Places places{.at = {}, .names = varied.choices, .log = varied.log};
+  const auto is_number = [](const std::string& choice) { return number_of(choice).has_value(); };
+  if (std::ranges::all_of(places.names, is_number)) std::ranges::stable_sort(places.names, {}, number_of);
   for (const Trial& trial : sweep.trials) {
     const std::string& value = trial.values[column];
-    places.at.push_back(numbers
-                            ? number_of(value).value_or(0)
-                            : static_cast<double>(std::ranges::find(varied.choices, value) - varied.choices.begin()));
+    const auto place = std::ranges::find(places.names, value) - places.names.begin();
+    places.at.push_back(varied.kind == Varied::Kind::kChoices ? static_cast<double>(place)
+                                                              : number_of(value).value_or(0));
   }
   return places;
 }
@@ -145,7 +136,7 @@ std::string values_text(const Plan& plan, const Trial& trial) { return join(assi
 std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) {
   std::vector<std::string> head{"", "trial"};
   for (const std::string& name : short_names(sweep.plan.space())) head.push_back(printable(name));
-  head.insert(head.end(), {sweep.plan.objective, "epoch", "of", "time", "run"});
+  head.insert(head.end(), {sweep.plan.objective, "best epoch", "epochs", "time", "run"});
   std::vector<std::vector<std::string>> rows{head};
   for (const std::size_t place : ranking(sweep)) {
     const Trial& trial = sweep.trials[place];
@@ -189,7 +180,6 @@ picture::Chart chart_of(const Sweep& sweep, const std::string& name) {
   const std::vector<std::string> names = short_names(space);
   for (std::size_t i = 0; i < space.size(); ++i)
     chart.panels.push_back(panel_of(sweep, names[i], places_of(sweep, space[i], i)));
-  if (space.size() == 1) chart.panels.front().half = false;
   return chart;
 }
 

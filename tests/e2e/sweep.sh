@@ -30,6 +30,12 @@ says '003  train.optimizer.learning_rate='
 say "a whole sweep"
 run 0 sweep small.yaml "${vary[@]}" --trials 4 --cpus 2x1 --run-dir whole
 says 'dptrain fit small.yaml --set train.optimizer.learning_rate='
+grep -q '>filters</text>' whole/sweep.svg && grep -q '>8</text>' whole/sweep.svg || fail "sweep.svg lacks a choice"
+run 0 sweep small.yaml --vary train.batch_size=8,16 --cpus 2x1 --run-dir short --epochs 1
+says 'dptrain fit small.yaml --set train.batch_size='
+silent_on 'train.epochs=1'
+run 0 report short -o short.html
+[ "$(grep -c '^wrote ' out)" -le 2 ] || fail "report of a sweep lists files for each trial"
 for file in sweep.json sweep.csv sweep.svg 001/result.json 004/model.h5; do
   [ -s "whole/$file" ] || fail "whole/$file is missing"
 done

@@ -34,14 +34,15 @@ Sweep example_results() {
 TEST(Results, TableIsBestFirstAndSaysWhy) {
   const std::vector<std::string> lines = table_of(example_results(), "runs/x/sweep-001");
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  epoch  of        time  run");
+  EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  best epoch  epochs        time  run");
   EXPECT_EQ(lines[1],
-            "  1      2         0.0003     64       adam    0.2500      2   3  1 min 03 s  "
+            "  1      2         0.0003     64       adam    0.2500           2       3  1 min 03 s  "
             "runs/x/sweep-001/002: stopped early: nothing got better any more");
-  EXPECT_EQ(lines[2],
-            "  2      1          0.001      8        sgd    0.5000      1   1         2 s  runs/x/sweep-001/001");
+  EXPECT_EQ(
+      lines[2],
+      "  2      1          0.001      8        sgd    0.5000           1       1         2 s  runs/x/sweep-001/001");
   EXPECT_EQ(lines[3],
-            "  3      3           0.01     16       adam         -      -   -           -  "
+            "  3      3           0.01     16       adam         -           -       -           -  "
             "runs/x/sweep-001/003: the loss of step 3 is nan, \"really\"");
 }
 
@@ -61,8 +62,9 @@ TEST(Results, ChartHasAPanelForEachKey) {
   const picture::Chart chart = chart_of(example_results(), "x");
   ASSERT_EQ(chart.panels.size(), 3U);
   EXPECT_TRUE(chart.panels[0].log_x);
-  EXPECT_TRUE(chart.panels[1].log_x);
-  EXPECT_TRUE(chart.panels[1].x_names.empty());
+  EXPECT_TRUE(chart.panels[0].x_names.empty()) << "drawn from a range";
+  EXPECT_FALSE(chart.panels[1].log_x);
+  EXPECT_EQ(chart.panels[1].x_names, (std::vector<std::string>{"8", "16", "64"})) << "choices are categories";
   EXPECT_EQ(chart.panels[2].x_names, (std::vector<std::string>{"sgd", "adam"}));
   for (const picture::Panel& panel : chart.panels) {
     ASSERT_EQ(panel.lines.size(), 3U);
@@ -73,6 +75,7 @@ TEST(Results, ChartHasAPanelForEachKey) {
     EXPECT_TRUE(std::isnan(panel.lines[2].points[0].y));
   }
   EXPECT_EQ(chart.panels[2].lines[1].points[0].x, 1);
+  EXPECT_EQ(chart.panels[1].lines[1].points[0].x, 2);
   EXPECT_EQ(chart.panels[0].lines[1].points[0].x, 0.0003);
 }
 
