@@ -12,8 +12,8 @@ namespace dptrain::picture {
 namespace {
 
 constexpr std::size_t kMostClasses = 60, kWorstClasses = 40;
-constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMostClassName = 170, kLeastOpacity = 0.07, kScaleHeight = 62,
-                 kLeastWidth = 620;
+constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMostClassName = 170, kLeastOpacity = 0.07, kScaleHeight = 78,
+                 kLeastWidth = 420;
 
 double cell_size(std::size_t classes) { return classes <= 12 ? 54 : classes <= 20 ? 42 : classes <= 40 ? 22 : 16; }
 
@@ -171,12 +171,14 @@ class MatrixDrawing {
   /// What the colours mean.
   void scale(Drawing& out) const {
     double x = kMatrixMargin;
-    const double y = top_ + side_ + 28;
+    double y = top_ + side_ + 28;
     const auto words = [&](const std::string& text) {
       out.add({Words{.at = {x, y + 11}, .text = text, .ink = Ink::kMuted, .size = 11.5}, ""});
       x += text_width(text, 11.5);
     };
-    words("share of the label's samples, right or mistaken:");
+    words("share of the label's samples, right or wrong:");
+    x = kMatrixMargin - 12;
+    y += 20;
     for (const double share : {0.01, 0.1, 0.5, 1.0}) {
       x += 12;
       for (const Ink ink : {Ink::kRight, Ink::kWrong}) {

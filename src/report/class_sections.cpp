@@ -42,7 +42,7 @@ std::string mistakes(const OutputRecord& output) {
 }
 
 std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord& output) {
-  constexpr double kBarsWidth = 580;
+  constexpr double kBarsWidth = 480;
   const std::string what = heading(evaluation, output);
   const std::string bars =
       figure(picture::class_bars("", output.classes, output.macro, kBarsWidth), "scores of classes of " + what);
@@ -113,9 +113,15 @@ std::string cards(const std::vector<WorstRecord>& all) {
 /// The outputs of the first evaluation as they are, further evaluations folded.
 class Parts {
  public:
-  void add(const EvaluationRecord& evaluation, const std::string& title, const std::string& html) {
+  void add(const EvaluationRecord& evaluation, const OutputRecord& output, const std::string& about,
+           const std::string& html) {
     if (first_ == nullptr) first_ = &evaluation;
-    html_ += first_ == &evaluation ? element("p", "note", escaped(title)) + "\n" + html : folded(escaped(title), html);
+    if (first_ != &evaluation) {
+      html_ += folded(escaped(heading(evaluation, output) + about), html);
+      return;
+    }
+    if (!output.name.empty()) html_ += element("h3", "", escaped(output.name)) + "\n";
+    html_ += note(evaluated_text(evaluation) + about) + html;
   }
   const std::string& html() const { return html_; }
 
@@ -130,7 +136,7 @@ Section classes_section(const RunRecord& run) {
   Parts parts;
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs)
-      if (!output.classes.empty()) parts.add(evaluation, heading(evaluation, output), classes_html(evaluation, output));
+      if (!output.classes.empty()) parts.add(evaluation, output, "", classes_html(evaluation, output));
   return {.id = "classes", .title = "Classes", .html = parts.html()};
 }
 
@@ -147,10 +153,10 @@ Section values_section(const RunRecord& run) {
         drawn = pairs.labels.size();
       }
       if (chart.panels.empty()) continue;
-      std::string title = heading(evaluation, output);
-      if (static_cast<std::int64_t>(drawn) < evaluation.samples)
-        title += fmt::format("; {} of them are drawn", with_commas(static_cast<std::int64_t>(drawn)));
-      parts.add(evaluation, title, charts(chart, heading(evaluation, output)));
+      const auto drawn_samples = static_cast<std::int64_t>(drawn);
+      const std::string about =
+          drawn_samples < evaluation.samples ? fmt::format("; {} of them are drawn", with_commas(drawn_samples)) : "";
+      parts.add(evaluation, output, about, charts(chart, heading(evaluation, output)));
     }
   return {.id = "values", .title = "Predicted values", .html = parts.html()};
 }
@@ -160,12 +166,10 @@ Section worst_section(const RunRecord& run) {
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs)
       if (!output.worst.empty())
-        parts.add(
-            evaluation,
-            heading(evaluation, output) + (output.worst.front().error
-                                               ? "; the largest mean absolute error first, the label above the answer"
-                                               : "; the largest loss first, the label above the answer"),
-            cards(output.worst));
+        parts.add(evaluation, output,
+                  output.worst.front().error ? "; the largest mean absolute error first, the label above the answer"
+                                             : "; the largest loss first, the label above the answer",
+                  cards(output.worst));
   return {.id = "worst", .title = "Worst samples", .html = parts.html()};
 }
 

@@ -85,7 +85,12 @@ std::string charts(const picture::Chart& chart, const std::string& label) {
 }
 
 std::string figure(const picture::Drawing& drawing, const std::string& label) {
-  return "<figure>" + picture::svg_element(drawing, label, true) + "</figure>\n";
+  // Large ones scroll by themselves on a phone, where they would be unreadable; huge ones share no row.
+  constexpr double kLargePixels = 560, kHugePixels = 900;
+  const std::string style = drawing.width() > kHugePixels    ? "large huge"
+                            : drawing.width() > kLargePixels ? "large"
+                                                             : "";
+  return element("figure", style, picture::svg_element(drawing, label, true)) + "\n";
 }
 
 }  // namespace dptrain::report

@@ -59,7 +59,8 @@ figure svg{display:block;max-width:100%;height:auto}
 .names span{display:inline-flex;align-items:center;gap:.45rem;min-width:0;overflow-wrap:anywhere}
 .names svg{flex:none}
 .names small{color:var(--muted);font-size:1em}
-.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 2.5rem;align-items:start}.side>*{min-width:0}
+.side{display:grid;gap:0 2.5rem;align-items:start}.side>*{min-width:0}
+.side>.huge{grid-column:1/-1}
 details{margin:.5rem 0}
 summary{cursor:pointer;padding:.3rem 0;color:var(--right)}
 details.run{border:1px solid var(--grid);border-radius:.6rem;padding:.2rem 1.1rem;margin:.7rem 0}
@@ -82,7 +83,9 @@ details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
 .swatch{display:inline-block;width:.8rem;height:.8rem;border-radius:.2rem;margin-right:.55rem;vertical-align:-.05rem}
 footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color:var(--muted);font-size:.85rem}
 @media (max-width:640px){main{padding:1.2rem 1rem 3rem}h1{font-size:1.5rem}.tiles{grid-template-columns:repeat(auto-fill,minmax(128px,1fr))}.tile b{font-size:1.2rem}}
-@media (max-width:480px){.side figure svg{min-width:30rem}}
+.side>div>figure svg{width:100%}
+@media (min-width:960px){.side{grid-template-columns:3fr 2fr}}
+@media (max-width:480px){figure.large svg{min-width:30rem}}
 @media print{body{font-size:10.5pt}main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,.card,.tile,tr,.bar{break-inside:avoid}figure{overflow:visible}figure svg{max-height:23cm;margin:auto;min-width:0}pre{max-height:none;white-space:pre-wrap;overflow:visible}.wide{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 

@@ -95,6 +95,7 @@ TEST(Page, EachOutputHasItsClasses) {
   EXPECT_EQ(what_is_wrong(page), "");
   for (const char* const output : {"kind", "sure"})
     EXPECT_THAT(page, HasSubstr(std::string("aria-label=\"confusion matrix of ") + output + ": best.h5"));
+  EXPECT_THAT(page, HasSubstr("<h3>sure</h3>"));
   const std::string section = page.substr(page.find("id=\"classes\""));
   EXPECT_THAT(section.substr(0, section.find("</section>")), Not(HasSubstr("<details"))) << "nothing is folded";
 }
