@@ -12,7 +12,7 @@ std::string breakable(const std::string& text) {
   std::string html;
   for (const char c : escaped(text)) {
     html += c;
-    if (c == '.' || c == '/' || c == '_' || c == '-') html += "<wbr/>";
+    if (c == '.' || c == '/' || c == '_') html += "<wbr/>";
   }
   return html;
 }

@@ -111,7 +111,8 @@ Section trouble_section(const RunRecord& run) {
 Section config_section(const RunRecord& run) {
   Section section{.id = "config", .title = "Config and environment"};
   Fields origin{{"folder", run.folder}};
-  if (!run.command.empty()) origin.emplace_back("command", trim(run.command));
+  for (const std::string& line : split(trim(run.command), '\n'))  // one for each start
+    if (!line.empty()) origin.emplace_back(origin.size() == 1 ? "command" : "resumed by", line);
   section.html += pairs(origin);
   if (!run.changed.empty())
     section.html += element("h3", "", "Keys of the config that flags changed") + "\n" + pairs(run.changed);

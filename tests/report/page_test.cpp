@@ -126,6 +126,15 @@ TEST(Page, NamesAreHarmless) {
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
+TEST(Page, ARunThatWasResumedHasEachCommand) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/command.txt", "dptrain fit a.yaml\ndptrain fit a.yaml --resume\n");
+  const std::string page = page_of({folder});
+  EXPECT_THAT(page, HasSubstr("<tr><th>command</th><td><code>dptrain fit a.<wbr/>yaml</code></td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<tr><th>resumed by</th><td><code>dptrain fit a.<wbr/>yaml --resume</code>"));
+}
+
 TEST(Page, WhatIsMissingSaysWhatWouldAddIt) {
   const Runs runs;
   runs.write("001/config.resolved.yaml", kConfig);
