@@ -114,8 +114,7 @@ std::string runs_table(const std::vector<RunRecord>& runs) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& run = runs[i];
-    rows.push_back({fmt::format("<a href=\"#run{}\">{}</a>", i + 1, escaped(run.name)),
-                    escaped(run.result ? run.result->exit : "not ended")});
+    rows.push_back({fmt::format("<a href=\"#run{}\">{}</a>", i + 1, escaped(run.name)), escaped(exit_word(run))});
     for (const Difference& key : keys) rows.back().push_back(code(key.values[i]));
     for (const Figures& one : figures) {
       const std::optional<double>& value = one.values[i];

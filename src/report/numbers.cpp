@@ -1,5 +1,6 @@
 #include "report/numbers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/text.h"
@@ -23,6 +24,13 @@ std::string value_text(double value) {
 }
 
 std::string count_text(double value) { return with_commas(static_cast<std::int64_t>(std::llround(value))); }
+
+std::string exit_word(const RunRecord& run) {
+  if (!run.result) return "not ended";
+  std::string word = run.result->exit;
+  std::ranges::replace(word, '_', ' ');
+  return word;
+}
 
 std::string date_text(const std::string& time) {
   if (time.size() < 16) return time;

@@ -13,6 +13,8 @@ namespace dptrain::report {
 std::string value_text(double value);
 /// "12,345".
 std::string count_text(double value);
+/// "early stopping" of result.json's `exit`, or "not ended".
+std::string exit_word(const RunRecord& run);
 /// "2026-11-26 08:17 UTC" of "2026-11-26T08:17:19Z".
 std::string date_text(const std::string& time);
 

@@ -36,8 +36,7 @@ std::string part_of(const RunRecord& run, std::size_t number) {
   std::string body = overview(run);
   for (const Section& section : sections_of(run))
     body += heading("h3", id + "-" + section.id, section.title) + section.html;
-  const std::string facts =
-      run.result ? run.result->exit + (run.date.empty() ? "" : ", " + date_text(run.date)) : "not ended";
+  const std::string facts = exit_word(run) + (run.result && !run.date.empty() ? ", " + date_text(run.date) : "");
   // A browser unfolds what a link leads into.
   return folded(escaped(run.name) + element("span", "", escaped(facts)),
                 fmt::format("<div id=\"{}\">\n{}</div>\n", id, body), false, "run");

@@ -210,6 +210,10 @@ TEST(Numbers, AsTheyAreShown) {
   EXPECT_EQ(value_text(3.1e12), "3.1e+12");
   EXPECT_EQ(date_text("2026-11-26T08:17:19Z"), "2026-11-26 08:17 UTC");
   EXPECT_EQ(date_text(""), "");
+  RunRecord run{};
+  EXPECT_EQ(exit_word(run), "not ended");
+  run.result = ResultRecord{.exit = "early_stopping", .reason = ""};
+  EXPECT_EQ(exit_word(run), "early stopping");
 }
 
 TEST(Tags, FindWhatIsWrong) {

@@ -37,7 +37,7 @@ TEST(Results, TableIsBestFirstAndSaysWhy) {
   EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  best epoch  epochs        time  run");
   EXPECT_EQ(lines[1],
             "  1      2         0.0003     64       adam    0.2500           2       3  1 min 03 s  "
-            "runs/x/sweep-001/002: stopped early: nothing got better any more");
+            "runs/x/sweep-001/002: stopped early: no further improvement");
   EXPECT_EQ(
       lines[2],
       "  2      1          0.001      8        sgd    0.5000           1       1         2 s  runs/x/sweep-001/001");

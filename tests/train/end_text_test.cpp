@@ -10,7 +10,7 @@ TEST(EndText, WhyARunEnded) {
   EXPECT_EQ(exit_text("diverged"), "training diverged");
   EXPECT_NE(exit_text("signal"), exit_text("max_time"));
   EXPECT_EQ(exit_text("of a later version"), "of a later version");
-  EXPECT_EQ(exit_text(""), "ended, and nobody wrote how");
+  EXPECT_EQ(exit_text(""), "ended (no exit status recorded)");
 }
 
 }  // namespace
