@@ -211,9 +211,9 @@ std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns)
     cells.push_back(layer.implementation);
     table.row(std::move(cells));
   }
-  const std::string head = of_peak ? fmt::format("FMA peak {:.0f} GFLOP/s on {} thread{}, measured\n", peak_gflops,
-                                                 row.threads, row.threads == 1 ? "" : "s")
-                                   : "";
+  const std::string head =
+      of_peak ? fmt::format("FMA peak {:.0f} GFLOP/s on {}, measured\n", peak_gflops, counted(row.threads, "thread"))
+              : "";
   const std::string sum =
       fmt::format("sum {:.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}", total,
                   row.step_ms, row.optimizer_ms, row.comm_exposed_ms);

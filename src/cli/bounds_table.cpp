@@ -57,8 +57,8 @@ std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t
   }
   const double bound = session::bound_ms(row.passes), limit = limit_rate(row);
   table.row({"sum", fmt::format("{:.3f}", taken), fmt::format("{:.3f}", bound)});
-  std::string text = line(fmt::format("bounds of replica 0; {} thread{} at once reach {}{}", threads,
-                                      threads == 1 ? "" : "s", arithmetic, levels_text(row.limits))) +
+  std::string text = line(fmt::format("bounds of replica 0; {} at once reach {}{}", counted(threads, "thread"),
+                                      arithmetic, levels_text(row.limits))) +
                      table.text(columns);
   if (limit > 0)
     text += line(fmt::format("the network's own limit is {} samples/s; {} are reached, {:.2f} of it", rate_text(limit),

@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/gpu_facts.h"
@@ -94,9 +95,8 @@ session::DeviceRequest idle_gpus(std::int64_t count) {
 void warn_of_too_many(const session::DeviceRequest& request) {
   const session::DeviceRequest all = session::with_threads(request);
   if (request.on_gpus() || all.replicas * all.threads <= machine::cpus()) return;
-  log::warn(fmt::format("{} replica{} of {} thread{} on {} core{}: they take turns", all.replicas,
-                        all.replicas == 1 ? "" : "s", all.threads, all.threads == 1 ? "" : "s", machine::cpus(),
-                        machine::cpus() == 1 ? "" : "s"));
+  log::warn(fmt::format("{} x {} oversubscribe {}", counted(all.replicas, "replica"), counted(all.threads, "thread"),
+                        counted(machine::cpus(), "core")));
 }
 
 }  // namespace

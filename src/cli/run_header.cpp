@@ -5,6 +5,7 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "optim/schedules/cosine_decay.h"
 #include "optim/schedules/polynomial_decay.h"
@@ -20,8 +21,7 @@ constexpr double kWorthSayingSeconds = 0.1;
 /// " = " and the replicas' shares; " as 8 shards on 2 replicas"; "" for one.
 std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
   if (config.parallel.virtual_shards)
-    return fmt::format(" as {} shards on {} replica{}", *config.parallel.virtual_shards, replicas,
-                       replicas == 1 ? "" : "s");
+    return fmt::format(" as {} on {}", counted(*config.parallel.virtual_shards, "shard"), counted(replicas, "replica"));
   if (replicas == 1) return "";
   if (config.parallel.split.automatic) return fmt::format(" on {} replicas by their speed", replicas);
   const std::vector<double>& weights = config.parallel.split.weights;
@@ -39,7 +39,7 @@ std::string accumulation(const session::Session& session) {
                : fmt::format(", in {} parts that fit the cache", parts);
 }
 
-std::string rate_text(const session::Session& session) {
+std::string learning_rate_text(const session::Session& session) {
   const experiment::TrainSection& train = session.experiment().config.train;
   const double factor = experiment::rate_factor(train, session.global_batch());
   const double rate = session.scheduled_rate({});
@@ -159,10 +159,9 @@ std::string batch_line(session::Session& session) {
                           with_commas(batch), with_commas(samples)));
   const std::string last =
       samples % batch == 0 || batch > samples ? "" : fmt::format(", the last with {}", with_commas(samples % batch));
-  return fmt::format("{} samples{}{}; {} step{} an epoch{}; {}", with_commas(batch),
+  return fmt::format("{}{}{}; {} an epoch{}; {}", counted(batch, "sample"),
                      shares(batch, session.world().ranks, config), accumulation(session),
-                     with_commas(session.steps_per_epoch()), session.steps_per_epoch() == 1 ? "" : "s", last,
-                     rate_text(session));
+                     counted(session.steps_per_epoch(), "step"), last, learning_rate_text(session));
 }
 
 std::vector<std::string> run_header(session::Session& session, const std::string& run) {

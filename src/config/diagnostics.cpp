@@ -9,6 +9,7 @@
 #include "config/source_text.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/terminal.h"
 
 namespace dptrain::config {
@@ -83,8 +84,7 @@ std::string Diagnostics::render(ErrorKind kind) const {
   const auto list = sorted(errors_);
   for (const Diagnostic* d : list) text += render_one(*d, "error");
   if (list.empty()) return text;
-  return text + fmt::format("{} error{}; nothing was run (exit {})", list.size(), list.size() == 1 ? "" : "s",
-                            static_cast<int>(kind));
+  return text + fmt::format("{}; nothing was run (exit {})", counted(list.size(), "error"), static_cast<int>(kind));
 }
 
 std::string Diagnostics::render_warnings() const {

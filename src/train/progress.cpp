@@ -37,10 +37,10 @@ std::string clock_text(double seconds) {
 }
 
 /// " 23ms/step", as Keras has it, or " 5120 samples/s"; "" before the first.
-std::string speed_text(const BarState& state) {
+std::string step_speed(const BarState& state) {
   if (state.unit == BarState::Unit::kNone || state.done <= 0 || state.seconds <= 0) return "";
   const double each = state.seconds / static_cast<double>(state.done);
-  if (state.unit == BarState::Unit::kSamples) return fmt::format(" {} samples/s", rate_text(1 / each));
+  if (state.unit == BarState::Unit::kSamples) return " " + speed_text(1 / each);
   return each < 9.9995 ? fmt::format(" {}ms/step", rate_text(each * 1e3)) : fmt::format(" {}s/step", rate_text(each));
 }
 
@@ -95,7 +95,7 @@ std::string bar_line(const BarState& state, std::size_t columns) {
   const std::vector<std::string> values = values_of(state.values);
   std::size_t shown = 0;
   if (!values.empty() && fits(values.front())) shown = 1;
-  std::string speed = speed_text(state);
+  std::string speed = step_speed(state);
   if (!fits(speed)) speed.clear();
   std::string rate = state.learning_rate ? fmt::format(" lr {:.2g}", *state.learning_rate) : "";
   if (!fits(rate)) rate.clear();

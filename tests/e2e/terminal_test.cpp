@@ -65,7 +65,7 @@ class Screen {
       if (bytes.compare(i, 3, "\033[K") == 0) {
         i += 2;
         if (line.empty()) states_.push_back({.is_blank = true});  // cleared before it is written
-      } else if (bytes.compare(i, 2, "\r\n") == 0) {  // the terminal's line break
+      } else if (bytes.compare(i, 2, "\r\n") == 0) {              // the terminal's line break
         continue;
       } else if (bytes[i] == '\r' || bytes[i] == '\n') {
         states_.push_back({.text = std::exchange(line, {}), .is_overwritten = bytes[i] == '\r'});
