@@ -64,7 +64,8 @@ std::string advice_for(const std::string& path, FileKind::Use use) {
   std::error_code error;
   const std::filesystem::path config = std::filesystem::path(path) / "config.yaml";
   if (std::filesystem::exists(config, error))
-    cannot_read(path, fmt::format("it is the folder of a run, whose config is {}", config.string()));
+    cannot_read(path, fmt::format("it is the folder of a run, whose config is {}; 'dptrain resume {}' continues it",
+                                  config.string(), path));
   cannot_read(path, fmt::format("it is a folder; 'dptrain init --from {}' writes a config for a folder of data", path));
 }
 
