@@ -177,9 +177,9 @@ std::string wrapped_line(const std::string& begin, const std::vector<Glyph>& gly
 }  // namespace
 
 std::optional<std::size_t> columns(int descriptor) {
-  if (isatty(descriptor) != 1) return std::nullopt;
   winsize size{};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
+  if (isatty(descriptor) != 1 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
 }
 
 bool has_cursor(int descriptor) {

@@ -15,7 +15,8 @@ namespace dptrain::terminal {
 
 inline constexpr std::size_t kUsualColumns = 80;
 
-/// Columns of the terminal at this file descriptor, 80 if it reports none. Nothing for a file or a pipe.
+/// Columns of the terminal at this file descriptor. Nothing for a file, a pipe, and a terminal that reports none, such
+/// as the one that mpirun gives to its processes.
 std::optional<std::size_t> columns(int descriptor);
 /// A terminal that moves its cursor: TERM is set and not "dumb".
 bool has_cursor(int descriptor);

@@ -157,6 +157,13 @@ TEST_P(Terminal, TheBarOfFitIsNeverBlank) {
   shown(0, {"eval", "run"});
 }
 
+TEST(TerminalWithoutSize, GetsLinesAsAPipeDoes) {
+  const Workplace place("terminal_none");
+  place.write("net.yaml", kConfig);
+  const Shown shown = in_terminal(place, 0, {"fit", "net.yaml", "--set", "train.loss=CrossEntropyOfAnotherTool"});
+  EXPECT_GT(Screen(shown.bytes).widest(), terminal::kUsualColumns) << shown.bytes;
+}
+
 TEST_P(Terminal, BenchFits) {
   shown(0, {"bench", "net.yaml", "--sweep", "cpus=1x1,2x1", "--steps", "1", "--warmup", "1", "--repeats", "1"});
 }
