@@ -94,10 +94,9 @@ void add_eval(App& app) {
   const auto flags = std::make_shared<EvalFlags>();
   Command& command = app.command("eval", "loss and metrics of a checkpoint on a data set");
   command.describe(
-      "Prints one `name: value` line per metric, and writes eval.json, of classes confusion.csv, answers.csv and the "
-      "pictures "
-      "confusion.svg and scores.svg, and of images worst.svg (eval-train.json ... with --on train) into the "
-      "checkpoint's run directory, or into the current one.");
+      "Prints one `name: value` line per metric, and writes eval.json into the checkpoint's run directory, or into the "
+      "current one; of classes also confusion.csv, answers.csv, confusion.svg and scores.svg, of a regression "
+      "predicted.csv, predicted.svg and residuals.svg, of images worst.svg (with --on train eval-train.json ...).");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5")
       .example("runs/fashion-mnist/001 --on test --assert 'accuracy>=0.90'")
       .example("configs/fashion_mnist.yaml --weights model.h5 --cpus 2");

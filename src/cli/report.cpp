@@ -91,9 +91,9 @@ void add_report(App& app) {
   const auto flags = std::make_shared<ReportFlags>();
   Command& command = app.command("report", "a run, or several side by side, as a page of HTML");
   command.describe(
-      "Writes report.html: learning curves, metrics, confusion matrix and scores of classes, the samples that the "
-      "model "
-      "does worst on, layers, where the time went, faults and warnings, config and environment; of several runs also "
+      "Writes report.html: learning curves, metrics, confusion matrix and scores of classes, predicted values and "
+      "residuals of a regression, the samples that the model does worst on, layers, where the time went, faults and "
+      "warnings, config and environment; of several runs also "
       "their figures and what differs. The page needs nothing besides itself. A run that has a checkpoint newer than "
       "its eval.json is evaluated first.");
   command.example("runs/fashion-mnist/001")

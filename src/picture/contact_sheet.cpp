@@ -81,7 +81,10 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
     place(sheet.rows[i].images.front(), factor, at, out, whole_name(sheet.rows[i]));
     double y = at.y + image.height + 16;
     out.add_fitting({.at = {at.x, y}, .text = sheet.rows[i].label, .size = kSheetFont}, cell - kSheetGap);
-    if (answered) draw_answer(sheet.rows[i], {at.x, y += kNoteHeight}, cell - kSheetGap, out);
+    if (answered) {
+      y += kNoteHeight;
+      draw_answer(sheet.rows[i], {at.x, y}, cell - kSheetGap, out);
+    }
     out.add_fitting({.at = {at.x, y + 15}, .text = sheet.rows[i].note, .ink = Ink::kMuted, .size = 11},
                     cell - kSheetGap);
   }

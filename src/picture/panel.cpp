@@ -102,7 +102,11 @@ class PanelDrawing {
     titles();
     axes();
     if (panel_.top_unit > 0) top_axis();
-    for (const Line& line : panel_.lines) line.joined ? curve(line) : cloud(line);
+    for (const Line& line : panel_.lines)
+      if (line.joined)
+        curve(line);
+      else
+        cloud(line);
     for (std::size_t i = 0; i < panel_.lines.size(); ++i) marks(panel_.lines[i], i);
     for (const Line& line : panel_.lines) best(line);
     if (empty_) words({(left_ + right_) / 2, (top_ + bottom_) / 2 + 4}, "no finite value", Anchor::kMiddle, 13);
