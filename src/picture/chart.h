@@ -35,6 +35,7 @@ struct Panel {
   bool from_zero = false;        ///< the linear y axis begins at 0
   bool whole_x = false;          ///< ticks of x at whole numbers only
   bool log_x = false;
+  Range x_limits{};                    ///< of the axis; empty: those of the points
   std::vector<double> x_ticks{};       ///< these alone, where there are some
   std::vector<std::string> x_names{};  ///< of x = 0, 1, ...: words in place of numbers
   double top_unit = 0;                 ///< a second x axis above, in units of so many x; 0: none

@@ -27,6 +27,7 @@ bool logarithmic(const Panel& panel) {
 
 Range x_range(const Panel& panel) {
   if (!panel.x_names.empty()) return {-0.5, static_cast<double>(panel.x_names.size()) - 0.5};
+  if (!panel.x_limits.empty()) return panel.x_limits;
   Range range;
   for (const Line& line : panel.lines)
     for (const Point& point : line.points) range.add(point.x);

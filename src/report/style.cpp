@@ -37,7 +37,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.92rem;margin:1.4rem 
 .tile b{display:block;font-size:1.45rem;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .tile span{display:block;color:var(--muted);font-size:.82rem;overflow-wrap:break-word}
 .wide{overflow-x:auto;margin:.6rem 0 1rem}
-.wide table{width:max-content;max-width:max(100%,44rem)}
+.wide table{width:max-content;max-width:max(100%,60rem)}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.34rem 1.1rem .34rem 0;border-bottom:1px solid var(--grid);vertical-align:top}
 thead th{color:var(--muted);font-weight:600;font-size:.82rem;vertical-align:bottom;border-bottom-color:var(--axis)}

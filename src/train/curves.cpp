@@ -280,6 +280,8 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
     for (Panel& panel : chart.panels) {
       panel.x_label = "% of the run's epochs";
       panel.whole_x = false;
+      panel.x_limits = {.low = 0, .high = 102};  // room for the mark of a run's last epoch
+      panel.x_ticks = {0, 25, 50, 75, 100};
     }
   if (runs.size() > 1)
     for (std::size_t i = 0; i < runs.size(); ++i)

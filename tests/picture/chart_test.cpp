@@ -159,6 +159,16 @@ TEST(Chart, TheFirstEpochIsApartFromTheAxis) {
   EXPECT_GT(padded, polylines(svg_of({.title = "t", .panels = {panel}}), "s-line0")[0][0] + 10);
 }
 
+TEST(Chart, AnAxisCanBeWiderThanItsPoints) {
+  Panel panel = panel_of({{40, 1}, {60, 2}});
+  panel.x_limits = {.low = 0, .high = 100};
+  panel.x_ticks = {0, 50, 100};
+  const std::string svg = svg_of({.title = "t", .panels = {panel}});
+  for (const char* tick : {">0</text>", ">50</text>", ">100</text>"}) EXPECT_EQ(count(svg, tick), 1U) << tick;
+  const auto axis = polylines(svg, "s-axis").back(), line = polylines(svg, "s-line0").front();
+  EXPECT_NEAR((line[2] - line[0]) / (axis[2] - axis[0]), 0.2, 0.01);
+}
+
 TEST(Chart, TheTitleEndsBeforeTheBestValue) {
   Panel panel = panel_of({{1, 3}, {2, 1}}, "a metric with a name that is much longer than half of a row");
   panel.lines[0].best = 1;

@@ -162,6 +162,8 @@ TEST_F(CurvesTest, RunsOfDifferentLengthShareAnAxisOfPercent) {
   const picture::Panel& loss = chart.panels.front();
   EXPECT_EQ(loss.x_label, "% of the run's epochs");
   EXPECT_FALSE(loss.whole_x);
+  EXPECT_EQ(loss.x_limits.low, 0);
+  EXPECT_GT(loss.x_limits.high, 100);
   EXPECT_EQ(loss.lines[0].points[0].x, 100);
   EXPECT_EQ(loss.lines[2].points[0].x, 25);
   EXPECT_EQ(loss.lines[2].points[2].x, 100);
