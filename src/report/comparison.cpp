@@ -53,7 +53,7 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
   };
   add("epochs", of_result(&ResultRecord::epochs), count_text, false, false);
   add("time", of_result(&ResultRecord::seconds), duration_text, false, false);
-  add("samples per second", of_result(&ResultRecord::examples_per_second), count_text, true, true);
+  add("samples/s", of_result(&ResultRecord::examples_per_second), count_text, true, true);
   const auto parameters = [](const RunRecord& run) -> std::optional<double> {
     return run.layers.empty() ? std::nullopt : std::optional(static_cast<double>(run.parameters));
   };

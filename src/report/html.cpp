@@ -9,10 +9,12 @@ namespace dptrain::report {
 std::string escaped(const std::string& text) { return xml_text(text); }
 
 std::string breakable(const std::string& text) {
+  constexpr std::size_t kLeast = 2;  // letters after a break: "samples/s" stays whole
   std::string html;
-  for (const char c : escaped(text)) {
-    html += c;
-    if (c == '.' || c == '/' || c == '_') html += "<wbr/>";
+  const std::string whole = escaped(text);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    html += whole[i];
+    if ((whole[i] == '.' || whole[i] == '/' || whole[i] == '_') && whole.size() - i > kLeast) html += "<wbr/>";
   }
   return html;
 }

@@ -194,6 +194,7 @@ TEST(Page, IsWrittenForFolders) {
 
 TEST(Html, KeysBreakBetweenTheirParts) {
   EXPECT_EQ(breakable("data.IDX/val_loss <"), "data.<wbr/>IDX/<wbr/>val_<wbr/>loss &lt;");
+  EXPECT_EQ(breakable("samples/s"), "samples/s");
 }
 
 TEST(Html, TextIsWrittenOut) {
