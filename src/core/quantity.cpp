@@ -28,6 +28,7 @@ std::string rate_text(double per_second) {
 std::string speed_text(double samples_per_second) { return rate_text(samples_per_second) + " samples/s"; }
 
 std::string duration_text(double seconds) {
+  if (seconds < 0.00995) return fmt::format("{:.2g} ms", seconds * 1e3);
   if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format("{} s", whole);

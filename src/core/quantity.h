@@ -27,7 +27,7 @@ std::string rate_text(double per_second);
 /// "12,346 samples/s"
 std::string speed_text(double samples_per_second);
 
-/// "0.84 s", "12 s", "3 min 20 s", "1 h 02 min"
+/// "0.97 ms", "0.84 s", "12 s", "3 min 20 s", "1 h 02 min"
 std::string duration_text(double seconds);
 
 }  // namespace dptrain

@@ -29,6 +29,7 @@ TEST(Quantity, NounsFollowTheirCount) {
 
 TEST(Quantity, Durations) {
   EXPECT_EQ(duration_text(0.8412), "0.84 s");
+  EXPECT_EQ(duration_text(0.00097), "0.97 ms");
   EXPECT_EQ(duration_text(9.96), "10 s");
   EXPECT_EQ(duration_text(59.4), "59 s");
   EXPECT_EQ(duration_text(59.6), "1 min 00 s");

@@ -44,7 +44,7 @@ TEST(ProgressBar, HasNoTimeLeftBeforeTheFirstStep) {
 
 TEST(ProgressBar, ShowsSpeed) {
   BarState state{.done = 1'000, .total = 4'000, .seconds = 0.5, .unit = BarState::Unit::kSamples};
-  EXPECT_NE(bar_line(state, 60).find("] 1s ETA 2s 2000 samples/s"), std::string::npos) << bar_line(state, 60);
+  EXPECT_NE(bar_line(state, 60).find("] 1s ETA 2s 2,000 samples/s"), std::string::npos) << bar_line(state, 60);
   state.unit = BarState::Unit::kSteps;
   EXPECT_NE(bar_line(state, 60).find(" 0.50ms/step"), std::string::npos) << bar_line(state, 60);
   state.seconds = 23'450;
