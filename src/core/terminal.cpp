@@ -104,7 +104,7 @@ class Lines {
         at_(width(out_)),
         hang_(std::min(hang, columns / 2)),
         limit_(std::max<std::size_t>(1, is_command && columns > 2 ? columns - 2 : columns)),
-        break_(is_command ? " \\\n" : "\n") {}
+        is_command_(is_command) {}
 
   void word(const std::vector<Glyph>& gap, const std::vector<Glyph>& word) {
     const auto sum = [](const std::vector<Glyph>& glyphs) {
@@ -125,11 +125,15 @@ class Lines {
     for (const Glyph& glyph : glyphs) out_ += glyph.bytes, at_ += glyph.columns;
     begun_ = begun_ || !glyphs.empty();
   }
-  void next_line(bool in_word = false) {
+  void next_line() {
     while (out_.ends_with(' ')) out_.pop_back();
-    out_ += in_word ? "\n" : break_;
-    out_ += blanks(hang_);
+    out_ += (is_command_ ? " \\\n" : "\n") + blanks(hang_);
     at_ = hang_;
+  }
+  /// A shell joins the parts of a word only without blanks between them.
+  void next_line_in_word() {
+    at_ = is_command_ ? 0 : hang_;
+    out_ += (is_command_ ? "\\\n" : "\n") + blanks(at_);
   }
   /// Puts what fits of a long word, up to the last place where it may break; returns how many glyphs it was.
   std::size_t place(const std::vector<Glyph>& word, std::size_t first) {
@@ -139,25 +143,36 @@ class Lines {
       ++end;
       if (word[end - 1].bytes == "/" || word[end - 1].bytes == "," || end == word.size()) good = end;
     }
-    if (good == first && at_ > hang_) return next_line(true), 0;  // none: on a line of its own
+    if (good == first && first == 0 && at_ > hang_) return next_line(), 0;  // none: on a line of its own
     if (good == first) good = std::max(end, first + 1);
     append({word.begin() + static_cast<std::ptrdiff_t>(first), word.begin() + static_cast<std::ptrdiff_t>(good)});
-    if (good < word.size()) next_line(true);
+    if (good < word.size()) next_line_in_word();
     return good - first;
   }
 
   std::string out_;
   std::size_t at_, hang_, limit_;
-  const char* break_;
+  bool is_command_;
   bool begun_ = false;  ///< a word has been put after the beginning
 };
+
+/// Where the shell command of a line begins that is indented, or follows a label as in "  evaluate dptrain eval DIR".
+std::size_t command_begin(std::string_view line) {
+  const std::size_t indent = line.find_first_not_of(' '), begin = line.find("dptrain ");
+  if (indent == 0 || indent == std::string_view::npos || begin == std::string_view::npos) return std::string_view::npos;
+  const std::string_view label = line.substr(0, begin);
+  const bool is_word = label.find(' ', indent) == begin - 1;
+  return begin == indent || label.ends_with("  ") || is_word ? begin : std::string_view::npos;
+}
 
 std::string wrapped_line(const std::string& begin, const std::vector<Glyph>& glyphs, std::size_t hang,
                          std::size_t columns) {
   std::string plain;
   for (const Glyph& glyph : glyphs)
     if (glyph.columns > 0) plain += glyph.bytes;
-  const bool is_command = plain.starts_with("  ") && plain.find("  dptrain ") != std::string::npos;
+  const std::size_t command = command_begin(plain);
+  const bool is_command = command != std::string::npos;
+  if (is_command) hang = std::max(hang, command);
   Lines lines(begin, hang, columns, is_command);
   for (std::size_t i = 0; i < glyphs.size();) {
     std::vector<Glyph> gap, word;

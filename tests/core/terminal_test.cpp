@@ -57,6 +57,14 @@ TEST(TerminalWrap, KeepsAShellCommandOneCommand) {
             "  go on    dptrain fit runs/a/001/config.yaml --run-dir \\\n           runs/a/001 --resume");
 }
 
+TEST(TerminalWrap, KeepsACommandAfterAShortGap) {
+  EXPECT_EQ(wrapped("  evaluate dptrain eval runs/a-network/001 --on test", 46),
+            "  evaluate dptrain eval runs/a-network/001 \\\n           --on test");
+  EXPECT_EQ(wrapped("  dptrain fit net.yaml --cpus 2", 24), "  dptrain fit net.yaml \\\n    --cpus 2");
+  EXPECT_EQ(wrapped("  dptrain eval runs/a-long-name/001", 24), "  dptrain eval runs/\\\na-long-name/001");
+  EXPECT_EQ(wrapped("  a line that names dptrain and others", 24), "  a line that names\n    dptrain and others");
+}
+
 TEST(TerminalWrap, IsNeverWiderThanTheTerminal) {
   const std::string text =
       "configs/a.yaml:12:7: error: unknown loss 'mes'; known are Größe, 花花花花花花花花花花花花花花花花花花, and\n"
