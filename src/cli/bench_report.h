@@ -1,6 +1,6 @@
 #pragma once
 
-// What `bench` shows and leaves behind: table, CSV, JSON. Pure functions over rows; any thread. `columns`: of the
+// The results of `bench`: table, CSV, JSON. Pure functions over rows; any thread. `columns`: of the
 // terminal that shows a table; none: of any width.
 
 #include <optional>

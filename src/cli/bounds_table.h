@@ -1,6 +1,6 @@
 #pragma once
 
-// What `bench --layers` shows of the machine's limit: every pass with its bound. Pure functions; any thread.
+// The table of `bench --layers` about the machine's limit: every pass with its bound. Pure functions; any thread.
 
 #include <optional>
 #include <string>

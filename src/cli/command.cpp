@@ -232,7 +232,7 @@ std::vector<std::string> Command::replace_former(std::vector<std::string>& words
       if (argument.former.empty() || flag != argument.former) continue;
       word.replace(0, flag.size(), argument.title());
       warnings.push_back(
-          fmt::format("{0} is called {1} now; the next version does not know {0}", flag, argument.title()));
+          fmt::format("{0} is called {1} now, and the next version will refuse {0}", flag, argument.title()));
     }
   return warnings;
 }

@@ -80,7 +80,7 @@ int run_stats(const DataCommandFlags& flags) {
           fmt::format("{}: {}\n  {}\n", set.name, counted(set.source->size(), "sample"), join(columns, "\n  ")));
   for (const NamedSet& set : data.sets)
     for (int input = 0; input < set.source->inputs(); ++input) {
-      if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // told above
+      if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // printed above
       const std::string of = set.source->input_name(input);
       print_fitted(stats_report(of.empty() ? set.name : set.name + " " + of,
                                 data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)),

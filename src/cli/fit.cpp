@@ -1,4 +1,4 @@
-// dptrain fit and dptrain resume: training, going on with a run, and the report at the end.
+// dptrain fit and dptrain resume: training, continuing a run, and the report at the end.
 
 #include <algorithm>
 #include <array>
@@ -173,7 +173,7 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const FitFlags& flags
   return facts;
 }
 
-/// What went wrong on the way is in the run's log too.
+/// The run's log contains earlier faults as well.
 int report(const train::EndReport& end, const train::RunDirectory& run, const FitFlags& flags,
            const session::Session& session, const Context& context) {
   const train::FitResult& result = end.result;
@@ -440,12 +440,12 @@ struct ResumeFlags {
   std::optional<std::int64_t> parallel;
 };
 
-/// Sets the flags with which fit goes on with the run. Throws Error{kCheckpoint} where there is none.
+/// Sets the flags with which fit continues the run. Throws Error{kCheckpoint} where there is none.
 void go_on_with(const std::string& source, FitFlags& flags) {
   const std::string checkpoint = last_state_file(source), run = run_of(checkpoint);
   if (source.ends_with(".yaml") || source.ends_with(".yml"))
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("{0} is a config; go on with the newest of its runs with dptrain fit {0} --resume",
+                fmt::format("{0} is a config; dptrain fit {0} --resume continues the newest of its runs",
                             shell_quoted(source)));
   flags.config = (fs::path(run) / "config.resolved.yaml").string();
   std::error_code error;
@@ -489,7 +489,7 @@ void add_fit(App& app) {
   command.describe(
       "Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled "
       "out. A run can be "
-      "stopped at any time with Ctrl-C (it saves first) and goes on with --resume.");
+      "stopped at any time with Ctrl-C (it saves first) and continued with dptrain resume.");
   command.example("configs/fashion_mnist.yaml --gpus 0,1")
       .example("configs/fashion_mnist.yaml --cpus 2")
       .example("configs/fashion_mnist.yaml --cpus 2 --resume")
@@ -525,9 +525,9 @@ void add_fit(App& app) {
 
 void add_resume(App& app) {
   const auto flags = std::make_shared<ResumeFlags>();
-  Command& command = app.command("resume", "go on with a run or a sweep that was stopped");
+  Command& command = app.command("resume", "continue a run or a sweep that was stopped");
   command.describe(
-      "Goes on with the run in the folder RUN from its last checkpoint, with the run's own config, which flags may "
+      "Continues the run in the folder RUN from its last checkpoint, with the run's own config, which flags may "
       "change. Without a device flag devices are chosen as by fit. RUN may also be a checkpoint in the run's folder, "
       "such as checkpoints/best.h5, or the folder of a sweep.");
   command.example("runs/fashion_mnist/001")

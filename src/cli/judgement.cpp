@@ -17,7 +17,7 @@ std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kin
   return argmax(values, classes.row_width());
 }
 
-/// What is gathered of one output.
+/// The answers of one output.
 struct Gathered {
   const plan::LossStep* loss = nullptr;
   const Classes* classes = nullptr;

@@ -240,7 +240,7 @@ const char* name_of(ArrayFile kind) {
 void require_alone(const std::vector<std::string>& paths, const std::string& path, const char* what) {
   if (paths.size() > 1)
     throw Error(ErrorKind::kUsage,
-                fmt::format("--input {}: {} stands alone, found {} inputs", path, what, paths.size()));
+                fmt::format("--input {}: {} must be the only input, found {}", path, what, paths.size()));
 }
 
 /// Refuses files that are no samples, or samples of another kind than those the model was trained on.

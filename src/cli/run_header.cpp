@@ -109,11 +109,11 @@ std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch&
   if (!decay) return "";
   const double steps = epoch.period(*decay).steps, per_epoch = static_cast<double>(epoch.steps);
   if (run_epochs * per_epoch >= begin + kLeastShare * steps) return "";
+  const auto epochs = [](double count) { return fmt::format("{:.4g} {}", count, plural(count == 1 ? 1 : 2, "epoch")); };
   return fmt::format(
-      "the learning-rate schedule {} ends after {:.4g} epochs, the run after {:.4g}: the rate hardly falls; set "
-      "decay_steps to {:.4g} epochs",
-      decaying->schedule.name(), (begin + steps) / per_epoch, run_epochs,
-      std::max(1 / per_epoch, run_epochs - begin / per_epoch));
+      "the learning-rate schedule {} ends after {}, the run after {}: the rate hardly falls; set decay_steps to {}",
+      decaying->schedule.name(), epochs((begin + steps) / per_epoch), epochs(run_epochs),
+      epochs(std::max(1 / per_epoch, run_epochs - begin / per_epoch)));
 }
 
 std::string sum_text(const std::vector<std::int64_t>& parts) {

@@ -21,7 +21,7 @@ std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch&
 std::string batch_line(session::Session& session);
 /// The rows of each replica: "2 x 256"; "171 + 171 + 170" of a few that differ, "29 x 2 + 70 x 1" of many.
 std::string sum_text(const std::vector<std::int64_t>& parts);
-/// Of up to eight replicas the line of each; of more "99 replicas: cpu:0 to cpu:98, each 1 thread, AVX2".
+/// The line of each of up to eight replicas; for more "99 replicas: cpu:0 to cpu:98, each 1 thread, AVX2".
 std::string devices_text(const std::vector<std::string>& lines);
 /// "2 replicas: cpu:0 1 thread, AVX2; cpu:1 1 thread, AVX2"
 std::string devices_line(const session::Session& session);

@@ -46,7 +46,7 @@ Home home_for(const SweepFlags& flags, const experiment::Experiment& experiment)
                                                home.folder, error.message()));
   home.lock = train::RunLock(home.folder);
   if (sweep::is_sweep(home.folder))
-    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; go on with it by dptrain resume {0}, or "
+    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; dptrain resume {0} continues it; or "
                                                "choose another folder",
                                                home.folder));
   for (const fs::directory_entry& entry : fs::directory_iterator(home.folder, error))
@@ -222,7 +222,7 @@ int resume(const SweepFlags& flags, const Context& context) {
                          flags.seed || flags.eta || flags.min_epochs || flags.epochs;
   if (asks_more)
     throw Error(ErrorKind::kUsage,
-                "--resume goes on with the sweep as it was started; it takes only devices, --parallel and --dry-run");
+                "--resume continues the sweep as it was started; it accepts only devices, --parallel and --dry-run");
   const std::string folder = fs::path(*flags.resume).lexically_normal().string();
   sweep::Sweep sweep = sweep::read_sweep(folder);
   if (flags.dry_run) return list(sweep);

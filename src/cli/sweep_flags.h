@@ -25,7 +25,7 @@ struct SweepFlags {
   void add(Command& command);
 };
 
-/// `dptrain sweep`: starts a sweep or goes on with one. Returns the exit code.
+/// `dptrain sweep`: starts or continues a sweep. Returns the exit code.
 int run_sweep(const SweepFlags& flags, const Context& context);
 
 /// A sweep that is to begin. `experiment` is that of its first trial.

@@ -11,7 +11,7 @@
 
 namespace dptrain::cli {
 
-/// One sample as an output of the model answers it. Which fields count depends on what the output says.
+/// One sample as an output of the model answers it. The kind of the output decides which fields are used.
 struct WorstSample {
   static constexpr std::size_t kMostValues = ValueAnswer::kMostValues;
 

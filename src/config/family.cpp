@@ -152,7 +152,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
     const Node::Entry& second = found.entries()[1];
     if (def != nullptr && found.entries().front().value.is_null())
       reader.error(second.mark,
-                   fmt::format("'{}' stands beside '{}'; indent the arguments below it", second.key, name));
+                   fmt::format("'{}' is at the same level as '{}'; indent the arguments below it", second.key, name));
     else if (const std::string path = set_path(second); !path.empty() && find(second.key) != nullptr)
       reader.error(second.mark, fmt::format("the {0} is {1}; replace it as a whole: --set '{2}={{{3}: {{...}}}}'",
                                             what_, name, path, second.key));

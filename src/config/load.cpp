@@ -42,7 +42,7 @@ std::string other_config(const std::string& path) {
   return what_to_try_for(path);
 }
 
-/// What to do with a file or folder that is no config.
+/// Advice for a file or folder that is not a config.
 std::string advice_for(const std::string& path, FileKind::Use use) {
   switch (use) {
     case FileKind::Use::kModel:

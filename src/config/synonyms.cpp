@@ -395,7 +395,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool is_plain_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The digit that '#' stands for, '\0' where the word has none; nothing where they differ.
+/// The digit in the place of '#', '\0' if the pattern has no '#'; nothing if word and pattern differ.
 bool matches(std::string_view pattern, std::string_view word, char& digit) {
   digit = '\0';
   return std::ranges::equal(pattern, word, [&](char p, char w) {

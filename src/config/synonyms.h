@@ -23,11 +23,11 @@ struct Synonym {
 
 std::span<const Synonym> synonyms();
 
-/// The row for this word, or null. `known`: the words that the place takes, for contexts such as ".filters".
+/// The row for this word, or null. `known`: the words that the place accepts, for contexts such as ".filters".
 const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> known = {});
 
 /// "; ..." for a message about an unknown word: its synonym, else the nearest known word, else "". Prefixes of modules
-/// count for nothing: 'tf.nn.relu' is 'relu'.
+/// are ignored: 'tf.nn.relu' is 'relu'.
 std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> known = {});
 
 /// 'l2(0.01)' as "{L2: 0.01}" if `type_of` finds a type of that name, which it returns as users write it; else "".

@@ -77,7 +77,7 @@ bool put_above_status(std::FILE* stream, const std::string& line) {
   return std::fflush(stream) == 0 && write_at_once(fileno(stream), text + state().status + kClearRest);
 }
 
-/// A line on a stream; spdlog's sinks do not tell whether it arrived. Under the lock.
+/// A line on a stream; spdlog's sinks do not report whether it was written. Under the lock.
 void put(std::FILE* stream, const std::string& line) {
   State& s = state();
   const bool above = !s.status.empty() && isatty(fileno(stream)) == 1;

@@ -39,7 +39,7 @@ std::string head_of(const std::string& path) {
   return {head.data(), static_cast<std::size_t>(file.gcount())};
 }
 
-/// By the name of the first member, which stands at the beginning of the file.
+/// By the name of the first member, at the beginning of the file.
 FileKind kind_of_zip(std::string_view head) {
   const auto has = [&](const char* word) { return head.find(word) != std::string_view::npos; };
   if (has("data.pkl") || has("/version") || has("/byteorder")) return {Use::kUnreadableModel, "a PyTorch file"};

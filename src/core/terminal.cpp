@@ -17,7 +17,7 @@ namespace {
 struct Range {
   std::uint32_t first, last;
 };
-// Of Unicode 15: the blocks, not each character.
+// Blocks of Unicode 15, not single characters.
 constexpr std::array<Range, 8> kNoColumn{{{0x300, 0x36F},
                                           {0x483, 0x489},
                                           {0x591, 0x5BD},
@@ -42,7 +42,7 @@ bool is_in(const auto& ranges, std::uint32_t character) {
   return std::ranges::any_of(ranges, [&](const Range& r) { return r.first <= character && character <= r.last; });
 }
 
-/// What is written at once: a character, or an escape sequence that sets a style.
+/// A unit that is never cut: a character, or an escape sequence that sets a style.
 struct Glyph {
   std::string_view bytes;
   std::size_t columns = 0;
@@ -246,7 +246,7 @@ struct Severity {
 };
 constexpr std::array<Severity, 2> kSeverities{{{"error: ", "\033[1;31m"}, {"warning: ", "\033[1;33m"}}};
 
-/// Where the advice of a message begins: its last clause, if that asks for something.
+/// Begin of the advice in a message: its last clause, if that is a question or an instruction.
 std::size_t advice_begin(std::string_view message) {
   constexpr std::array<std::string_view, 9> kVerbs{"did you mean", "try ",  "write ", "use ", "see ",
                                                    "give ",        "pass ", "add ",   "set "};
@@ -267,7 +267,7 @@ std::string styled(std::string_view style, std::string_view text) {
 
 std::string colored(std::string_view text) {
   std::vector<std::string> lines = split(text, '\n');
-  std::string_view style;  // of the message above
+  std::string_view style;  // the severity of the last message
   for (std::string& line : lines) {
     const std::string_view whole = line;
     const auto* const found = std::ranges::find_if(kSeverities, [&](const Severity& severity) {

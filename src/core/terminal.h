@@ -30,7 +30,7 @@ std::string cut(std::string_view text, std::size_t columns);
 /// (indented text that begins with "dptrain ") continues after a backslash.
 /// A line of dashes is cut. Without `columns` the text is unchanged.
 std::string wrapped(std::string_view text, std::optional<std::size_t> columns);
-/// The same at an indent of its own: the first line begins after `begin`, the others after `hang` blanks.
+/// As above with an indent: `begin` precedes the first line, `hang` blanks precede the others.
 std::string wrapped(const std::string& begin, std::string_view text, std::size_t hang, std::size_t columns);
 /// wrapped() at the terminal's columns; unchanged for a file or a pipe.
 std::string fitted(int descriptor, std::string_view text);

@@ -175,7 +175,7 @@ std::string shortest(float value) { return shortest_text(value); }
 
 std::string metric_text(double value) {
   const double size = std::abs(value);
-  if (size >= 1e4) return fmt::format("{:.6g}", value);
+  if (size >= 1e4) return size < 1e9 ? with_commas(std::llround(value)) : fmt::format("{:.6g}", value);
   return size > 0 && size < 1e-3 ? fmt::format("{:.4e}", value) : fmt::format("{:.4f}", value);
 }
 

@@ -42,7 +42,7 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::string shortest(double value, bool decimal = false);
 std::string shortest(float value);
 /// A loss or a metric in a line for people, as Keras's bar has it: "0.2314", below 0.001 "4.8700e-04"; from 10,000 on,
-/// errors of prices say, six digits.
+/// errors of prices for example, "679,521", and from 1e9 on six digits.
 std::string metric_text(double value);
 
 /// As it stands in XML and HTML: printable but for `keep`, with & < > " written out.

@@ -21,7 +21,7 @@ struct Experiment {
   std::vector<std::string> warnings;  ///< about the config, already with their places
 };
 
-/// What the command line changes before anything is read.
+/// Changes that the command line makes to a config before it is read.
 struct Overrides {
   std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
   std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`

@@ -19,7 +19,7 @@ struct Line {
   LineStyle style{};
   Dash dash = Dash::kSolid;
   double width = 2, opacity = 1;
-  bool marks = true;                  ///< of the style: on all of few points, on some of many
+  bool marks = true;                  ///< drawn on all points if they are few, else on some
   bool joined = true;                 ///< false: a cloud of small marks, x in any order
   std::vector<Range> spread{};        ///< a vertical bar through each point, or empty
   std::optional<std::size_t> best{};  ///< this point gets a ring
@@ -28,14 +28,14 @@ struct Line {
 
 struct Panel {
   std::string title;   ///< what is drawn, with its unit
-  std::string note{};  ///< behind the title, with less weight
+  std::string note{};  ///< after the title, in a lighter weight
   std::string x_label{};
   std::vector<Line> lines{};
-  Scale scale = Scale::kLinear;  ///< of y; a logarithmic one says so behind the title
+  Scale scale = Scale::kLinear;  ///< of y; a note after the title names a logarithmic one
   bool from_zero = false;        ///< the linear y axis begins at 0
   bool whole_x = false;          ///< ticks of x at whole numbers only
   bool log_x = false;
-  Range x_limits{};                    ///< of the axis; empty: those of the points
+  Range x_limits{};                    ///< ends of the axis; empty: those of the points
   std::vector<double> x_ticks{};       ///< these alone, where there are some
   std::vector<std::string> x_names{};  ///< of x = 0, 1, ...: words in place of numbers
   double top_unit = 0;                 ///< a second x axis above, in units of so many x; 0: none
@@ -51,7 +51,7 @@ struct Chart {
   std::vector<LegendEntry> legend{};  ///< below the panels: the names; all of them
 };
 
-/// A panel without a value to show says so in its middle.
+/// A panel without values has a note in its middle.
 Drawing draw(const Chart& chart);
 
 /// Each panel as a drawing of its own, all of one size, for a page that arranges them and writes keys and legend

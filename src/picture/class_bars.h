@@ -17,8 +17,8 @@ struct ClassBar {
   std::optional<double> precision{}, recall{}, f1{};  ///< from 0 to 1; nothing where the divisor is zero
 };
 
-/// The classes in their order, and `mean` below them and as a line through them. Of more than 60 classes the 40 with
-/// the smallest F1 are drawn, the smallest first, and a note gives the numbers.
+/// The classes in their order, and `mean` below them and as a line through them. With more than 60 classes only the 40
+/// with the smallest F1 are drawn, the smallest first, and a note gives the numbers.
 Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean,
                    double width = 900);
 

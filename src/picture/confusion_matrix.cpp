@@ -168,7 +168,7 @@ class MatrixDrawing {
                title});
   }
 
-  /// What the colours mean.
+  /// The key of the colours.
   void scale(Drawing& out) const {
     double x = kMatrixMargin;
     double y = top_ + side_ + 28;

@@ -34,7 +34,7 @@ void place(const std::shared_ptr<const RgbImage>& image, double factor, Point at
            title});
 }
 
-/// What a browser shows of an image.
+/// The tooltip of an image.
 std::string whole_name(const SheetRow& row) {
   std::string name = row.label;
   for (const std::string& part : {row.answer, row.answer_value, row.note})

@@ -15,10 +15,10 @@ void check_graphs(const Options& options, int slots, bool sums_too) {
   if (options.graphs != Graphs::kOn) return;
   if (slots > 1)
     throw Error(ErrorKind::kUsage,
-                fmt::format("runtime.cuda_graphs: on wants replicas of one slot, found {}; use auto", slots));
+                fmt::format("runtime.cuda_graphs: on needs replicas of one slot, found {}; use auto", slots));
   if ((options.replicas > 1 && !sums_too) || options.accumulate)
     throw Error(ErrorKind::kUsage,
-                fmt::format("runtime.cuda_graphs: on wants one replica, or one process whose replicas have a GPU each, "
+                fmt::format("runtime.cuda_graphs: on needs one replica, or one process whose replicas have a GPU each, "
                             "and accumulate_steps 1, found {}{}{}; use auto",
                             counted(options.replicas, "replica"),
                             options.replicas > 1 && !sums_too ? " that sum otherwise" : "",

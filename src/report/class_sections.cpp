@@ -67,8 +67,8 @@ std::string answer_html(const WorstRecord& worst) {
   }
   if (worst.wrong)
     html += fmt::format("{} of {} wrong", with_commas(*worst.wrong), with_commas(worst.positions.value_or(0)));
-  const std::string loss = worst.loss    ? "loss " + value_text(*worst.loss)
-                           : worst.error ? "error " + value_text(*worst.error)
+  const std::string loss = worst.loss    ? "loss " + metric_text(*worst.loss)
+                           : worst.error ? "error " + metric_text(*worst.error)
                                          : "";
   return html + element("small", "", loss);
 }

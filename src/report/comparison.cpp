@@ -17,7 +17,7 @@ struct Figures {
   Column column;
   std::vector<std::optional<double>> values{};
   bool larger_is_better = false, marked = true;
-  std::string (*text)(double) = value_text;
+  std::string (*text)(double) = metric_text;
 };
 
 std::vector<std::string> all_metrics(const std::vector<RunRecord>& runs) {

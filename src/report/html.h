@@ -13,7 +13,7 @@ namespace dptrain::report {
 
 /// One line.
 std::string escaped(const std::string& text);
-/// The same, with the places where a narrow column may break a key or a path: after `.`, `/` and `_`.
+/// escaped(), with marks where a narrow column may break a key or a path: after `.`, `/` and `_`.
 std::string breakable(const std::string& text);
 /// A block of lines, as they stand.
 std::string preformatted(const std::string& text);

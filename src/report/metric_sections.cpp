@@ -11,7 +11,7 @@
 namespace dptrain::report {
 namespace {
 
-std::string cell(const std::optional<double>& value) { return value ? value_text(*value) : ""; }
+std::string cell(const std::optional<double>& value) { return value ? metric_text(*value) : ""; }
 
 /// Beyond what was logged: of an evaluation with other metrics.
 std::vector<std::string> names_of(const RunRecord& run) {
@@ -65,7 +65,7 @@ Section metrics_section(const RunRecord& run) {
     if (run.curves) row.push_back(cell(last_of(run, name)));
     if (validated) row.push_back(cell(last_of(run, "val_" + name)));
     if (run.curves) {
-      row.push_back(best ? element("span", "best", value_text(best->value)) : "");
+      row.push_back(best ? element("span", "best", metric_text(best->value)) : "");
       row.push_back(best ? std::to_string(best->epoch) : "");
     }
     for (const EvaluationRecord& evaluation : run.evaluations) row.push_back(cell(value_in(evaluation, name)));

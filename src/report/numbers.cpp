@@ -17,12 +17,6 @@ const std::vector<picture::Point>* column_of(const RunRecord& run, const std::st
 
 }  // namespace
 
-std::string value_text(double value) {
-  const double size = std::abs(value);
-  if (size >= 1e4 && size < 1e9) return count_text(value);
-  return metric_text(value);
-}
-
 std::string count_text(double value) { return with_commas(static_cast<std::int64_t>(std::llround(value))); }
 
 std::string exit_word(const RunRecord& run) {

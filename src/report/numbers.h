@@ -9,8 +9,6 @@
 
 namespace dptrain::report {
 
-/// As on the screen (metric_text()), from 10,000 on as count_text().
-std::string value_text(double value);
 /// "12,345".
 std::string count_text(double value);
 /// "early stopping" of result.json's `exit`, or "not ended".

@@ -23,7 +23,7 @@ std::string metric_tiles(const RunRecord& run) {
   std::size_t count = 0;
   for (const std::string& metric : metrics_of(run))
     if (const auto best = best_of(run, prefix + metric); best && count++ < kMost)
-      tiles += tile(value_text(best->value), fmt::format("best {}{}, epoch {}", prefix, metric, best->epoch));
+      tiles += tile(metric_text(best->value), fmt::format("best {}{}, epoch {}", prefix, metric, best->epoch));
   return tiles;
 }
 
@@ -31,7 +31,7 @@ std::string evaluation_tiles(const RunRecord& run) {
   std::string tiles;
   for (const EvaluationRecord& evaluation : run.evaluations)
     if (evaluation.on == "test")
-      for (const auto& [name, value] : evaluation.values) tiles += tile(value_text(value), name + " on the test set");
+      for (const auto& [name, value] : evaluation.values) tiles += tile(metric_text(value), name + " on the test set");
   return tiles;
 }
 
@@ -59,7 +59,7 @@ std::string overview(const RunRecord& run) {
     tiles += tile(count_text(static_cast<double>(run.result->epochs)),
                   fmt::format("epochs, {} steps", with_commas(run.result->steps)));
     tiles += tile(duration_text(run.result->seconds), "training and validation");
-    tiles += tile(count_text(run.result->examples_per_second), "examples per second");
+    tiles += tile(count_text(run.result->examples_per_second), "samples per second");
   }
   if (!run.layers.empty())
     tiles += tile(with_commas(run.parameters), fmt::format("parameters, {} trainable", with_commas(run.trainable)));

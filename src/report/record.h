@@ -43,7 +43,7 @@ struct OutputRecord {
   std::string name;                          ///< "" where the model has one
   std::vector<picture::ClassBar> classes{};  ///< empty: its answers are no classes
   picture::ClassBar macro{};
-  std::vector<std::int64_t> counts{};  ///< of confusion.csv, labels by predictions; empty: there is none that fits
+  std::vector<std::int64_t> counts{};  ///< confusion.csv, labels by predictions; empty: none that fits
   std::vector<WorstRecord> worst{};
   std::vector<picture::ValuePairs> values{};  ///< of predicted.csv; empty: no regression, or of many values
 };

@@ -32,7 +32,7 @@ Section time_section(const RunRecord& run);
 Section trouble_section(const RunRecord& run);
 Section config_section(const RunRecord& run);
 
-/// Those that are not empty, in this order.
+/// The sections that are not empty, in this order.
 std::vector<Section> sections_of(const RunRecord& run);
 
 /// "best.h5 on validation, 10,000 samples"

@@ -348,7 +348,7 @@ std::string alone(const BenchRow& row, BenchData data) {
 
 namespace {
 
-/// What bounds a step, by where its time goes.
+/// The bound of a step, by the largest share of its time.
 std::string bound_by(const BenchRow& row) {
   const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
   if (wait > 20)

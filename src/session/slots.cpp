@@ -61,8 +61,8 @@ DeviceRequest place_slots(DeviceRequest request, const graph::Graph& graph) {
   if (!request.gpus.empty() && !request.grouped && slots > 1) group(request, slots);
   if (static_cast<std::size_t>(request.slots) > names.size())
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} devices for each replica, but the model has {} ({}); 'device: NAME' on steps says "
-                            "where they run",
+                fmt::format("{} devices for each replica, but the model has {} ({}); 'device: NAME' on a step sets "
+                            "where it runs",
                             request.slots, counted(names.size(), "slot"), join(names, ", ")));
   request.placement.resize(static_cast<std::size_t>(request.slots));
   for (std::size_t i = 0; i < names.size(); ++i) {

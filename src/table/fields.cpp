@@ -99,7 +99,7 @@ class Fields::Walk {
                  "found a byte of zero, expected text; is this a file of rows, and in UTF-8?");
     if (!bad_ && fields_ != f_.count_)
       complain(fields_ < f_.count_ ? end : surplus_,
-               fmt::format("found {}, expected {}; a field that has the separator ({}) in it stands in double quotes",
+               fmt::format("found {}, expected {}; a field that contains the separator ({}) needs double quotes",
                            counted(fields_, "field"), f_.count_, separator_name(separator_)),
                -1);
     if (bad_) {

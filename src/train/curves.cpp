@@ -105,7 +105,7 @@ bool any_gap(const std::vector<RunCurves>& runs) {
   return false;
 }
 
-std::string epoch_text(const Point& point) { return fmt::format("{:.4g}, epoch {:g}", point.y, point.x); }
+std::string epoch_text(const Point& point) { return fmt::format("{}, epoch {:g}", metric_text(point.y), point.x); }
 
 Direction direction_of(const std::vector<RunCurves>& runs, const std::string& metric) {
   for (const RunCurves& run : runs)

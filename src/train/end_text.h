@@ -6,7 +6,7 @@
 
 namespace dptrain::train {
 
-/// Of result.json's `exit`: "stopped early: no further improvement".
+/// For result.json's `exit`: "stopped early: no further improvement".
 std::string exit_text(const std::string& exit);
 
 }  // namespace dptrain::train

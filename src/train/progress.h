@@ -15,11 +15,11 @@ enum class ProgressMode { kAuto, kOn, kOff };
 struct BarState {
   enum class Unit { kNone, kSteps, kSamples };
 
-  std::int64_t done = 0, total = 0;  ///< total 0: not known
+  std::int64_t done = 0, total = 0;  ///< total 0: unknown
   double seconds = 0;                ///< of what is done
   std::optional<double> run_left{};  ///< seconds, if this is a part of something longer
   bool percent = false;              ///< "42 %" in place of "50/118"
-  Unit unit = Unit::kNone;           ///< of the speed: "23 ms/step", "5120 samples/s"; kNone: not shown
+  Unit unit = Unit::kNone;           ///< of the speed: "23 ms/step", "5,120 samples/s"; kNone: not shown
   std::optional<double> learning_rate{};
   std::string values{};  ///< " - loss: 0.8123 - accuracy: 0.7011"
 };

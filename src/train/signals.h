@@ -1,12 +1,12 @@
 #pragma once
 
-// Signals as requests to a run. While training: SIGINT and SIGTERM ask to finish the step, save and exit (130, 143),
-// and are answered at once; a second one prints that nothing was saved and ends the process (kStoppedUnsaved). Before
-// and after, they end it as ever. SIGHUP asks to save and go on, SIGUSR1 asks for a status line; outside of training
-// they wait, or come to nothing.
+// Signals as requests to a run. While training: SIGINT and SIGTERM request to finish the step, save and exit (130,
+// 143), and print that at once; a second one prints that nothing was saved and ends the process (kStoppedUnsaved).
+// Before and after training they end the process. SIGHUP requests a checkpoint, SIGUSR1 a status line; outside of
+// training they are pending, or have no effect.
 //
-// One thread takes them all, and every other one has them blocked: handlers that run on the stack of a thread in the
-// middle of a vector kernel have met libraries that do not bear it (oneDNN 2.6's sgemm for AVX-512).
+// One thread receives them all, and all others block them. A handler on the stack of a thread inside a vector kernel
+// breaks some libraries (oneDNN 2.6's sgemm for AVX-512).
 
 #include <thread>
 

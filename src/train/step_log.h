@@ -20,10 +20,10 @@ struct Waits {
   double for_data = 0, for_replicas = 0, elapsed = 0;
 };
 struct MachineUse {
-  int workers = 0;         ///< of the loader
+  int workers = 0;         ///< loader threads
   bool on_cpus = true;     ///< replicas on CPU cores, which other programs slow down
-  double load = 0;         ///< threads that run, of all programs: the load average of a minute
-  double own_threads = 0;  ///< of this run
+  double load = 0;         ///< running threads of all programs: the load average of a minute
+  double own_threads = 0;  ///< running threads of this run
   int cores = 1;
 };
 /// A warning that states how long the trainer waited and what would reduce it; "" if no wait took two seconds and a
@@ -46,7 +46,7 @@ class StepLog {
   void add_collected(double seconds) { interval_.step_seconds += seconds; }
   void add_sums(double loss, std::int64_t samples);
 
-  /// Whether `train.log_every` asks for a line: at the same steps of each epoch. An epoch with fewer steps has none.
+  /// Whether `train.log_every` requires a line: at the same steps of each epoch. An epoch with fewer steps has none.
   bool due() const;
   /// Writes it and restarts; nothing where no step was made.
   void write();

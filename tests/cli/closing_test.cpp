@@ -43,8 +43,8 @@ TEST(Closing, WithoutValidationTheTrainingCounts) {
   report.best = {{"loss", {0.125, 1}}, {"mean_squared_error", {103749845.3849, 1}}};
   EXPECT_THAT(closing_lines(report, {.run = "r", .kept = {}, .peak_bytes = 96U << 20U}),
               ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 samples/s, 96.0 MiB of memory",
-                          "  best     loss 0.1250 in epoch 1, mean_squared_error 1.0375e+08 in epoch 1", "  run      r",
-                          "  predict  dptrain predict r --input FILE"));
+                          "  best     loss 0.1250 in epoch 1, mean_squared_error 103,749,845 in epoch 1",
+                          "  run      r", "  predict  dptrain predict r --input FILE"));
 }
 
 TEST(Closing, WhatWasStoppedSaysHowItGoesOn) {

@@ -385,7 +385,7 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
 }
 
 TEST_F(ExitCode, AFormerNameOfAFlagIsAcceptedWithAWarning) {
-  expect(0, "warning: --lr is called --plot-schedule now; the next version does not know --lr",
+  expect(0, "warning: --lr is called --plot-schedule now, and the next version will refuse --lr",
          {"summary", "tiny.yaml", "--lr", "lr.svg"});
   EXPECT_FALSE(here_.read("lr.svg").empty());
   EXPECT_EQ(dptrain({"summary", "--help"}).out.find("--lr"), std::string::npos);
@@ -409,7 +409,7 @@ TEST_F(ExitCode, ARunGoesOnWithItsOwnConfig) {
   fs::copy_file(here_.path("run/checkpoints/last.h5"), here_.path("alone.h5"));
   expect(8, "dptrain fit CONFIG --resume=alone.h5", {"resume", "alone.h5"});
   expect(8, "no such file", {"resume", "runs/other"});
-  expect(8, "tiny.yaml is a config; go on with the newest of its runs with dptrain fit tiny.yaml --resume",
+  expect(8, "tiny.yaml is a config; dptrain fit tiny.yaml --resume continues the newest of its runs",
          {"resume", "tiny.yaml"});
   expect(8, "the newest run in it is", {"resume", "."});
   expect(2, "--parallel is for sweeps", {"resume", "run", "--parallel", "2"});

@@ -35,9 +35,10 @@ TEST(RunHeader, GroupsEqualDevices) {
 
 TEST(SlowDecay, IsNamedWhereTheRunEndsInTheFirstHalf) {
   const optim::LearningRate cosine = rate_of("CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 60 epochs}");
-  EXPECT_EQ(slow_decay_text(cosine, kEpoch, 5),
-            "the learning-rate schedule CosineDecay ends after 60 epochs, the run after 5: the rate hardly falls; set "
-            "decay_steps to 5 epochs");
+  EXPECT_EQ(
+      slow_decay_text(cosine, kEpoch, 5),
+      "the learning-rate schedule CosineDecay ends after 60 epochs, the run after 5 epochs: the rate hardly falls; set "
+      "decay_steps to 5 epochs");
   EXPECT_EQ(slow_decay_text(cosine, kEpoch, 30), "");
   EXPECT_EQ(slow_decay_text(cosine, kEpoch, 0.5), "") << "a trial";
   EXPECT_EQ(slow_decay_text(cosine, kEpoch, 60), "");
@@ -46,9 +47,10 @@ TEST(SlowDecay, IsNamedWhereTheRunEndsInTheFirstHalf) {
 TEST(SlowDecay, CountsTheWarmup) {
   const std::string cosine = "CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 400}";
   const optim::LearningRate warm = rate_of("Warmup: {warmup_steps: 2 epochs, then: {" + cosine + "}}");
-  EXPECT_EQ(slow_decay_text(warm, kEpoch, 5),
-            "the learning-rate schedule CosineDecay ends after 22 epochs, the run after 5: the rate hardly falls; set "
-            "decay_steps to 3 epochs");
+  EXPECT_EQ(
+      slow_decay_text(warm, kEpoch, 5),
+      "the learning-rate schedule CosineDecay ends after 22 epochs, the run after 5 epochs: the rate hardly falls; set "
+      "decay_steps to 3 epochs");
   EXPECT_EQ(slow_decay_text(warm, kEpoch, 12), "");
 }
 

@@ -93,7 +93,7 @@ const std::vector<SchemaCase>& optimizer_cases() {
        {"1:14: train: optimizer must be an optimizer, such as SGD or SGD: {learning_rate: {Constant: {value: 0.01}}}, "
         "found 2 keys"}},
       {"Adam:\nlearning_rate: 1\n",
-       {"2:1: train: 'learning_rate' stands beside 'Adam'; indent the arguments below it"}},
+       {"2:1: train: 'learning_rate' is at the same level as 'Adam'; indent the arguments below it"}},
       {"Adam: {learning_rate: 1, lr: 2}",
        {"1:26: Adam: argument 'learning_rate' is given twice, under two of its names"}},
       {"Adam: 0", {"1:7: Adam: learning_rate must be > 0, found 0"}},

@@ -99,8 +99,10 @@ TEST(Text, MetricsKeepDigitsThatTell) {
   EXPECT_EQ(metric_text(-12.5), "-12.5000");
   EXPECT_EQ(metric_text(0.000487), "4.8700e-04");
   EXPECT_EQ(metric_text(0), "0.0000");
-  EXPECT_EQ(metric_text(679521.0671), "679521");
-  EXPECT_EQ(metric_text(103749845.3849), "1.0375e+08");
+  EXPECT_EQ(metric_text(679521.0671), "679,521");
+  EXPECT_EQ(metric_text(103749845.3849), "103,749,845");
+  EXPECT_EQ(metric_text(-20000), "-20,000");
+  EXPECT_EQ(metric_text(1.5e9), "1.5e+09");
   EXPECT_EQ(metric_text(std::numeric_limits<double>::quiet_NaN()), "nan");
   EXPECT_EQ(metric_text(std::numeric_limits<double>::infinity()), "inf");
 }

@@ -72,7 +72,7 @@ TEST(Metric, ArgumentsThatDoNotFitTheOutputAreRefused) {
             "AUC: num_labels is 4, but output 'out' has 3 values");
   EXPECT_EQ(refusal("AUC: {label_weights: [1, 2]}", {3}), "AUC: 2 label_weights for an output of 3 values");
   EXPECT_EQ(refusal("MeanIoU: {num_classes: 2}", {3}), "MeanIoU: num_classes is 2, but output 'out' has 3");
-  EXPECT_EQ(refusal("r2_score", {2, 3}), "R2Score: wants one row of values per sample, but output 'out' is 2x3");
+  EXPECT_EQ(refusal("r2_score", {2, 3}), "R2Score: needs one row of values per sample, but output 'out' is 2x3");
   EXPECT_EQ(refusal("AUC: {num_labels: 3}", {3}), "AUC: num_labels is for multi_label: true");
   EXPECT_EQ(read(metric_family(), "Precision: {thresholds: 1.5}").errors.find("must be in [0, 1], found 1.5") ==
                 std::string::npos,

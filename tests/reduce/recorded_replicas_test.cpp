@@ -287,7 +287,7 @@ std::string refusal_of(std::unique_ptr<replica::Connector> connector, const std:
 TEST(RecordedReplicas, WhereTheyCannotBeHadThatIsAnError) {
   StreamNccl nccl;
   EXPECT_EQ(refusal_of(make_nccl({0, 1}, kUnhurried, nccl.api()), {0, 1}), "");
-  const auto otherwise = AllOf(HasSubstr("cuda_graphs: on wants one replica, or one process whose replicas have a GPU"),
+  const auto otherwise = AllOf(HasSubstr("cuda_graphs: on needs one replica, or one process whose replicas have a GPU"),
                                HasSubstr("that sum otherwise; use auto"));
   EXPECT_THAT(refusal_of(make_local_streams(2), {0, 0}), otherwise);
   EXPECT_THAT(refusal_of(make_shared_gpus({0, 0, 1}, kUnhurried, nccl.api()), {0, 0, 1}), otherwise);

@@ -166,12 +166,10 @@ TEST(Read, ErrorsSayWhereWhatAndWhatToTry) {
   const auto of = [&](std::string_view text) {
     return error_of(std::string("1,a,2026-11-25\n") + std::string(text), schema);
   };
-  EXPECT_EQ(
-      of("1,a\n"),
-      "a.csv:2:4: found 2 fields, expected 3; a field that has the separator (a comma) in it stands in double quotes");
-  EXPECT_EQ(
-      of("1,a,,b\n"),
-      "a.csv:2:6: found 4 fields, expected 3; a field that has the separator (a comma) in it stands in double quotes");
+  EXPECT_EQ(of("1,a\n"),
+            "a.csv:2:4: found 2 fields, expected 3; a field that contains the separator (a comma) needs double quotes");
+  EXPECT_EQ(of("1,a,,b\n"),
+            "a.csv:2:6: found 4 fields, expected 3; a field that contains the separator (a comma) needs double quotes");
   EXPECT_EQ(of("1,a\"b\",\n").substr(0, 80),
             "a.csv:2:4: column 'column2': found a double quote within a field that does not b");
   EXPECT_EQ(of("1,\"a\"b,\n").substr(0, 82),

@@ -71,7 +71,7 @@ TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
   EXPECT_FALSE(loss.lines[0].style == loss.lines[1].style);
   EXPECT_FALSE(loss.lines[0].best);
   EXPECT_EQ(loss.lines[1].best, 1U);
-  EXPECT_EQ(loss.lines[1].best_text, "best 1.2, epoch 2");
+  EXPECT_EQ(loss.lines[1].best_text, "best 1.2000, epoch 2");
   EXPECT_EQ(one.panels[1].lines[1].best, 1U) << "of accuracy the largest";
   EXPECT_TRUE(one.legend.empty());
   EXPECT_EQ(one.keys.size(), 3U);
@@ -113,7 +113,7 @@ TEST_F(CurvesTest, RunsShareThePanelsAndAllAreInTheLegend) {
   EXPECT_EQ(many.title, "net");
   ASSERT_EQ(many.legend.size(), 31U);
   EXPECT_EQ(many.legend[3].name, "103");
-  EXPECT_EQ(many.legend[3].note, "val_loss 1.9, epoch 1");
+  EXPECT_EQ(many.legend[3].note, "val_loss 1.9000, epoch 1");
   EXPECT_EQ(many.legend[30].note, "loss never finite");
   EXPECT_EQ(many.panels[0].lines.size(), 61U);
   EXPECT_EQ(many.panels[2].title, "mae");
@@ -167,7 +167,7 @@ TEST_F(CurvesTest, RunsOfDifferentLengthShareAnAxisOfPercent) {
   EXPECT_EQ(loss.lines[0].points[0].x, 100);
   EXPECT_EQ(loss.lines[2].points[0].x, 25);
   EXPECT_EQ(loss.lines[2].points[2].x, 100);
-  EXPECT_EQ(chart.legend[1].note, "val_loss 1, epoch 1") << "the number of the epoch";
+  EXPECT_EQ(chart.legend[1].note, "val_loss 1.0000, epoch 1") << "the number of the epoch";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// dptrain init: one of the bundled configs, to start from, or one drafted from somebody's data.
+// dptrain init: one of the bundled configs, to start from, or one drafted from the user's data.
 
 #include <algorithm>
 #include <cctype>

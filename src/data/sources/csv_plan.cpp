@@ -345,7 +345,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
           return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
         });
         throw Error(ErrorKind::kData,
-                    fmt::format("{}: has no column '{}', which the model wants; it has {}{}{}", files.front(),
+                    fmt::format("{}: has no column '{}', which the model needs; it has {}{}{}", files.front(),
                                 printable(name), printable(join(names, ", ")), did_you_mean(name, others),
                                 optional ? ""
                                          : "; `missing_columns: true` in the arguments of CSV takes such columns for "

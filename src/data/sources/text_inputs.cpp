@@ -110,7 +110,7 @@ std::shared_ptr<const Source> open_texts(const std::vector<std::string>& paths, 
       continue;
     }
     if (paths.size() > 1)
-      throw Error(ErrorKind::kUsage, fmt::format("--input -: stands alone, found {} inputs", paths.size()));
+      throw Error(ErrorKind::kUsage, fmt::format("--input -: it must be the only input, found {}", paths.size()));
     texts->add_lines(std::cin);
   }
   texts->finish();

@@ -14,7 +14,7 @@ constexpr double kAucEpsilon = 1e-7;  // keras.backend.epsilon()
 
 std::string auc_fits(const AUCSpec& spec, const MetricSubject& subject) {
   if (spec.by_class() && subject.output.rank() != 1)
-    return fmt::format("counts classes one by one, which wants one row of values per sample, but output {} is {}",
+    return fmt::format("counts classes one by one and needs one row of values per sample, but output {} is {}",
                        subject.name, subject.output.str());
   if (spec.num_labels && !spec.multi_label) return "num_labels is for multi_label: true";
   if (spec.num_labels && *spec.num_labels != subject.classes())

@@ -11,7 +11,7 @@ constexpr double kF1Epsilon = 1e-7;  // keras.backend.epsilon()
 
 std::string f1_fits(const MetricSubject& subject) {
   if (subject.output.rank() == 1) return "";
-  return fmt::format("wants one row of values per sample, but output {} is {}", subject.name, subject.output.str());
+  return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
 }
 
 /// One threshold per class: what counts as positive is bucket 1.

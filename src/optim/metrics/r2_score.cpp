@@ -10,7 +10,7 @@ namespace {
 
 std::string r2_fits(const MetricSubject& subject) {
   if (subject.output.rank() != 1)
-    return fmt::format("wants one row of values per sample, but output {} is {}", subject.name, subject.output.str());
+    return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
   return compares_values(subject);
 }
 
