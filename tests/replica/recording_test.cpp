@@ -132,7 +132,7 @@ TEST(Recording, SaysWhereItCannotBeHad) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), HasSubstr("cuda_graphs: on wants one replica"));
+    EXPECT_THAT(error.what(), HasSubstr("cuda_graphs: on needs one replica"));
   }
 }
 

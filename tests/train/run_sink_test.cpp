@@ -136,11 +136,11 @@ TEST_F(RunSinkTest, CutsToWhatTheStateKnows) {
 TEST_F(RunSinkTest, TheCurvesAreDrawnAtTheFirstEpochAndAtTheEnd) {
   sinks_->epoch(epoch(1, 0.5, 0.5));
   const std::string first = text("curves.svg");
-  EXPECT_NE(first.find("best 1.5, epoch 1"), std::string::npos);
+  EXPECT_NE(first.find("best 1.5000, epoch 1"), std::string::npos);
   sinks_->epoch(epoch(2, 0.25, 0.5));
   EXPECT_EQ(text("curves.svg"), first) << "not so soon again";
   sinks_->end({});
-  EXPECT_NE(text("curves.svg").find("best 1.25, epoch 2"), std::string::npos);
+  EXPECT_NE(text("curves.svg").find("best 1.2500, epoch 2"), std::string::npos);
 }
 
 TEST_F(RunSinkTest, ARunThatWasKilledWhileDrawingDrawsAtItsEnd) {
