@@ -14,6 +14,7 @@
 
 #include "cli/activity_bar.h"
 #include "config/diagnostics.h"
+#include "config/source_text.h"
 #include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -72,8 +73,12 @@ int print_error(const Error& error) {
   const bool json = output_flags().log == "json";
   const auto* config = dynamic_cast<const config::ConfigError*>(&error);
   const std::string lines = !json ? "" : config != nullptr ? config->json() : json_line(error);
-  if (lines.empty())
-    return fail((json || error.is_complete() ? "" : "error: ") + std::string(error.what()), error.exit_code());
+  if (lines.empty()) {
+    std::string text = (json || error.is_complete() ? "" : "error: ") + std::string(error.what());
+    const std::string excerpt = config == nullptr ? config::excerpt_of(error.location()) : "";
+    if (!excerpt.empty()) text += "\n" + excerpt.substr(0, excerpt.size() - 1);
+    return fail(text, error.exit_code());
+  }
   std::fputs(lines.c_str(), stderr);
   return error.exit_code();
 }

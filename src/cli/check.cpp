@@ -7,6 +7,7 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
+#include "cli/run_header.h"
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -45,6 +46,7 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
         fmt::format("data.{:<11}{}, first batch of {} read", name, counted(loader->samples(), "sample"), batch.rows()));
   };
   look("train", &session.train_loader());
+  warn_of_large_batch(session);
   look("validation", session.validation_loader());
   look("test", session.test_loader());
   session.warn_about_bad_samples();

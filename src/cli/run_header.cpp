@@ -151,12 +151,17 @@ std::string devices_line(const session::Session& session) {
   return devices_text(session.device_lines()) + precision;
 }
 
+void warn_of_large_batch(session::Session& session) {
+  const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
+  if (batch > samples)
+    log::warn(fmt::format("a batch of {} is more than the {} of the train set: every step takes all of them",
+                          with_commas(batch), counted(samples, "sample")));
+}
+
 std::string batch_line(session::Session& session) {
   const experiment::ConfigFile& config = session.experiment().config;
   const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
-  if (batch > samples)
-    log::warn(fmt::format("a batch of {} is more than the {} samples of the train set: every step takes all of them",
-                          with_commas(batch), with_commas(samples)));
+  warn_of_large_batch(session);
   const std::string last =
       samples % batch == 0 || batch > samples ? "" : fmt::format(", the last with {}", with_commas(samples % batch));
   return fmt::format("{}{}{}; {} an epoch{}; {}", counted(batch, "sample"),

@@ -17,6 +17,8 @@ std::vector<std::string> run_header(session::Session& session, const std::string
 /// for less than an epoch.
 std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch& epoch, double run_epochs);
 
+/// A batch that is larger than the train set.
+void warn_of_large_batch(session::Session& session);
 /// "512 samples = 2 x 256; 118 steps an epoch, the last with 96; learning rate 0.001"
 std::string batch_line(session::Session& session);
 /// The rows of each replica: "2 x 256"; "171 + 171 + 170" of a few that differ, "29 x 2 + 70 x 1" of many.

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -11,6 +13,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/terminal.h"
+#include "core/text.h"
 
 namespace dptrain::config {
 namespace {
@@ -56,6 +59,14 @@ std::string excerpt(const Mark& mark) {
                      std::string(static_cast<std::size_t>(length - 1), '~'));
 }
 
+/// Columns of the word that begins there.
+int word_length(std::string_view line, int column) {
+  const auto begin = static_cast<std::size_t>(column - 1);
+  if (begin >= line.size()) return 1;
+  const std::size_t end = std::min(line.find_first_of(" ,:{}[]#", begin), line.size());
+  return std::max(1, columns_of(line.substr(begin, end - begin)));
+}
+
 std::string render_one(const Diagnostic& d, const char* level) {
   std::string text = d.mark.known() ? d.mark.str() + ": " : "";
   text += fmt::format("{}: {}\n{}", level, d.message, excerpt(d.mark));
@@ -72,6 +83,20 @@ nlohmann::ordered_json json_line(const Mark& mark, const char* level, const std:
 }
 
 }  // namespace
+
+std::string excerpt_of(const SourceLocation& location) {
+  if (!location.is_known() || !(location.file.ends_with(".yaml") || location.file.ends_with(".yml"))) return "";
+  std::ifstream file(location.file);
+  const auto source = std::make_shared<Source>();
+  source->name = location.file;
+  for (std::string line; static_cast<int>(source->lines.size()) < location.line && std::getline(file, line);)
+    source->lines.push_back(printable(line, "\t"));
+  if (static_cast<int>(source->lines.size()) < location.line) return "";
+  return excerpt({.source = source,
+                  .line = location.line,
+                  .column = location.column,
+                  .length = word_length(source->lines.back(), location.column)});
+}
 
 Diagnostic& Diagnostics::error(const Mark& mark, std::string message) {
   return errors_.emplace_back(Diagnostic{mark, std::move(message), {}});

@@ -15,6 +15,10 @@
 
 namespace dptrain::config {
 
+/// The line of a YAML file at `location` and a caret below its word, as in the errors of a config; "" for other files
+/// and where the file cannot be read.
+std::string excerpt_of(const SourceLocation& location);
+
 /// Code points in UTF-8 text: the columns that messages count.
 int columns_of(std::string_view utf8) noexcept;
 

@@ -149,7 +149,7 @@ void LabelWriter::check_probabilities(std::int64_t index, const float* values) c
     if (!(*value >= 0 && *value <= 1))
       throw Error(
           ErrorKind::kData,
-          fmt::format("{}: label {} is outside 0..1, which crossentropy wants{}", source_->label_place(index, which_),
+          fmt::format("{}: label {} is outside 0..1, which the loss expects{}", source_->label_place(index, which_),
                       shortest(*value),
                       delivery_.width == 1 ? "; for more than two classes give the model an output for each and "
                                              "a softmax, and use sparse_categorical_crossentropy"

@@ -4,8 +4,14 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "layers/activation_layer.h"
 #include "layers/batch_normalization.h"
+#include "layers/layer.h"
+#include "layers/softmax.h"
 #include "optim/loss.h"
+#include "optim/losses/binary_crossentropy.h"
+#include "optim/losses/mean_absolute_error.h"
+#include "optim/losses/mean_squared_error.h"
 #include "optim/metrics/accuracy.h"
 #include "optim/metrics/f1_score.h"
 
@@ -26,6 +32,27 @@ void check_names(config::Reader& reader, const char* key, const ByOutput<T>& arg
                    fmt::format("train.{}: output '{}' has no loss; give it one in train.loss (with the weight 0 in "
                                "train.loss_weights where it shall only be measured)",
                                key, entry.output));
+  }
+}
+
+/// A softmax with a loss that compares each output on its own trains, but seldom as its users expect.
+void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
+  for (const plan::Objective& objective : objectives(train, graph)) {
+    const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
+    const graph::Node& node = graph.nodes[static_cast<std::size_t>(port.node)];
+    const config::Typed& layer = graph.layers[static_cast<std::size_t>(node.layer)].spec;
+    const auto* const pure = layer.get_if<layers::ActivationSpec>();
+    const bool is_softmax = layers::activation_of(layer) == layers::Activation::kSoftmax ||
+                            layer.get_if<layers::SoftmaxSpec>() != nullptr ||
+                            (pure != nullptr && pure->activation == layers::Activation::kSoftmax);
+    const bool is_elementwise = objective.loss.get_if<optim::BinaryCrossentropySpec>() != nullptr ||
+                                objective.loss.get_if<optim::MeanSquaredErrorSpec>() != nullptr ||
+                                objective.loss.get_if<optim::MeanAbsoluteErrorSpec>() != nullptr;
+    if (port.port == 0 && is_softmax && is_elementwise)
+      diagnostics.warn(objective.loss.mark(),
+                       fmt::format("output '{}' is a softmax, whose values sum to 1, and {} compares each value on its "
+                                   "own; for one class per sample write categorical_crossentropy",
+                                   graph::name_of(graph, port), objective.loss.name()));
   }
 }
 
@@ -97,6 +124,7 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
   check_names(reader, "loss", train.loss, train.loss, outputs);
   check_names(reader, "loss_weights", train.loss_weights, train.loss, outputs);
   check_names(reader, "metrics", train.metrics, train.loss, outputs);
+  warn_of_losses(reader.diagnostics(), train, graph);
   warn_of_metrics(reader.diagnostics(), train, graph);
   if (train.class_weight && outputs.size() > 1)
     reader.error(

@@ -384,6 +384,32 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
+TEST_F(ExitCode, ErrorsOfOpenDataShowTheLineOfTheConfig) {
+  here_.write("weights.yaml", kTiny + std::string("  class_weight: {bird: 2}\n"));
+  expect(2,
+         "unknown class 'bird'; expected cat, dog, owl or 0..2\n   18 |   class_weight: {bird: 2}\n      |             "
+         "    ^",
+         {"fit", "weights.yaml"});
+  expect(0, "warning: a batch of 100 is more than the 50 samples of the train set",
+         {"check", "tiny.yaml", "--with-data", "--batch-size", "100"});
+}
+
+TEST_F(ExitCode, DiceRefusesClassNumbersOfSeveralClasses) {
+  const auto idx = [](std::initializer_list<int> dims, const std::string& values) {
+    std::string bytes{'\0', '\0', '\x08', static_cast<char>(dims.size())};
+    for (const int dim : dims) bytes += std::string(3, '\0') + static_cast<char>(dim);
+    return bytes + values;
+  };
+  here_.write("x", idx({3, 2, 2}, std::string(12, '\x07')));
+  here_.write("y", idx({3}, std::string("\0\1\2", 3)));
+  here_.write(
+      "dice.yaml",
+      "dptrain: 1\nmodel: {layers: [{Input: {shape: [2, 2, 1]}}, Flatten, {Dense: {units: 1, activation: "
+      "sigmoid}}]}\ndata: {train: {IDX: {inputs: x, labels: y}}}\ntrain: {epochs: 1, batch_size: 3, loss: {Dice: "
+      "{axis: [1]}}}\n");
+  expect(3, "item 2: label 2 is outside 0..1, which the loss expects", {"fit", "dice.yaml"});
+}
+
 TEST_F(ExitCode, AFormerNameOfAFlagIsAcceptedWithAWarning) {
   expect(0, "warning: --lr is called --plot-schedule now, and the next version will refuse --lr",
          {"summary", "tiny.yaml", "--lr", "lr.svg"});

@@ -95,10 +95,9 @@ TEST(LoaderLabels, CrossentropyWantsProbabilities) {
     return Loader(source, {}, kLoaderModel, labels, loader_options(4)).samples();
   };
   const auto source = numbered_source(30);
-  EXPECT_EQ(
-      error_of(ErrorKind::kData, [&] { open(source, 1); }),
-      "labels, item 2: label 2 is outside 0..1, which crossentropy wants; for more than two classes give the model "
-      "an output for each and a softmax, and use sparse_categorical_crossentropy");
+  EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(source, 1); }),
+            "labels, item 2: label 2 is outside 0..1, which the loss expects; for more than two classes give the model "
+            "an output for each and a softmax, and use sparse_categorical_crossentropy");
   EXPECT_EQ(open(source, 4), 30);  // one-hot rows
   for (std::int64_t i = 0; i < 30; ++i) source->classes[static_cast<std::size_t>(i)] = i % 2;
   EXPECT_EQ(open(source, 1), 30);
@@ -108,7 +107,7 @@ TEST(LoaderLabels, CrossentropyWantsProbabilities) {
   EXPECT_EQ(open(rows, 2), 2);
   rows->values = {{0, 1}, {0.5F, -1}};
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(rows, 2); }),
-            "labels, item 1: label -1 is outside 0..1, which crossentropy wants");
+            "labels, item 1: label -1 is outside 0..1, which the loss expects");
 }
 
 /// Has the values in one piece, too.
@@ -135,10 +134,10 @@ TEST(LoaderLabels, ProbabilitiesInOnePieceAreLookedAtWhereTheyLie) {
   EXPECT_EQ(open(), 3);
   source->set({0, 1, 0.5F, 0.25F, 1, std::nanf("")});
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(); }),
-            "labels, item 2: label nan is outside 0..1, which crossentropy wants");
+            "labels, item 2: label nan is outside 0..1, which the loss expects");
   source->set({0, 1, 1.5F, 0.25F, 1, -1});
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { open(); }),
-            "labels, item 1: label 1.5 is outside 0..1, which crossentropy wants");
+            "labels, item 1: label 1.5 is outside 0..1, which the loss expects");
 }
 
 TEST(LoaderLabels, ClassesOutOfRows) {

@@ -100,7 +100,7 @@ small vgg16_oct 'model.layers.VGG16={include_top: false, input_shape: [32, 32, 3
 small flowers_mobilenetv2 'model.layers.MobileNetV2={include_top: false, input_shape: [32, 32, 3], pooling: avg, trainable: false}' \
   'data.transforms=null'
 for name in VGG19 ResNet50 MobileNet DenseNet121 InceptionV3; do
-  printf 'dptrain: 1\nmodel: {layers: [%s]}\ntrain: {epochs: 1, batch_size: 2, loss: mse}\n' "$name" >"$name.yaml"
+  printf 'dptrain: 1\nmodel: {layers: [%s]}\ntrain: {epochs: 1, batch_size: 2, loss: categorical_crossentropy}\n' "$name" >"$name.yaml"
   spelled_out "$name.yaml"
 done
 

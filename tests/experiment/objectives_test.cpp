@@ -30,6 +30,22 @@ TEST(Objectives, WarnOfMetricsThatMislead) {
   EXPECT_THAT(warnings_of(3, "mse", "accuracy"), IsEmpty());
 }
 
+TEST(Objectives, WarnOfLossesThatCompareEachValueOfASoftmax) {
+  const auto warnings = [](const std::string& last, const std::string& loss) {
+    return load_experiment_text("dptrain: 1\nmodel: {layers: [{Input: {shape: [4]}}, " + last +
+                                    "]}\ntrain: {epochs: 1, batch_size: 2, loss: " + loss + "}\n",
+                                "small.yaml", {})
+        .warnings;
+  };
+  for (const char* const last :
+       {"{Dense: {units: 3, activation: softmax}}", "{Dense: 3}, Softmax", "{Dense: 3}, {Activation: softmax}"})
+    for (const char* const loss : {"mse", "mae", "binary_crossentropy"})
+      EXPECT_THAT(warnings(last, loss), ElementsAre(HasSubstr("write categorical_crossentropy"))) << last << loss;
+  EXPECT_THAT(warnings("{Dense: {units: 3, activation: softmax}}", "kl_divergence"), IsEmpty());
+  EXPECT_THAT(warnings("{Dense: {units: 3, activation: sigmoid}}", "binary_crossentropy"), IsEmpty());
+  EXPECT_THAT(warnings("{Dense: 3}", "mse"), IsEmpty());
+}
+
 TEST(Objectives, WarnOfBatchNormalizationOverSteps) {
   const auto warnings = [](const std::string& normalization, const std::string& loss) {
     return load_experiment_text("dptrain: 1\nmodel:\n  layers:\n    - Input: {shape: [3, 4]}\n    - " + normalization +

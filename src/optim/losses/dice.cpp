@@ -49,8 +49,11 @@ std::string misfit(const DiceSpec& spec, const LossFit& fit) {
                                                               : "");
 }
 
-const RegisteredLoss kDice =
-    loss<DiceSpec>("Dice", "dice").positional(key("axis", &DiceSpec::axis)).misfit(misfit).example("axis: [1]");
+const RegisteredLoss kDice = loss<DiceSpec>("Dice", "dice")
+                                 .positional(key("axis", &DiceSpec::axis))
+                                 .shares_of_one()
+                                 .misfit(misfit)
+                                 .example("axis: [1]");
 
 }  // namespace
 
