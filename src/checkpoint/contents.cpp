@@ -24,7 +24,7 @@ std::string text_of(const Hdf5Bytes& member) {
   return text;
 }
 
-/// What else stands in the file as an HDF5 file would have it: all that reads one finds its texts there.
+/// The metadata of the file with the names that an HDF5 file uses, so that one reader serves both.
 Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   const Safetensors file = read_safetensors(bytes);
   if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")

@@ -205,7 +205,7 @@ Pairing by_topology(const Sides& sides, const graph::WeightsSpec& spec) {
   if (sides.source.size() < sides.target.size() && spec.up_to.empty()) return part_of_graph(sides);
   Pairing result;
   result.how = spec.up_to.empty() ? "by topology" : fmt::format("by topology up to '{}'", spec.up_to);
-  // Up to a step the file may go on, with a head that is not wanted.
+  // With `up_to` the file may have further layers, a head that is not used.
   if (sides.source.size() < sides.target.size() || (sides.source.size() > sides.target.size() && spec.up_to.empty()))
     result.failure = fmt::format("it has {} with weights, the model {}{}", counted(sides.source.size(), "layer"),
                                  sides.target.size(), spec.up_to.empty() ? "" : fmt::format(" up to '{}'", spec.up_to));

@@ -185,7 +185,7 @@ class Predictor {
                                   rows, ms(*flags_.step), weak_ ? "" : ", and with fewer as much less",
                                   100 * parts.forward / parts.compute())
                     : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
-                                  side_by_side_ > 1 ? fmt::format("; of more replicas beside up to {} others "
+                                  side_by_side_ > 1 ? fmt::format("; with more replicas, next to up to {} others "
                                                                   "in one process",
                                                                   side_by_side_ - 1)
                                                     : ""));

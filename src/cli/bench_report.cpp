@@ -185,7 +185,7 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
 
 std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns) {
   using enum terminal::Table::Align;
-  // Of all threads in use, all at once; the replica has its part.
+  // The peak is measured on all threads at once; a replica uses a part of them.
   const double peak_gflops = row.limits.peak_gflops > 0 ? row.limits.share(row.threads).peak_gflops : 0;
   const bool of_peak = peak_gflops > 0;
   double total = 0;
@@ -237,7 +237,7 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
-        slower.push_back(fmt::format("{} batch {}: {} samples/s, {} before: {:.3f} of it, at least {:.3f} is asked",
+        slower.push_back(fmt::format("{} batch {}: {} samples/s, {} before: {:.3f} of it, expected at least {:.3f}",
                                      session::row_name(row), row.global_batch, rate_text(row.examples_per_second),
                                      rate_text(before), ratio, 1 - max_regression));
     }

@@ -19,7 +19,7 @@ std::string bench_csv(const std::vector<session::BenchRow>& rows);
 std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
 /// The rows of a bench.json, without their devices and layers. Throws Error{kInternal} for anything else.
 std::vector<session::BenchRow> rows_of_json(const std::string& text);
-/// Where the time of a step goes; as a fraction of the peak where one is known, which on GPUs it is not.
+/// The time of each layer in a step, on CPUs also as a fraction of the measured peak.
 std::string layer_table(const session::BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
 
 /// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those

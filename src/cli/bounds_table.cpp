@@ -45,7 +45,7 @@ std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t
   if (row.passes.empty()) return "";
   const int threads = row.limits.threads;
   const std::string arithmetic = row.limits.peak_gflops > 0 ? fmt::format("{:.0f} GFLOP/s, ", row.limits.peak_gflops)
-                                                            : "";  // not known for products of bfloat16
+                                                            : "";  // not measured for products of bfloat16
   const auto line = [&](const std::string& text) { return terminal::wrapped(text, columns) + "\n"; };
   terminal::Table table;
   table.column("pass", kLeft).column("ms").column("bound ms").column("x bound").column("by", kLeft);

@@ -16,17 +16,17 @@ namespace dptrain::cli {
 /// The run's folder, and the commands that can follow.
 struct ClosingFacts {
   std::string run;                ///< its folder
-  std::vector<std::string> kept;  ///< files of interest that are there, by name in the folder
-  std::string device_flags{};     ///< DeviceFlags::text(), for the command that continues it
-  bool can_eval = false;          ///< it has data to judge on
-  std::uint64_t peak_bytes = 0;   ///< of memory that this process had at most
+  std::vector<std::string> kept;  ///< names of those files in it that a user may open
+  std::string device_flags{};     ///< DeviceFlags::text() for the command that continues the run
+  bool can_eval = false;          ///< the config has validation or test data
+  std::uint64_t peak_bytes = 0;   ///< peak memory of this process
 };
 
 /// Lines without an end.
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts);
 
-/// The same as `name: value` lines, for --quiet: the last epoch's values, best ones and their epochs, time, speed, how
-/// it ended and the run's folder.
+/// For --quiet, as `name: value` lines: the last epoch's values, the best ones and their epochs, time, speed, the exit
+/// word and the run's folder.
 std::vector<std::string> closing_figures(const train::EndReport& report, const std::string& run);
 
 /// Fields of the first line with --log json: result.json's keys of the same names, and the run's folder.

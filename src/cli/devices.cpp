@@ -90,9 +90,8 @@ std::string limits_line(const device::CpuLimits& limits) {
     levels.push_back(fmt::format("{}{} {}, {}", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
                                  rate_text(level.read_gbps), rate_text(level.update_gbps)));
   return fmt::format("{} at once: {:.0f} GFLOP/s; {}", counted(limits.threads, "thread"), limits.peak_gflops,
-                     levels.empty()
-                         ? "the system does not say how large the caches are, so their rates are not measured"
-                         : "GB/s read, updated: " + join(levels, "; "));
+                     levels.empty() ? "the system reports no sizes of caches, so their rates are not measured"
+                                    : "GB/s read, updated: " + join(levels, "; "));
 }
 
 Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {

@@ -41,8 +41,8 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
   const std::optional<train::RateAdvice> advice = curve.advice();
   if (!advice) {
     log::print(
-        "no suggestion: the loss does not fall at any of these rates; look at find-lr.svg, and try a wider range "
-        "or more --steps");
+        "no suggestion: the loss does not fall at any of these rates; find-lr.svg shows it; try a wider range or more "
+        "--steps");
     return;
   }
   const auto& rate = optim::common(experiment.config.train.optimizer).learning_rate;

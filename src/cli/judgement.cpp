@@ -21,7 +21,7 @@ std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kin
 struct Gathered {
   const plan::LossStep* loss = nullptr;
   const Classes* classes = nullptr;
-  int label = 0;  ///< which of the batch's
+  int label = 0;  ///< index among the labels of a batch
   std::vector<std::uint8_t> mask{};
   std::optional<Confusion> confusion{};
   WorstSamples worst{};

@@ -24,7 +24,7 @@ namespace dptrain::cli {
 struct OutputJudgement {
   std::string name;  ///< "" where the model has one
   Classes classes;
-  std::optional<Confusion> confusion{};  ///< where classes.known(), as the scores
+  std::optional<Confusion> confusion{};  ///< present if classes.known(), as are the scores
   std::vector<ClassScore> scores{};
   std::vector<WorstSample> worst{};              ///< the largest loss first
   std::optional<std::vector<Answer>> answers{};  ///< to every sample, where classes.one_per_sample()

@@ -149,7 +149,7 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
     places.push_back(
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
-  std::shared_ptr<const data::Source> samples = input.next();  // before a line of output: it says what is wrong
+  std::shared_ptr<const data::Source> samples = input.next();  // throws before anything is printed
   Output out(flags.output, input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
   // Beside rows on a terminal there is no place for it.
@@ -222,7 +222,7 @@ void add_predict(App& app) {
           "images that cannot be read: the end (exit 3), or left out with a warning (default: as the data set of the "
           "checkpoint)")
       .option("--keep", "COLUMN", flags->keep,
-              "columns of a table that go beside the answers as they stand: names with commas between them, or all")
+              "columns of a table to copy next to the answers: names with commas between them, or all")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
       .whole("--top", "K", flags->top, "the K most probable classes")
       .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")

@@ -43,7 +43,7 @@ int run(const ReplayFlags& flags) {
   print_fitted(fmt::format("replay   on {}: {}\n         {}", replay.devices,
                            replay.confirmed() ? "the same" : "not finite, but elsewhere",
                            train::describe(replay.again)));
-  const double loss = std::abs(replay.again.loss);  // the sign of a NaN says nothing
+  const double loss = std::abs(replay.again.loss);  // the sign of a NaN has no meaning
   print_fitted(fmt::format("loss     {}, {} bits", std::isnan(loss) ? loss : replay.again.loss,
                            replay.same_bits ? "the same" : "other"));
   return static_cast<int>(ErrorKind::kDiverged);

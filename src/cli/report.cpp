@@ -32,7 +32,7 @@ bool wants_evaluation(const report::RunRecord& run) {
          std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
 
-/// As eval does; what it cannot do leaves the page without. Returns the names of the files.
+/// As eval does. If that fails, the page has no evaluation. Returns the names of the files.
 std::vector<std::string> evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
   try {
     Evaluation evaluation({.source = run,
@@ -67,7 +67,7 @@ void log_written(const std::vector<std::string>& folders, const std::vector<std:
 int run(ReportFlags flags, const Context& context) {
   flags.runs = sweep::runs_of(flags.runs);
   std::vector<std::string> to_evaluate;
-  for (const std::string& folder : flags.runs)  // what is no run is said before anything takes time
+  for (const std::string& folder : flags.runs)  // a folder that is not a run is refused before the first evaluation
     if (wants_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);
   const bool quiet = context.quiet || context.json;
   std::vector<std::string> evaluated, files;

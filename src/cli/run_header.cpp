@@ -90,7 +90,7 @@ std::string phases_line(const session::Session& session) {
 }  // namespace
 
 std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch& epoch, double run_epochs) {
-  constexpr double kLeastShare = 0.5;  // of the decay; a shorter run is cut off in most cases by mistake
+  constexpr double kLeastShare = 0.5;  // share of the decay that a run covers if it is shorter on purpose
   if (!rate.is_schedule() || run_epochs < 1) return "";  // a part of an epoch is a trial
   double begin = 0;                                      // steps before the decay
   const optim::LearningRate* decaying = &rate;

@@ -120,7 +120,7 @@ std::vector<std::string> final_sets(const sweep::Plan& plan, const sweep::Trial&
   try {
     const auto usual = epochs(whole), tried = epochs(plan);
     if (usual && tried && *tried < *usual) return sweep::sets_of(whole, trial);
-  } catch (const Error& unreadable) {  // the config needs them, say
+  } catch (const Error& unreadable) {  // for example, a config without epochs of its own
     log::debug(unreadable.what());
   }
   return sweep::sets_of(plan, trial);

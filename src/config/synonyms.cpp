@@ -412,7 +412,7 @@ std::string_view without_module(std::string_view word) {
   return is_name ? word.substr(dot + 1) : word;
 }
 
-std::string told(const Synonym& synonym, std::string_view word) {
+std::string answer_text(const Synonym& synonym, std::string_view word) {
   char digit = '\0';
   matches(synonym.word, word, digit);
   std::string answer(synonym.answer);
@@ -427,10 +427,10 @@ std::string told(const Synonym& synonym, std::string_view word) {
 
 std::span<const Synonym> synonyms() { return kSynonyms; }
 
-const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> known) {
+const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> allowed) {
   const auto fits_in = [&](const Synonym& row) {
     if (row.context == context) return true;
-    return row.context.starts_with('.') && std::ranges::find(known, row.context.substr(1)) != known.end();
+    return row.context.starts_with('.') && std::ranges::find(allowed, row.context.substr(1)) != allowed.end();
   };
   char digit = '\0';
   for (const Synonym& row : kSynonyms)
@@ -438,11 +438,11 @@ const Synonym* find_synonym(std::string_view word, std::string_view context, std
   return nullptr;
 }
 
-std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> known) {
+std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> allowed) {
   const std::string_view bare = without_module(word);
-  if (const Synonym* row = find_synonym(bare, context, known)) return told(*row, bare);
-  if (bare != word && std::ranges::find(known, bare) != known.end()) return fmt::format("; write '{}'", bare);
-  return did_you_mean(bare, known);
+  if (const Synonym* row = find_synonym(bare, context, allowed)) return answer_text(*row, bare);
+  if (bare != word && std::ranges::find(allowed, bare) != allowed.end()) return fmt::format("; write '{}'", bare);
+  return did_you_mean(bare, allowed);
 }
 
 std::string call_as_mapping(std::string_view call, const std::string& type) {

@@ -23,12 +23,12 @@ struct Synonym {
 
 std::span<const Synonym> synonyms();
 
-/// The row for this word, or null. `known`: the words that the place accepts, for contexts such as ".filters".
-const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> known = {});
+/// The row for this word, or null. `allowed`: the words that the place accepts, for contexts such as ".filters".
+const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> allowed = {});
 
-/// "; ..." for a message about an unknown word: its synonym, else the nearest known word, else "". Prefixes of modules
-/// are ignored: 'tf.nn.relu' is 'relu'.
-std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> known = {});
+/// "; ..." for a message about an unknown word: its synonym, else the nearest allowed word, else "". Prefixes of
+/// modules are ignored: 'tf.nn.relu' is 'relu'.
+std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> allowed = {});
 
 /// 'l2(0.01)' as "{L2: 0.01}" if `type_of` finds a type of that name, which it returns as users write it; else "".
 std::string call_as_mapping(std::string_view call, const std::string& type);

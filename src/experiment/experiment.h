@@ -17,7 +17,7 @@ struct Experiment {
   std::string file;  ///< as the user wrote it; the checkpoint's path when it came from there
   ConfigFile config;
   graph::Graph graph;
-  config::Mark weights_place;         ///< of the file that `model.weights` names; unknown without it
+  config::Mark weights_place;         ///< of the path in `model.weights`; unknown without the key
   std::vector<std::string> warnings;  ///< about the config, already with their places
 };
 

@@ -48,7 +48,7 @@ struct Scope {
   StepNames names;                               ///< of the steps so far
   std::map<std::string, config::Mark> left_out;  ///< by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
-  bool blind = false;                            ///< a step failed whose name is not known: unknown names are no news
+  bool blind = false;                            ///< a step of unknown name failed, so unknown names are not reported
   SharedLayers* shared = nullptr;
 
   // Where we are; all empty at the top.

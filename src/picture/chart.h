@@ -14,20 +14,20 @@
 namespace dptrain::picture {
 
 struct Line {
-  std::string name;             ///< in titles, which a browser shows beside the pointer
-  std::vector<Point> points{};  ///< x ascending and finite; y not finite: a gap, with a cross where it is
+  std::string name;             ///< in the tooltips of a browser
+  std::vector<Point> points{};  ///< x ascending and finite; a y that is not finite is a gap with a cross
   LineStyle style{};
   Dash dash = Dash::kSolid;
   double width = 2, opacity = 1;
-  bool marks = true;                  ///< drawn on all points if they are few, else on some
+  bool marks = true;                  ///< on all points if they are few, else on some
   bool joined = true;                 ///< false: a cloud of small marks, x in any order
-  std::vector<Range> spread{};        ///< a vertical bar through each point, or empty
+  std::vector<Range> spread{};        ///< vertical bars through the points; may be empty
   std::optional<std::size_t> best{};  ///< this point gets a ring
-  std::string best_text{};  ///< at the right of the title, and a line from the ring down to its x; "": neither
+  std::string best_text{};            ///< right of the title, with a line from the ring to its x; "": neither
 };
 
 struct Panel {
-  std::string title;   ///< what is drawn, with its unit
+  std::string title;   ///< the quantity and its unit
   std::string note{};  ///< after the title, in a lighter weight
   std::string x_label{};
   std::vector<Line> lines{};
@@ -36,9 +36,9 @@ struct Panel {
   bool whole_x = false;          ///< ticks of x at whole numbers only
   bool log_x = false;
   Range x_limits{};                    ///< ends of the axis; empty: those of the points
-  std::vector<double> x_ticks{};       ///< these alone, where there are some
-  std::vector<std::string> x_names{};  ///< of x = 0, 1, ...: words in place of numbers
-  double top_unit = 0;                 ///< a second x axis above, in units of so many x; 0: none
+  std::vector<double> x_ticks{};       ///< replace the computed ticks unless empty
+  std::vector<std::string> x_names{};  ///< words for x = 0, 1, ...
+  double top_unit = 0;                 ///< x per unit of a second axis above; 0: no such axis
   std::string top_label{};
   double height = 260;  ///< with title and axes
   bool half = false;    ///< two of these share a row; the last of an odd number has a row of its own

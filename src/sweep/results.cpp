@@ -65,7 +65,7 @@ std::string count_text(std::int64_t count) { return count > 0 ? std::to_string(c
 
 /// The x of each trial for one key: choices are categories at equal distances, values of a range are numbers.
 struct Places {
-  std::vector<double> at{};          ///< of each trial
+  std::vector<double> at{};          ///< one x for each trial
   std::vector<std::string> names{};  ///< one for each choice, numbers in ascending order
   bool log = false;
 };

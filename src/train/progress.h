@@ -25,8 +25,8 @@ struct BarState {
 };
 
 /// " 50/118 [=====>.....] 12s ETA 3s (run 4:05) 240ms/step lr 0.001 - loss: 0.8123 - accuracy: 0.7011" in at most so
-/// many columns. Parts are left out where they do not fit: first the elapsed time, then the time left of the run, the
-/// values from the last on, the learning rate, the speed. The bar fills the line. A line too short for
+/// many columns. Parts that do not fit are left out in this order: elapsed time, time left of the run, values from the
+/// last on, learning rate, speed. The bar fills the line. A line too short for
 /// " 50/118 [==>..] ETA 3s" has no "ETA", then no bar. Without a total "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 

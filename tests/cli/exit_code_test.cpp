@@ -7,53 +7,18 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
 
-#include "support/process.h"
+#include "tiny_network.h"
 
 namespace dptrain::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const char* kTiny =
-    "dptrain: 1\n"
-    "name: tiny\n"
-    "model:\n"
-    "  layers:\n"
-    "    - Input: {shape: [6, 6, 1]}\n"
-    "    - Conv2D: {filters: 5, kernel_size: 3, activation: relu}\n"
-    "    - Flatten\n"
-    "    - Dense: {units: 3, activation: softmax}\n"
-    "data:\n"
-    "  train: {Synthetic: {samples: 50, class_names: [cat, dog, owl]}}\n"
-    "  validation: {Synthetic: {samples: 13, class_names: [cat, dog, owl]}}\n"
-    "train:\n"
-    "  epochs: 2\n"
-    "  batch_size: 16\n"
-    "  optimizer: {SGD: {learning_rate: 0.1}}\n"
-    "  loss: categorical_crossentropy\n"
-    "  metrics: [accuracy]\n";
-
-class ExitCode : public ::testing::Test {
- protected:
-  ExitCode() : here_(std::string("exit-") + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    here_.write("tiny.yaml", kTiny);
-  }
-
-  Outcome dptrain(const std::vector<std::string>& words) const { return here_.run(words); }
-  /// The exit code, and that stderr holds `said`.
-  void expect(int code, const std::string& said, const std::vector<std::string>& words) const {
-    const Outcome outcome = dptrain(words);
-    EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
-    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
-  }
-
-  Workplace here_;
-};
+class ExitCode : public TinyNetwork {};
 
 TEST_F(ExitCode, TheFolderOfAllRunsNamesTheNewest) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
@@ -384,105 +349,6 @@ TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
-TEST_F(ExitCode, ErrorsOfOpenDataShowTheLineOfTheConfig) {
-  here_.write("weights.yaml", kTiny + std::string("  class_weight: {bird: 2}\n"));
-  expect(2,
-         "unknown class 'bird'; expected cat, dog, owl or 0..2\n   18 |   class_weight: {bird: 2}\n      |             "
-         "    ^",
-         {"fit", "weights.yaml"});
-  expect(0, "warning: a batch of 100 is more than the 50 samples of the train set",
-         {"check", "tiny.yaml", "--with-data", "--batch-size", "100"});
-}
-
-TEST_F(ExitCode, DiceRefusesClassNumbersOfSeveralClasses) {
-  const auto idx = [](std::initializer_list<int> dims, const std::string& values) {
-    std::string bytes{'\0', '\0', '\x08', static_cast<char>(dims.size())};
-    for (const int dim : dims) bytes += std::string(3, '\0') + static_cast<char>(dim);
-    return bytes + values;
-  };
-  here_.write("x", idx({3, 2, 2}, std::string(12, '\x07')));
-  here_.write("y", idx({3}, std::string("\0\1\2", 3)));
-  here_.write(
-      "dice.yaml",
-      "dptrain: 1\nmodel: {layers: [{Input: {shape: [2, 2, 1]}}, Flatten, {Dense: {units: 1, activation: "
-      "sigmoid}}]}\ndata: {train: {IDX: {inputs: x, labels: y}}}\ntrain: {epochs: 1, batch_size: 3, loss: {Dice: "
-      "{axis: [1]}}}\n");
-  expect(3, "item 2: label 2 is outside 0..1, which the loss expects", {"fit", "dice.yaml"});
-}
-
-TEST_F(ExitCode, AFormerNameOfAFlagIsAcceptedWithAWarning) {
-  expect(0, "warning: --lr is called --plot-schedule now, and the next version will refuse --lr",
-         {"summary", "tiny.yaml", "--lr", "lr.svg"});
-  EXPECT_FALSE(here_.read("lr.svg").empty());
-  EXPECT_EQ(dptrain({"summary", "--help"}).out.find("--lr"), std::string::npos);
-}
-
-TEST_F(ExitCode, ARunGoesOnWithItsOwnConfig) {
-  ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--steps", "3", "--run-dir", "run", "--learning-rate", "0.2"}).code, 0);
-  here_.write("tiny.yaml", "no config any more");
-  const std::string config = here_.read("run/config.yaml");
-  const Outcome resumed = dptrain({"resume", "run", "--epochs", "3"});
-  EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_NE(resumed.out.find("resumed at epoch 1, step 3"), std::string::npos) << resumed.out;
-  EXPECT_EQ(nlohmann::json::parse(here_.read("run/result.json"))["epochs"], 3);
-  EXPECT_NE(here_.read("run/config.resolved.yaml").find("learning_rate: 0.2"), std::string::npos);
-  EXPECT_EQ(here_.read("run/config.yaml"), config) << "the config as its user wrote it";
-  EXPECT_NE(dptrain({"resume", "run", "--epochs", "2"}).out.find("nothing to do: the run has trained 3 epochs"),
-            std::string::npos);
-  EXPECT_EQ(dptrain({"resume", "run/checkpoints/last.h5", "--epochs", "4"}).code, 0) << "a checkpoint of the run";
-  EXPECT_EQ(nlohmann::json::parse(here_.read("run/result.json"))["epochs"], 4);
-
-  fs::copy_file(here_.path("run/checkpoints/last.h5"), here_.path("alone.h5"));
-  expect(8, "dptrain fit CONFIG --resume=alone.h5", {"resume", "alone.h5"});
-  expect(8, "no such file", {"resume", "runs/other"});
-  expect(8, "tiny.yaml is a config; dptrain fit tiny.yaml --resume continues the newest of its runs",
-         {"resume", "tiny.yaml"});
-  expect(8, "the newest run in it is", {"resume", "."});
-  expect(2, "--parallel is for sweeps", {"resume", "run", "--parallel", "2"});
-  expect(2, "unknown flag '--init-from'", {"resume", "run", "--init-from", "alone.h5"});
-}
-
-TEST_F(ExitCode, ASweepGoesOnToo) {
-  ASSERT_EQ(dptrain({"sweep", "tiny.yaml", "--vary", "seed=1,2", "--epochs", "1", "--run-dir", "all"}).code, 0);
-  EXPECT_EQ(dptrain({"resume", "all", "--cpus", "1"}).code, 0);
-  expect(2, "--epochs cannot change a sweep", {"resume", "all", "--epochs", "3"});
-}
-
-TEST_F(ExitCode, TheLearningRateKeepsASchedule) {
-  const auto rate = [&](const std::string& optimizer) {
-    here_.write("rate.yaml", std::regex_replace(std::string(kTiny), std::regex("SGD: .*\n"), optimizer + "}\n"));
-    return dptrain({"config", "rate.yaml", "--minimal", "--learning-rate", "0.25"});
-  };
-  for (const auto& [optimizer, found] : std::vector<std::pair<std::string, std::string>>{
-           {"SGD: {learning_rate: 0.1}", "learning_rate: 0.25"},
-           {"Adam: {}", "learning_rate: 0.25"},
-           {"Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 1, decay_steps: 9}}}",
-            "initial_learning_rate: 0.25"},
-           {"Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 0, decay_steps: 9, warmup_target: 1, "
-            "warmup_steps: 2}}}",
-            "warmup_target: 0.25"},
-           {"Adam: {learning_rate: {Warmup: {warmup_steps: 2, then: 1}}}", "then: 0.25"},
-           {"Adam: {learning_rate: {Warmup: {warmup_steps: 2, then: {ExponentialDecay: {initial_learning_rate: 1, "
-            "decay_steps: 9, decay_rate: 0.5}}}}}",
-            "initial_learning_rate: 0.25"}}) {
-    const Outcome outcome = rate(optimizer);
-    EXPECT_EQ(outcome.code, 0) << optimizer << outcome.err;
-    EXPECT_NE(outcome.out.find(found), std::string::npos) << optimizer << "\n" << outcome.out;
-  }
-  here_.write("rate.yaml",
-              std::regex_replace(std::string(kTiny), std::regex("  optimizer: .*\n"), "  optimizer: adam\n"));
-  EXPECT_NE(dptrain({"config", "rate.yaml", "--learning-rate", "0.25"}).out.find("learning_rate: 0.25"),
-            std::string::npos);
-  here_.write("rate.yaml", std::regex_replace(std::string(kTiny), std::regex("  optimizer: .*\n"), ""));
-  EXPECT_NE(dptrain({"config", "rate.yaml", "--learning-rate", "0.25"}).out.find("learning_rate: 0.25"),
-            std::string::npos);
-  const Outcome several =
-      rate("SGD: {learning_rate: {PiecewiseConstantDecay: {boundaries: [3], values: [0.1, 0.01]}}}");
-  EXPECT_EQ(several.code, 2);
-  EXPECT_NE(several.err.find("rate.yaml:15:37"), std::string::npos) << several.err;
-  EXPECT_NE(several.err.find("--learning-rate: PiecewiseConstantDecay has several rates"), std::string::npos);
-}
-
 TEST_F(ExitCode, JsonLinesOfFitHaveFields) {
   std::istringstream lines(dptrain({"fit", "tiny.yaml", "--log", "json", "--log-every", "2 steps"}).err);
   std::map<std::string, nlohmann::json> last;
@@ -544,98 +410,6 @@ TEST_F(ExitCode, TheOtherCommandsWork) {
   const std::string spelled_out = dptrain({"config", "tiny.yaml"}).out;
   here_.write("again/spelled_out.yaml", spelled_out);
   EXPECT_EQ(dptrain({"config", "again/spelled_out.yaml"}).out, spelled_out);
-}
-
-const char* const kNpy = "\x93NUMPY\x01";
-
-/// Files and folders where a command expects others.
-TEST_F(ExitCode, ThingsInTheWrongPlaceAreNamed) {
-  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
-  const std::string zip("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0", 14);
-  here_.write("net.pt", zip + "archive/data.pkl");
-  here_.write("net.onnx", std::string("\x08\x07\x12\x07pytorch"));
-  here_.write("book.xlsx", zip + "[Content_Types].xml");
-  here_.write("series.npy", kNpy);
-  here_.write("pairs.npz", zip + "inputs.npy");
-  here_.write("rows.csv", "a,b\n1,2\n");
-  here_.write("reviews/good/1.txt", "fine");
-  here_.write("reviews/bad/1.txt", "poor");
-  const std::string checkpoint = "runs/tiny/001/checkpoints/last.h5";
-  struct Case {
-    std::vector<std::string> words;
-    int code;
-    std::string said;
-  };
-  const std::vector<Case> all{
-      {{"fit", "tiny"}, 2, "tiny: cannot read the config: No such file or directory; did you mean 'tiny.yaml'?"},
-      {{"check", "tiny.yml"}, 2, "No such file or directory; did you mean 'tiny.yaml'?"},
-      {{"check", "tny.yaml"}, 2, "No such file or directory; did you mean 'tiny.yaml'?"},
-      {{"fit", "fashion_mnist.yaml"}, 2, "'dptrain init fashion_mnist' writes that config"},
-      {{"fit", "runs/tiny/001"},
-       2,
-       "whose config is runs/tiny/001/config.yaml; 'dptrain resume runs/tiny/001' continues it"},
-      {{"fit", "reviews"}, 2, "it is a folder; 'dptrain init --from reviews' writes a config"},
-      {{"check", checkpoint}, 2, "it is an HDF5 file; 'dptrain ckpt show " + checkpoint + "'"},
-      {{"check", "net.onnx"}, 2, "it is an ONNX model, which dptrain cannot read"},
-      {{"check", "net.pt"}, 2, "it is a PyTorch file, which dptrain cannot read"},
-      {{"check", "rows.csv"}, 2, "it is a table; 'dptrain init --from rows.csv' writes a config for it"},
-      {{"eval", "net.pt"}, 2, "it is a PyTorch file, which dptrain cannot read"},
-      {{"eval", "tiny.yaml", "--weights", "net.pt"}, 8, "'net.pt' is a PyTorch file, which dptrain cannot read"},
-      {{"ckpt", "show", "net.onnx"}, 8, "'net.onnx' is an ONNX model, which dptrain cannot read"},
-      {{"eval", "runs/tiny/999"},
-       8,
-       "runs/tiny/999: there is no such run; the newest run in runs/tiny is runs/tiny/001"},
-      {{"ckpt", "show", "runs/tiny/999"}, 8, "there is no such run; the newest run in runs/tiny is runs/tiny/001"},
-      {{"plot", "runs/tiny"}, 3, "the folder has no train.csv; the newest run in runs/tiny is runs/tiny/001"},
-      {{"plot", "runs/tiny/2"}, 3, "there is no such run; the newest run in runs/tiny is runs/tiny/001"},
-      {{"data", "scan", "series.npy"}, 2, "it is a NumPy array; a config names it as data: {train: {Numpy: "},
-      {{"data", "scan", "pairs.npz"}, 2, "it is a file of NumPy arrays; a config names it as data: {train: {Numpy: "},
-      {{"data", "scan", "reviews"}, 2, "it is a folder of texts, which are read with the vocabulary of a config"},
-      {{"init", "--from", "series.npy"}, 2, "it is a NumPy array, and init --from takes a CSV or HDF5 file"},
-      {{"init", "--from", "book.xlsx"}, 2, "it is an Excel workbook, and init --from takes a CSV or HDF5 file"},
-      {{"init", "fashion_mnits"}, 2, "there is no config 'fashion_mnits'; did you mean 'fashion_mnist'? There are "},
-      {{"predict", "runs/tiny/001", "--input", "net.pt"}, 2, "it is a PyTorch file, and this model takes images"},
-      {{"predict", "runs/tiny/001", "--input", "tiny.yaml"}, 2, "it is a config, and this model takes images"},
-      {{"predict", "runs/tiny/001", "--input", "rows.csv"}, 2, "it is a table, and this model takes images"},
-  };
-  for (const Case& one : all) {
-    expect(one.code, one.said, one.words);
-    EXPECT_EQ(dptrain(one.words).out, "") << one.words.front() << ": nothing is printed before a failure";
-  }
-}
-
-TEST_F(ExitCode, InitNamesWhereTheDataComesFrom) {
-  const Outcome written = dptrain({"init", "fashion_mnist"});
-  EXPECT_EQ(written.code, 0) << written.err;
-  EXPECT_NE(written.out.find("its data are missing: there is no "), std::string::npos) << written.out;
-  EXPECT_NE(written.out.find("dptrain fit fashion_mnist.yaml --data synthetic"), std::string::npos) << written.out;
-  expect(0, "", {"check", "fashion_mnist.yaml", "--data", "synthetic"});
-}
-
-TEST_F(ExitCode, AFailedPredictionPrintsNoHeader) {
-  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
-  const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 5, 5, 1), }";
-  const std::string padded = header + std::string(117 - header.size(), ' ') + "\n";
-  here_.write("small.npy", std::string("\x93NUMPY\x01\0v\0", 10) + padded + std::string(50, '\1'));
-  const Outcome refused = dptrain({"predict", "run", "--input", "small.npy", "--cpus", "1"});
-  EXPECT_NE(refused.code, 0);
-  EXPECT_NE(refused.err.find("the model wants 6x6x1"), std::string::npos) << refused.err;
-  EXPECT_EQ(refused.out, "");
-}
-
-TEST_F(ExitCode, PredictResizesWithAFlag) {
-  expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
-  here_.write("new/a.pgm", "P5\n8 7\n255\n" + std::string(56, 'x'));
-  expect(3, "to data.transforms, as in --set 'data.transforms.eval.+={Resizing: ...}'",
-         {"predict", "run", "--input", "new", "--cpus", "1"});
-  expect(0, "",
-         {"predict", "run", "--input", "new", "--cpus", "1", "--set",
-          "data.transforms.eval.+={Resizing: {height: 6, width: 6}}"});
-}
-
-TEST_F(ExitCode, HelpSaysRepeatableOnce) {
-  for (const char* const command : {"predict", "fit", "eval"})
-    EXPECT_EQ(dptrain({command, "--help"}).out.find("(repeatable) (repeatable)"), std::string::npos) << command;
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ struct Roles {
   std::string train{}, validation{}, test{};
 };
 Roles roles_in(const std::string& folder);
-/// Whether most of the first files in the sub-folders are .txt files. Those next to the sub-folders, such as
-/// LICENSE.txt, do not count.
+/// Whether most of the first files in the sub-folders are .txt files. Files next to the sub-folders, such as
+/// LICENSE.txt, are ignored.
 bool holds_texts(const std::string& folder);
 /// A sub-folder's path.
 std::string below(const std::string& folder, const std::string& name);

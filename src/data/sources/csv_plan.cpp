@@ -340,7 +340,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
     if (schema.find(name) < 0) {
       if (!optional || !schema.dialect.header) {
         const Names names = names_of(schema);
-        Names others = names;  // a column that the model wants, too, is no misspelling of this one
+        Names others = names;  // other columns of the model are not misspellings of this one
         std::erase_if(others, [&](const std::string& other) {
           return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
         });
