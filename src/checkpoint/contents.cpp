@@ -54,12 +54,13 @@ Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
 }  // namespace
 
 Contents Contents::open(const std::string& path) {
-  if (const FileKind kind = kind_of_file(path); kind.use == FileKind::Use::kUnreadableModel)
+  const std::shared_ptr<const Hdf5Bytes> bytes = checkpoint_file(path);
+  if (const FileKind kind = kind_of_file(path); kind.use == FileKind::Use::kUnreadableModel && !is_safetensors(*bytes))
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("'{}' is {}, which dptrain cannot read; write its weights in Keras's order of axes to a "
                             ".safetensors file",
                             path, kind.name));
-  return over(checkpoint_file(path));
+  return over(bytes);
 }
 
 Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {

@@ -51,6 +51,7 @@ bool color_wanted(const OutputFlags& flags) {
 }
 
 int fail(const std::string& text, int code) {
+  log::show_status("");  // no bar after the end
   log::error(text);
   return code;
 }

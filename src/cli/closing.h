@@ -17,7 +17,7 @@ namespace dptrain::cli {
 struct ClosingFacts {
   std::string run;                ///< its folder
   std::vector<std::string> kept;  ///< names of those files in it that a user may open
-  std::string device_flags{};     ///< DeviceFlags::text() for the command that continues the run
+  std::string resume_flags{};     ///< flags for the command that continues the run, each after a space
   bool can_eval = false;          ///< the config has validation or test data
   std::uint64_t peak_bytes = 0;   ///< peak memory of this process
 };

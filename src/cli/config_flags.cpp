@@ -44,7 +44,7 @@ void ConfigFlags::add_batch(Command& command) {
 
 void ConfigFlags::add_training(Command& command) {
   command.section("Shorthands of config keys")
-      .option("--learning-rate", "X", learning_rate, "of the optimizer; a schedule decays from this rate")
+      .option("--learning-rate", "X", learning_rate, "of the optimizer; of a schedule its highest rate")
       .whole("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
       .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
       .option("--max-time", "TIME", max_time, "stop after a time such as 30m")

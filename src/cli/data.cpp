@@ -97,7 +97,7 @@ void print_rows(const data::Source& source, std::int64_t count) {
     std::string text = source.label_place(index);
     if (source.label_type() == data::LabelType::kClass)
       text += ": " + printable(source.class_names()[static_cast<std::size_t>(source.label_class(index))]);
-    print_fitted(fmt::format("{}\n  {}\n", text, join(source.cell_lines(index), "\n  ")));
+    print_fitted(fmt::format("{}\n  {}\n", text, join(split(join(source.cell_lines(index), "\n"), '\n'), "\n  ")));
   }
 }
 

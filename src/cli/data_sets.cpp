@@ -43,9 +43,10 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
   if (holds_texts(path))
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("{}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain init "
-                    "--from {}' writes one, and scan and stats take it in place of the folder",
-                    path, path));
+        fmt::format(
+            "{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain init --from "
+            "{0}' writes a config; give that to scan and stats",
+            path));
   if (data::holds_clip_files(path)) return open_folder_as<data::VideoSpec>(path, data::open_clips);
   return open_folder_as<data::ImageFolderSpec>(path, data::open_images);
 }
@@ -82,7 +83,7 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
   if (fs::is_directory(path, ignored)) {
     if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
     const Roles roles = roles_in(path);
-    if (roles.train.empty()) {
+    if (roles.train.empty() || (roles.validation.empty() && roles.test.empty())) {  // "train" may be a class
       found.sets.push_back({path, open_folder(path)});
       return found;
     }

@@ -11,6 +11,8 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "optim/schedules/piecewise_constant_decay.h"
+#include "optim/schedules/warmup.h"
 #include "picture/file.h"
 #include "train/line_file.h"
 #include "train/run_directory.h"
@@ -37,6 +39,12 @@ std::string rate_table(const train::RateCurve& curve) {
   return text;
 }
 
+/// A schedule with values of its own for each interval, also after a warm-up.
+bool piecewise(const optim::LearningRate& rate) {
+  if (const auto* warmup = rate.schedule.get_if<optim::WarmupSpec>()) return piecewise(warmup->then);
+  return rate.is_schedule() && rate.schedule.get_if<optim::PiecewiseConstantDecaySpec>() != nullptr;
+}
+
 void say(const train::RateCurve& curve, const experiment::Experiment& experiment) {
   const std::optional<train::RateAdvice> advice = curve.advice();
   if (!advice) {
@@ -46,16 +54,17 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
     return;
   }
   const auto& rate = optim::common(experiment.config.train.optimizer).learning_rate;
-  log::print(fmt::format("suggestion: --learning-rate {}", short_rate(advice->rate)));
+  const bool has_several = piecewise(rate);
+  const std::string best = short_rate(advice->rate);
+  log::print("suggestion: " +
+             (has_several ? best + " for the largest of the schedule's values" : "--learning-rate " + best));
   log::info(
       fmt::format("  the smaller of {} (where the loss falls fastest) and {} (a tenth of the rate with the lowest "
                   "loss)",
                   short_rate(advice->steepest), short_rate(advice->below_lowest)));
-  if (rate.is_schedule())
-    log::info(
-        fmt::format("  the config has a schedule, {}: --learning-rate keeps it and sets the rate from which it "
-                    "decays",
-                    rate.schedule.name()));
+  if (rate.is_schedule() && !has_several)
+    log::info(fmt::format("  the config has a schedule, {}: --learning-rate keeps it and sets its highest rate",
+                          rate.schedule.name()));
 }
 
 }  // namespace

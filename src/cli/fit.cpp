@@ -167,7 +167,8 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const FitFlags& flags
   for (const char* const name :
        {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
-  facts.device_flags = flags.devices.text();
+  facts.resume_flags = flags.devices.text();
+  if (flags.data == "synthetic") facts.resume_flags += " --data synthetic";
   facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
   facts.peak_bytes = session::peak_resident_bytes();
   return facts;
@@ -468,16 +469,17 @@ int resume_run(const ResumeFlags& given, const Context& context, mpi::Processes*
   return run(flags, context, processes);
 }
 
-/// Throws Error{kUsage} for flags that a sweep cannot take when it goes on.
-void refuse_for_sweep(const std::vector<std::string>& words) {
-  constexpr std::array kAllowed{"--cpus",  "--gpus",    "--num-gpus", "--slots", "--parallel", "--dry-run",
-                                "--quiet", "--verbose", "--no-color", "--log",   "-q",         "-v"};
+/// Throws Error{kUsage} for flags that do not apply to a sweep.
+void refuse_for_sweep(const Command& command, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
-    if (flag.starts_with('-') && std::ranges::find(kAllowed, flag) == kAllowed.end())
-      throw Error(ErrorKind::kUsage, fmt::format("{} cannot change a sweep, whose trials have to be comparable; only "
-                                                 "devices, --parallel and --dry-run may be given",
-                                                 flag));
+    for (const Argument& argument : command.arguments()) {
+      if (std::ranges::find(argument.names, flag) == argument.names.end()) continue;
+      const std::string& section = argument.section;
+      if (section != "Devices" && section != "Sweep" && section != "Output" && flag != "--dry-run")
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("{} does not apply to a sweep; devices, --parallel and --dry-run do", flag));
+    }
   }
 }
 
@@ -537,9 +539,9 @@ void add_resume(App& app) {
   flags->fit.devices.add(command);
   add_training_flags(command, flags->fit);
   command.section("Sweep").whole("--parallel", "N", flags->parallel, "trials side by side");
-  command.run([flags](const Context& context) {
+  command.run([flags, &command](const Context& context) {
     if (sweep::is_sweep(flags->source)) {
-      refuse_for_sweep(context.arguments);
+      refuse_for_sweep(command, context.arguments);
       return run_sweep({.resume = flags->source,
                         .parallel = flags->parallel,
                         .devices = flags->fit.devices,

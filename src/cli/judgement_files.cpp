@@ -110,7 +110,8 @@ std::string judgement_json(const Judged& judged) {
 std::vector<std::string> write_numbers(const Judged& judged, const fs::path& folder) {
   std::error_code ignored;
   for (const OutputJudgement& output : judged.judgement.outputs)  // pictures of other samples than those listed now
-    fs::remove(folder / file_of(judged, "worst", output.name, ".svg"), ignored);
+    for (const char* const stem : {"worst", "predicted", "residuals"})
+      fs::remove(folder / file_of(judged, stem, output.name, ".svg"), ignored);
   std::vector<std::string> written{(folder / file_of(judged, "eval", "", ".json")).string()};
   for (const OutputJudgement& output : judged.judgement.outputs) {
     if (!output.value_answers.empty()) {

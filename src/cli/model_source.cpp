@@ -112,6 +112,7 @@ std::string newest_run(const fs::path& folder, const std::function<std::string(c
   std::string newest;
   fs::file_time_type when{};
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.is_directory(error)) continue;
     const auto written = fs::last_write_time(find(entry.path().string()), error);
     if (error || (!newest.empty() && written < when)) continue;
     newest = entry.path().string(), when = written;
@@ -119,14 +120,24 @@ std::string newest_run(const fs::path& folder, const std::function<std::string(c
   return newest;
 }
 
+/// Nothing if there is no run next to it.
+void refuse_missing_run(const std::string& path, const std::string& newest, ErrorKind kind) {
+  if (newest.empty()) return;
+  throw Error(kind, fmt::format("{}: there is no such run; the newest run in {} is {}", path,
+                                fs::path(newest).parent_path().string(), newest));
+}
+
+/// "." for a name alone. "runs/net/999/" is in "runs/net".
+fs::path folder_of(fs::path path) {
+  if (!path.has_filename()) path = path.parent_path();
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 /// `eval runs/net/999`: a path without a suffix among runs is a run that is not there.
 void require_run(const std::string& path) {
   std::error_code error;
-  if (fs::exists(path, error) || fs::path(path).has_extension()) return;
-  const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (const std::string run = newest_run(parent, train::RunDirectory::weights_of); !run.empty())
-    throw Error(ErrorKind::kCheckpoint,
-                fmt::format("{}: there is no such run; the newest run in {} is {}", path, parent.string(), run));
+  if (path == "-" || fs::exists(path, error) || fs::path(path).has_extension()) return;
+  refuse_missing_run(path, newest_run(folder_of(path), train::RunDirectory::weights_of), ErrorKind::kCheckpoint);
 }
 
 std::string file_of(const std::string& path, FindFile find, const char* expected) {
@@ -148,8 +159,17 @@ std::string weights_file(const std::string& path) {
 
 std::string last_state_file(const std::string& path) { return file_of(path, last_state_of, "checkpoints/last.h5"); }
 
-std::string newest_run_below(const std::string& folder, const std::string& file) {
-  return newest_run(folder, [&](const std::string& run) { return (fs::path(run) / file).string(); });
+void require_run_with(const std::string& folder, const std::string& file) {
+  const auto find = [&](const std::string& run) { return (fs::path(run) / file).string(); };
+  std::error_code error;
+  if (fs::exists(fs::path(folder) / file, error)) return;
+  if (!fs::exists(folder, error)) {
+    refuse_missing_run(folder, newest_run(folder_of(folder), find), ErrorKind::kData);
+    throw Error(ErrorKind::kData, fmt::format("{}: there is no such folder", folder));
+  }
+  if (const std::string run = newest_run(folder, find); !run.empty())
+    throw Error(ErrorKind::kData,
+                fmt::format("{0}: the folder has no {1}; the newest run in {0} is {2}", folder, file, run));
 }
 
 std::string run_of(const std::string& checkpoint) {

@@ -47,9 +47,9 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
 std::string weights_file(const std::string& path);
 std::string last_state_file(const std::string& path);
 
-/// The folder directly below that holds `file`, such as train.csv, as the newest one; "" if none does. For users who
-/// name the folder of all runs, or a run that is not there.
-std::string newest_run_below(const std::string& folder, const std::string& file);
+/// Throws Error{kData} if the folder of a run does not exist, or if `file`, such as train.csv, is in runs below it
+/// instead. The message names the newest run.
+void require_run_with(const std::string& folder, const std::string& file);
 
 /// The folder of the run that a checkpoint belongs to, or "".
 std::string run_of(const std::string& checkpoint);

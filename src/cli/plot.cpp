@@ -22,23 +22,10 @@ struct PlotFlags {
   bool log = false, relative = false;
 };
 
-/// Refuses the folder of all runs of a name, and a run that is not there.
-void require_curves(const std::string& folder) {
-  std::error_code error;
-  if (fs::exists(fs::path(folder) / "train.csv", error)) return;
-  const bool there = fs::exists(folder, error);
-  const std::string parent = there ? folder : (fs::path(folder).parent_path() / "").parent_path().string();
-  const std::string newest = newest_run_below(parent.empty() ? "." : parent, "train.csv");
-  if (!newest.empty())
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: {}; the newest run in {} is {}", folder,
-                            there ? "the folder has no train.csv" : "there is no such run", parent, newest));
-}
-
 int run(PlotFlags flags) {
-  flags.runs = sweep::runs_of(flags.runs);
-  for (const std::string& folder : flags.runs) require_curves(folder);
   if (flags.output) picture::require_picture(*flags.output, "--output");
+  flags.runs = sweep::runs_of(flags.runs);
+  for (const std::string& folder : flags.runs) require_run_with(folder, "train.csv");
   const train::RunNames names = train::names_of_runs(flags.runs);
   std::vector<train::RunCurves> runs;
   for (std::size_t i = 0; i < flags.runs.size(); ++i) runs.push_back(train::read_run(flags.runs[i], names.runs[i]));

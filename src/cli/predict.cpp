@@ -59,8 +59,7 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
     return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelDelivery>{},
                                           options);
   } catch (const Error& unfit) {
-    if (!unfit.message().ends_with("to data.transforms")) throw unfit.within(place);
-    throw Error(unfit.kind(), unfit.message() + ", as in --set 'data.transforms.eval.+={Resizing: ...}'").within(place);
+    throw unfit.within(place);
   }
 }
 

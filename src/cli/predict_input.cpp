@@ -253,15 +253,14 @@ void require_samples(const std::vector<std::string>& paths, const experiment::Ex
   for (const std::string& path : paths) {
     if (!fs::is_regular_file(path, ignored)) continue;
     const FileKind kind = kind_of_file(path);
-    const bool hdf5 = kind.name == "an HDF5 file";
+    const bool hdf5 = kind.use == FileKind::Use::kHdf5;
     const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
     const auto refuse = [&](const std::string& what, const char* wanted) {
       throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is {}, and this model takes {}", path, what, wanted));
     };
     const char* const wanted = table ? "rows of a CSV file" : texts ? "files of texts" : "images, clips or arrays";
     if (config) refuse("a config", wanted);
-    if (kind.use == FileKind::Use::kUnreadableModel || (kind.use == FileKind::Use::kModel && !hdf5))
-      refuse(kind.name, wanted);
+    if (kind.use == FileKind::Use::kUnreadableModel || kind.use == FileKind::Use::kModel) refuse(kind.name, wanted);
     if (several) continue;
     const bool arrays = kind.use == FileKind::Use::kArrays || hdf5;
     if (table || texts ? arrays : kind.use == FileKind::Use::kTable) refuse(kind.name, wanted);

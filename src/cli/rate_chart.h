@@ -1,6 +1,6 @@
 #pragma once
 
-// `dptrain summary --lr`: the learning rate over the training. Main thread.
+// `dptrain summary --plot-schedule`: the learning rate over the training. Main thread.
 
 #include "experiment/experiment.h"
 #include "picture/chart.h"

@@ -60,7 +60,8 @@ std::vector<std::string> evaluate(const std::string& run, const ReportFlags& fla
 /// One line for all runs.
 void log_written(const std::vector<std::string>& folders, const std::vector<std::string>& files) {
   if (files.empty()) return;
-  const std::string where = folders.size() == 1 ? folders.front() : fmt::format("each of {} runs", folders.size());
+  const std::string where =
+      folders.size() == 1 ? folders.front() : fmt::format("the folders of {} runs", folders.size());
   log::info(fmt::format("wrote {} in {}", join(files, ", "), where));
 }
 

@@ -112,18 +112,19 @@ void write_results(const std::string& folder, const sweep::Sweep& sweep, const s
 
 /// All of `--set` for the best trial, without an --epochs of the sweep that is less than the config's.
 std::vector<std::string> final_sets(const sweep::Plan& plan, const sweep::Trial& trial) {
+  const std::size_t count = plan.sets.size();
+  const bool has_epochs =
+      count >= 2 && plan.sets[count - 2].starts_with("train.epochs=") && plan.sets[count - 1] == "train.steps=null";
+  if (!has_epochs) return sweep::sets_of(plan, trial);  // the two that --epochs becomes
   sweep::Plan whole = plan;
-  std::erase_if(whole.sets, [](const std::string& set) {
-    return set.starts_with("train.epochs=") || set == "train.steps=null";  // the two that --epochs becomes
-  });
-  const auto epochs = [&](const sweep::Plan& of) { return load_trial(of, trial, of.config).config.train.epochs; };
+  whole.sets.resize(count - 2);
   try {
-    const auto usual = epochs(whole), tried = epochs(plan);
-    if (usual && tried && *tried < *usual) return sweep::sets_of(whole, trial);
-  } catch (const Error& unreadable) {  // for example, a config without epochs of its own
-    log::debug(unreadable.what());
+    const auto usual = load_trial(whole, trial, plan.config).config.train.epochs;  // none: it counts steps
+    const auto tried = load_trial(plan, trial, plan.config).config.train.epochs;
+    return sweep::sets_of(usual && *tried >= *usual ? plan : whole, trial);
+  } catch (const Error& incomplete) {  // the config has neither epochs nor steps
+    return sweep::sets_of(plan, trial);
   }
-  return sweep::sets_of(plan, trial);
 }
 
 /// "dptrain fit net.yaml --set a=b": what trains the best once more.

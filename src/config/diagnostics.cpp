@@ -33,6 +33,14 @@ std::vector<const Diagnostic*> sorted(const std::vector<Diagnostic>& all) {
   return list;
 }
 
+/// Where the code point of this index, from 0, begins in UTF-8 text; its size if there are fewer.
+std::size_t byte_of(std::string_view line, int column) {
+  std::size_t i = 0;
+  for (int seen = 0; i < line.size(); ++i)
+    if ((line[i] & 0xC0) != 0x80 && seen++ == column) break;
+  return i;
+}
+
 /// The source line and below it the underline; a line longer than the terminal is cut to the part around the fault.
 std::string excerpt(const Mark& mark) {
   if (!mark.known() || static_cast<std::size_t>(mark.line) > mark.source->lines.size()) return "";
@@ -43,13 +51,7 @@ std::string excerpt(const Mark& mark) {
   std::replace(line.begin(), line.end(), '\t', ' ');
   const int columns = columns_of(line);
   const int first = columns > longest ? std::max(0, mark.column - 1 - before) : 0;  // columns left out
-  const auto byte_of = [&](int column) {
-    std::size_t i = 0;
-    for (int seen = 0; i < line.size(); ++i)
-      if ((line[i] & 0xC0) != 0x80 && seen++ == column) break;
-    return i;
-  };
-  std::string shown = line.substr(byte_of(first), byte_of(first + longest) - byte_of(first));
+  std::string shown = line.substr(byte_of(line, first), byte_of(line, first + longest) - byte_of(line, first));
   int indent = mark.column - 1 - first;
   if (first > 0) shown = "..." + shown, indent += 3;
   if (columns > first + longest) shown += "...";
@@ -61,7 +63,7 @@ std::string excerpt(const Mark& mark) {
 
 /// Columns of the word that begins there.
 int word_length(std::string_view line, int column) {
-  const auto begin = static_cast<std::size_t>(column - 1);
+  const std::size_t begin = byte_of(line, column - 1);
   if (begin >= line.size()) return 1;
   const std::size_t end = std::min(line.find_first_of(" ,:{}[]#", begin), line.size());
   return std::max(1, columns_of(line.substr(begin, end - begin)));

@@ -166,9 +166,11 @@ Typed Family::read(const Node& node, Reader& reader) const {
     for (const auto& type : types_) known.insert(known.end(), type->aliases.begin(), type->aliases.end());
     std::string hint = hint_for(name, what_, known);
     // `Adam(lr=0.1)` and, of a mapping by output, `loss: {CrossEntropyLoss: {weight: 2}}`.
-    if (const TypeDef* called = name.ends_with(')') ? find(name.substr(0, name.find('('))) : nullptr)
-      hint = fmt::format("; arguments are a mapping: {}", call_as_mapping(name, called->name));
-    else if (const std::size_t dot = reader.key().rfind('.'); dot != std::string::npos)
+    if (const TypeDef* called = name.ends_with(')') ? find(name.substr(0, name.find('('))) : nullptr) {
+      const std::string mapping = call_as_mapping(name, called->name);
+      hint = mapping.empty() ? fmt::format("; write '{}', with arguments as a mapping", called->name)
+                             : fmt::format("; arguments are a mapping: {}", mapping);
+    } else if (const std::size_t dot = reader.key().rfind('.'); dot != std::string::npos)
       if (const std::string meant = reader.key().substr(dot + 1); find_synonym(meant, what_) != nullptr)
         hint = fmt::format("; '{}' is read as the name of an output{}", meant, hint_for(meant, what_));
     if (hint.empty()) hint = "; known are " + join(written_names(what_, types_), ", ");

@@ -46,6 +46,7 @@ std::string other_config(const std::string& path) {
 std::string advice_for(const std::string& path, FileKind::Use use) {
   switch (use) {
     case FileKind::Use::kModel:
+    case FileKind::Use::kHdf5:
       return fmt::format(
           "; 'dptrain ckpt show {0}' describes a model, 'dptrain eval {0}' evaluates a checkpoint, and "
           "'dptrain fit CONFIG --init-from {0}' trains from its weights",

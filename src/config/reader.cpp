@@ -265,7 +265,7 @@ Diagnostic& Reader::error(const Mark& mark, const std::string& message) {
 Diagnostic& Reader::expected(const Node& node, const std::string& what) {
   const std::string list = node.is_scalar() ? tuple_as_list(node.str()) : "";
   return error(node, fmt::format("{}{}, found {}{}", must(), what, node.describe(),
-                                 list.empty() ? "" : fmt::format("; a list is written {}", list)));
+                                 list.empty() ? "" : fmt::format("; if it is a list, write {}", list)));
 }
 
 }  // namespace dptrain::config

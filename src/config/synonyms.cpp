@@ -47,10 +47,10 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"GroupNorm", "layer", "GroupNormalization"},
     {"InstanceNorm#d", "layer", "write GroupNormalization: {groups: -1}"},
     {"AvgPool#d", "layer", "AveragePooling#D"},
-    {"AdaptiveAvgPool#d", "layer", "GlobalAveragePooling#D"},
+    {"AdaptiveAvgPool#d", "layer", "write GlobalAveragePooling#D, for an output of size 1"},
     {"GlobalAvgPool#d", "layer", "GlobalAveragePooling#D"},
     {"GlobalAvgPooling#d", "layer", "GlobalAveragePooling#D"},
-    {"AdaptiveMaxPool#d", "layer", "GlobalMaxPooling#D"},
+    {"AdaptiveMaxPool#d", "layer", "write GlobalMaxPooling#D, for an output of size 1"},
     {"GlobalMaxPool#d", "layer", "GlobalMaxPooling#D"},
     {"ConvTranspose#d", "layer", "Conv#DTranspose"},
     {"Convolution#d", "layer", "Conv#D"},
@@ -65,9 +65,9 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"Tanh", "layer", "write Activation: tanh, or activation: tanh in the step above"},
     {"GELU", "layer", "write Activation: gelu, or activation: gelu in the step above"},
     {"SiLU", "layer", "write Activation: silu, or activation: silu in the step above"},
-    {"LSTMCell", "layer", "LSTM"},
-    {"GRUCell", "layer", "GRU"},
-    {"RNN", "layer", "SimpleRNN"},
+    {"LSTMCell", "layer", "write LSTM, a layer over all steps"},
+    {"GRUCell", "layer", "write GRU, a layer over all steps"},
+    {"RNN", "layer", "write SimpleRNN, LSTM or GRU"},
     {"Cat", "layer", "Concatenate"},
     {"View", "layer", "Reshape"},
     {"PositionalEncoding", "layer", "write PositionEmbedding"},
@@ -222,7 +222,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"ProgbarLogger", "callback", kNotNeeded},
     {"TQDMProgressBar", "callback", kNotNeeded},
     {"RichProgressBar", "callback", kNotNeeded},
-    {"BackupAndRestore", "callback", "leave it out: dptrain fit --resume goes on from checkpoints/last.h5"},
+    {"BackupAndRestore", "callback", "leave it out: 'dptrain resume RUN' continues from checkpoints/last.h5"},
     {"Timer", "callback", "write train.max_time"},
     {"WandbLogger", "callback", "write TensorBoard or CSVLogger"},
     {"StochasticWeightAveraging", "callback", "write use_ema: true in the optimizer"},
@@ -231,7 +231,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"CosineAnnealingLR", "callback", kSchedule},
     {"every_n_epochs", "ModelCheckpoint", "write save_freq: N epochs"},
     {"save_top_k", "ModelCheckpoint", "write max_to_keep"},
-    {"dirpath", "ModelCheckpoint", "filepath"},
+    {"dirpath", "ModelCheckpoint", "write filepath, the name of the file in the run's checkpoints/"},
     {"filename", "ModelCheckpoint", "filepath"},
     {"verbose", ".monitor", kQuiet},
 
@@ -246,8 +246,8 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"RandomVerticalFlip", "transform", "write RandomFlip: vertical"},
     {"RandomAffine", "transform", "write RandomRotation, RandomTranslation, RandomZoom and RandomShear"},
     {"ColorJitter", "transform", kColors},
-    {"AutoAugment", "transform", "RandAugment"},
-    {"TrivialAugmentWide", "transform", "RandAugment"},
+    {"AutoAugment", "transform", "write RandAugment, a similar method"},
+    {"TrivialAugmentWide", "transform", "write RandAugment, a similar method"},
     {"Grayscale", "transform", "write color_mode: grayscale in the data set"},
     {"Cutout", "transform", "RandomErasing"},
     {"Compose", "transform", "list the transforms under data.transforms"},
@@ -275,7 +275,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"n_epochs", "train", "epochs"},
     {"num_epochs", "train", "epochs"},
     {"nb_epoch", "train", "epochs"},
-    {"max_steps", "train", "write steps"},
+    {"max_steps", "train", "steps"},
     {"steps_per_epoch", "train", "leave it out: an epoch is all samples; 'steps' counts updates in place of epochs"},
     {"batch", "train", "batch_size"},
     {"validation_split", "train", kSplit},
@@ -448,7 +448,7 @@ std::string hint_for(std::string_view word, std::string_view context, std::span<
 std::string call_as_mapping(std::string_view call, const std::string& type) {
   const std::size_t open = call.find('(');
   const std::string arguments = trim(call.substr(open + 1, call.size() - open - 2));
-  if (arguments.empty()) return type;
+  if (arguments.empty() || arguments.find('(') != std::string::npos) return "";
   std::string keys;
   for (const std::string& part : split(arguments, ',')) {
     const std::size_t equals = part.find('=');
@@ -461,7 +461,7 @@ std::string call_as_mapping(std::string_view call, const std::string& type) {
 
 std::string tuple_as_list(std::string_view text) {
   const auto is_number = [](const std::string& part) {
-    return !part.empty() && std::ranges::all_of(part, is_plain_digit);
+    return !part.empty() && (part.size() == 1 || part.front() != '0') && std::ranges::all_of(part, is_plain_digit);
   };
   const bool tuple = text.size() > 2 && text.front() == '(' && text.back() == ')';
   std::vector<std::string> parts = split(tuple ? text.substr(1, text.size() - 2) : text, tuple ? ',' : 'x');

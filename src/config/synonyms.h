@@ -30,7 +30,7 @@ const Synonym* find_synonym(std::string_view word, std::string_view context, std
 /// modules are ignored: 'tf.nn.relu' is 'relu'.
 std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> allowed = {});
 
-/// 'l2(0.01)' as "{L2: 0.01}" if `type_of` finds a type of that name, which it returns as users write it; else "".
+/// "{L2: 0.01}" of 'l2(0.01)' and "L2"; "" without arguments, or with calls in them.
 std::string call_as_mapping(std::string_view call, const std::string& type);
 /// "[28, 28, 1]" of "(28, 28, 1)", "[3, 3]" of "3x3"; "" of anything else.
 std::string tuple_as_list(std::string_view text);

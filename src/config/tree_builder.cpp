@@ -129,6 +129,16 @@ bool TreeBuilder::add_seen(Open& map, const std::string& key, const Mark& mark) 
   return added;
 }
 
+void TreeBuilder::report_duplicates(const std::vector<Node::Entry>& entries, std::size_t begin) {
+  for (std::size_t i = begin; i < entries.size() && entries[i].value.is_null(); ++i) {
+    const auto first = std::ranges::find(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
+                                         entries[i].key, &Node::Entry::key);
+    if (first == entries.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    diagnostics_.error(entries[i].mark,
+                       fmt::format("duplicate key '{}' (first at {})", entries[i].key, place(first->mark)));
+  }
+}
+
 void TreeBuilder::join_calls(Node& map) {
   constexpr std::size_t kMostParts = 32;  // bounds the work for hostile texts
   std::vector<Node::Entry> entries = std::move(map.entries());
@@ -146,18 +156,21 @@ void TreeBuilder::join_calls(Node& map) {
       longer.set_literal(false);
       joined = std::move(longer);
     }
-    if (begins_call(joined)) end = i + 1;  // never closed: no call
-    if (end > i + 1) entries[i].value = as_list(std::move(joined));
+    if (begins_call(joined)) {  // never closed: its parts are keys
+      end = i + 1;
+      report_duplicates(entries, end);
+    }
+    if (end > i + 1) entries[i].value = as_list(std::move(joined), entries[end - 1].mark);
     map.entries().push_back(std::move(entries[i]));
   }
 }
 
-Node TreeBuilder::as_list(Node tuple) {
+Node TreeBuilder::as_list(Node tuple, const Mark& last) {
   const std::string list = tuple_as_list(tuple.str());
   if (list.empty()) return tuple;
   Mark whole = tuple.mark();
-  whole.length = static_cast<int>(tuple.str().size());
-  diagnostics_.error(whole, fmt::format("'{}' is no list in YAML; write {}", tuple.str(), list));
+  whole.length = last.line == whole.line ? last.column + last.length - whole.column : whole.length;
+  diagnostics_.error(whole, fmt::format("'{}' is not a list in YAML; write {}", tuple.str(), list));
   Node items = Node::sequence({}, whole);
   for (const std::string& part : split(std::string_view(list).substr(1, list.size() - 2), ','))
     items.items().push_back(Node::scalar(trim(part), whole));

@@ -61,7 +61,9 @@ class TreeBuilder {
 
   void begin(Node node, Anchor anchor, bool flow);
   void join_calls(Node& map);  ///< `(28, 28, 1)` and `f(x=1, y=2)`, which are several entries of a map in braces
-  Node as_list(Node tuple);    ///< after reporting it; another call as it is
+  /// Reports duplicates among the keys without values from `begin` on, which add_seen() has not seen.
+  void report_duplicates(const std::vector<Node::Entry>& entries, std::size_t begin);
+  Node as_list(Node tuple, const Mark& last);  ///< after reporting it; another call as it is
   bool add_seen(Open& map, const std::string& key, const Mark& mark);
   void add(Node node, Anchor anchor);
   void add_key(Open& map, const Node& node);

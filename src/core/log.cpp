@@ -69,10 +69,11 @@ bool write_at_once(int descriptor, std::string_view text) {
 
 /// The line in place of the status line, and that below it: at no moment is the terminal without a status line.
 bool put_above_status(std::FILE* stream, const std::string& line) {
+  const std::size_t columns = terminal::columns(fileno(stream)).value_or(0);
   std::string text = "\r";
-  for (const char c : line + "\n") {
-    if (c == '\n') text += kClearRest;
-    text += c;
+  for (const std::string& part : split(line, '\n')) {
+    // After a line that fills the width the cursor is still on its last character, which must stay.
+    text += part + (terminal::width(part) == columns ? "" : kClearRest) + "\n";
   }
   return std::fflush(stream) == 0 && write_at_once(fileno(stream), text + state().status + kClearRest);
 }
@@ -81,6 +82,7 @@ bool put_above_status(std::FILE* stream, const std::string& line) {
 void put(std::FILE* stream, const std::string& line) {
   State& s = state();
   const bool above = !s.status.empty() && isatty(fileno(stream)) == 1;
+  if (!above) put_status("");  // the stream may end on the same terminal, through a pipe
   const bool good = above ? put_above_status(stream, line)
                           : std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
                                 std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
@@ -98,7 +100,7 @@ std::string json_text(const char* level, const std::string& message, const nlohm
 }
 
 enum class Rank { kDebug, kInfo, kAlways };
-constexpr const char* kError = "error";
+constexpr std::string_view kWarning = "warning: ";
 
 void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
           const nlohmann::ordered_json& fields = nlohmann::ordered_json::object()) {
@@ -111,11 +113,10 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     std::string text = from + plain;
     const bool json = s.options.format == Format::kJson;
     if (json)
-      text = json_text(level, from + line, fields);
+      text = json_text(level, from + (line.starts_with(kWarning) ? line.substr(kWarning.size()) : line), fields);
     else if (to_stderr && s.options.color)
       text = terminal::colored(text);
     std::FILE* const stream = to_stderr || json ? stderr : stdout;
-    if (level == kError && line.find("error: ") != std::string::npos) put_status("");  // the work ends
     put(stream, json ? text : terminal::fitted(fileno(stream), text));
   }
   if (s.file) s.file->log(spdlog::level::info, "{}", plain);
@@ -160,8 +161,9 @@ void debug(const std::string& line, const nlohmann::ordered_json& fields) {
 void info(const std::string& line, const nlohmann::ordered_json& fields) {
   emit(false, Rank::kInfo, "info", line, fields);
 }
-void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", "warning: " + line); }
-void error(const std::string& line) { emit(true, Rank::kAlways, kError, line); }
+void notice(const std::string& line) { emit(true, Rank::kAlways, "info", line); }
+void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", std::string(kWarning) + line); }
+void error(const std::string& line) { emit(true, Rank::kAlways, "error", line); }
 
 void show_status(const std::string& text) {
   const std::lock_guard lock(state().mutex);

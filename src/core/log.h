@@ -31,8 +31,9 @@ void close_file();
 
 void debug(const std::string& line);
 void info(const std::string& line);
-void warn(const std::string& line);   ///< stderr, "warning: " before it
-void error(const std::string& line);  ///< stderr, as it is: the caller has composed the whole text
+void notice(const std::string& line);  ///< stderr, as it is, also with `quiet`: an answer to the user
+void warn(const std::string& line);    ///< stderr, "warning: " before it
+void error(const std::string& line);   ///< stderr, as it is: the caller has composed the whole text
 /// A terminal that is closed and a reader that ends (`| head`) take lines with them and nothing else: SIGPIPE is
 /// ignored from now on, and they are no stdout_failure(). For what must go on to its end.
 void outlive_readers();

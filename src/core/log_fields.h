@@ -2,8 +2,8 @@
 
 // Lines of the log that --log json writes with their values as fields:
 //
-//   log::info("Epoch 1/8", {{"ev", "epoch_begin"}, {"epoch", 1}});
-//   {"level":"info","ev":"epoch_begin","epoch":1,"message":"Epoch 1/8"}
+//   log::info("step 50/118 - loss: 0.5", {{"ev", "step"}, {"step", 50}, {"loss", 0.5}});
+//   {"level":"info","ev":"step","step":50,"loss":0.5,"message":"step 50/118 - loss: 0.5"}
 //
 // Any thread.
 

@@ -57,7 +57,7 @@ FileKind kind_of_file(const std::string& path) {
   std::string suffix = std::filesystem::path(path).extension().string();
   std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (head.starts_with("PK\x03\x04")) return kind_of_zip(head);
-  if (head.starts_with("\x89HDF")) return {Use::kModel, "an HDF5 file"};
+  if (head.starts_with("\x89HDF")) return {Use::kHdf5, "an HDF5 file"};
   if (head.starts_with("\x93NUMPY")) return {Use::kArrays, "a NumPy array"};
   if (head.starts_with("\x89PNG") || head.starts_with("\xFF\xD8\xFF")) return {Use::kPicture, "a picture"};
   if (suffix == ".safetensors") return {Use::kModel, "a safetensors file"};

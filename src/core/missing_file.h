@@ -1,7 +1,7 @@
 #pragma once
 
-// Advice for a path that a command cannot use: the file is missing, or is of another kind. Any
-// thread.
+// Advice for a path that a command cannot use: the file is missing, or is of another kind.
+// Any thread.
 
 #include <string>
 
@@ -13,7 +13,7 @@ std::string what_to_try_for(const std::string& missing);
 
 /// The kind of a file, by its first bytes and its name.
 struct FileKind {
-  enum class Use { kOther, kModel, kUnreadableModel, kTable, kArrays, kPicture } use = Use::kOther;
+  enum class Use { kOther, kModel, kHdf5, kUnreadableModel, kTable, kArrays, kPicture } use = Use::kOther;
   std::string name{};  ///< "a Keras model", "a PyTorch file"; "" for kOther
 };
 FileKind kind_of_file(const std::string& path);

@@ -166,8 +166,9 @@ void Filler::check_sizes(const Input& input) const {
                     size(*resized)));
   throw Error(
       ErrorKind::kData,
-      fmt::format("{} have other sizes than the {} of the model: {}; add `Resizing: {{height: {}, width: {}}}` to "
-                  "data.transforms",
+      fmt::format("{0} have other sizes than the {1} of the model: {2}; add `Resizing: {{height: {3}, width: {4}}}` to "
+                  "data.transforms, for a trained model with --set 'data.transforms.eval.+={{Resizing: {{height: {3}, "
+                  "width: {4}}}}}'",
                   is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example, input.wanted[rank - 3],
                   input.wanted[rank - 2]));
 }

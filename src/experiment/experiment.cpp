@@ -205,17 +205,32 @@ const config::Node* arguments_of(const config::Node* typed) {
                                                                              : nullptr;
 }
 
-/// Sets the optimizer's learning rate. A schedule stays: its rate after the warm-up is set, from which it decays.
+/// Sets the optimizer's learning rate. A schedule stays, with `value` as its highest rate.
 void set_learning_rate(config::Node& root, double value, config::Diagnostics& diagnostics) {
   std::string path = "train.optimizer";
   const config::Node* const optimizer = find(find(&root, "train"), "optimizer");
   if (optimizer == nullptr || optimizer->is_null()) path += "." + TrainSection{}.optimizer.name();
+  if (const config::Node* const only = arguments_of(optimizer); only != nullptr && only->is_scalar()) {  // {Adam: 0.01}
+    config::apply_set(root, fmt::format("{}.{}={}", path, optimizer->entries().front().key, shortest(value)),
+                      diagnostics);
+    return;
+  }
+  if (optimizer != nullptr && optimizer->is_scalar() && optimizer->str().starts_with('$')) {
+    diagnostics.error(optimizer->mark(), fmt::format("--learning-rate: the optimizer is the variable {}; write --set "
+                                                     "'train.optimizer={{Adam: {{learning_rate: {}}}}}'",
+                                                     optimizer->str(), shortest(value)));
+    return;
+  }
   path += ".learning_rate";
   const config::Node* rate = find(arguments_of(optimizer), "learning_rate");
   while (const config::Node* const schedule = arguments_of(rate)) {
     constexpr std::array kRates{"then", "warmup_target", "initial_learning_rate"};
-    const auto key = std::ranges::find_if(kRates, [&](const char* name) { return find(schedule, name) != nullptr; });
+    const auto key = std::ranges::find_if(kRates, [&](const char* name) {
+      const config::Node* const set = find(schedule, name);
+      return set != nullptr && !set->is_null();
+    });
     if (key == kRates.end()) {
+      if (find(schedule, "values") == nullptr) return;  // the reader names what is missing
       const config::Node::Entry& entry = rate->entries().front();
       diagnostics.error(entry.mark, fmt::format("--learning-rate: {} has several rates; change them here or with "
                                                 "--set {}.values=[...]",
@@ -230,9 +245,9 @@ void set_learning_rate(config::Node& root, double value, config::Diagnostics& di
 
 Experiment finish(config::Node root, const std::string& name, config::Diagnostics& diagnostics,
                   const Overrides& overrides) {
+  if (root.is_null()) diagnostics.throw_if_errors();  // a syntax error alone
   for (const std::string& assignment : overrides.sets) config::apply_set(root, assignment, diagnostics);
   if (overrides.learning_rate) set_learning_rate(root, *overrides.learning_rate, diagnostics);
-  if (root.is_null()) diagnostics.throw_if_errors();
   return read(root, name, diagnostics, overrides);
 }
 

@@ -26,7 +26,7 @@ struct Overrides {
   std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
   std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`
   bool callbacks = true;  ///< false where nothing will call them: what they monitor need not be there
-  /// `--learning-rate`: of the optimizer; where the config has a schedule, the rate from which it decays.
+  /// `--learning-rate`: of the optimizer; where the config has a schedule, its highest rate.
   std::optional<double> learning_rate{};
 };
 

@@ -4,16 +4,15 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "layers/activation_layer.h"
 #include "layers/batch_normalization.h"
 #include "layers/layer.h"
-#include "layers/softmax.h"
 #include "optim/loss.h"
 #include "optim/losses/binary_crossentropy.h"
 #include "optim/losses/mean_absolute_error.h"
 #include "optim/losses/mean_squared_error.h"
 #include "optim/metrics/accuracy.h"
 #include "optim/metrics/f1_score.h"
+#include "plan/stages.h"
 
 namespace dptrain::experiment {
 namespace {
@@ -41,10 +40,8 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
     const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
     const graph::Node& node = graph.nodes[static_cast<std::size_t>(port.node)];
     const config::Typed& layer = graph.layers[static_cast<std::size_t>(node.layer)].spec;
-    const auto* const pure = layer.get_if<layers::ActivationSpec>();
     const bool is_softmax = layers::activation_of(layer) == layers::Activation::kSoftmax ||
-                            layer.get_if<layers::SoftmaxSpec>() != nullptr ||
-                            (pure != nullptr && pure->activation == layers::Activation::kSoftmax);
+                            plan::pure_activation(layer) == layers::Activation::kSoftmax;
     const bool is_elementwise = objective.loss.get_if<optim::BinaryCrossentropySpec>() != nullptr ||
                                 objective.loss.get_if<optim::MeanSquaredErrorSpec>() != nullptr ||
                                 objective.loss.get_if<optim::MeanAbsoluteErrorSpec>() != nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "picture/legend.h"
 #include "picture/text_width.h"
@@ -58,8 +59,8 @@ class BarsDrawing {
         {.at = {left_ - 12, base}, .text = bar.name, .size = kBarFont, .anchor = Anchor::kEnd, .bold = bold},
         name_ + 0.01);
     words({out_.width() - kBarsMargin, base}, with_commas(bar.samples), Ink::kMuted, Anchor::kEnd);
-    const std::string title = fmt::format("{}: precision {}, recall {}, F1 {}, {} samples", bar.name,
-                                          number(bar.precision), number(bar.recall), number(bar.f1), bar.samples);
+    const std::string title = fmt::format("{}: precision {}, recall {}, F1 {}, {}", bar.name, number(bar.precision),
+                                          number(bar.recall), number(bar.f1), counted(bar.samples, "sample"));
     if (!bar.f1)
       words({left_ + 6, base}, "neither a sample nor a prediction", Ink::kMuted, Anchor::kStart);
     else {

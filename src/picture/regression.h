@@ -15,7 +15,7 @@ struct ValuePairs {
   std::vector<double> labels{}, answers{};  ///< of equal length; pairs that are not finite are not drawn
 };
 
-/// Whether the labels have at least three finite values: two are classes, and one is no scale.
+/// Whether the finite pairs have at least three different labels. Two are usually classes, and one has no range.
 bool is_drawable(const ValuePairs& pairs);
 
 /// A mark for each sample, and the line on which both are equal.

@@ -73,15 +73,11 @@ std::string answer_html(const WorstRecord& worst) {
   return html + element("small", "", loss);
 }
 
-/// The cells as they are in the file, without the numbers that they become; line breaks of a text are line breaks
-/// again.
+/// The cells as they are in the file, without the numbers that they become.
 std::string holds_text(const WorstRecord& worst) {
   std::string lines;
   for (const std::string& line : worst.holds)
     if (!line.starts_with("->")) lines += line.substr(0, line.find(" -> ")) + "\n";
-  for (const auto& [escape, with] : {std::pair{"\\r", ""}, std::pair{"\\n", "\n"}, std::pair{"\\t", "\t"}})
-    for (std::size_t at = lines.find(escape); at != std::string::npos; at = lines.find(escape, at))
-      lines.replace(at, 2, with);
   return lines;
 }
 

@@ -99,6 +99,9 @@ std::vector<Difference> differences(const std::vector<RunRecord>& runs) {
   return all;
 }
 
+/// "units" of "model.layers.hidden.units"
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
 std::string runs_table(const std::vector<RunRecord>& runs) {
   constexpr std::size_t kFew = 4;
   const std::vector<Figures> figures = figures_of(runs);
@@ -106,8 +109,10 @@ std::string runs_table(const std::vector<RunRecord>& runs) {
   if (keys.size() > kFew) keys.clear();
   std::vector<Column> columns{{"run"}, {"ended"}};
   for (const Difference& key : keys) {
-    const std::string name = key.name.substr(key.name.rfind('.') + 1);
-    const bool is_taken = std::ranges::any_of(figures, [&](const Figures& one) { return one.column.title == name; });
+    const std::string name = last_part(key.name);
+    const bool is_taken =
+        std::ranges::any_of(figures, [&](const Figures& one) { return one.column.title == name; }) ||
+        std::ranges::count_if(keys, [&](const Difference& other) { return last_part(other.name) == name; }) > 1;
     columns.push_back({is_taken ? key.name : name});
   }
   for (const Figures& one : figures) columns.push_back(one.column);

@@ -14,7 +14,9 @@ std::string breakable(const std::string& text) {
   const std::string whole = escaped(text);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     html += whole[i];
-    if ((whole[i] == '.' || whole[i] == '/' || whole[i] == '_') && whole.size() - i > kLeast) html += "<wbr/>";
+    const bool is_decimal = whole[i] == '.' && i + 1 < whole.size() && whole[i + 1] >= '0' && whole[i + 1] <= '9';
+    if ((whole[i] == '.' || whole[i] == '/' || whole[i] == '_') && !is_decimal && whole.size() - i > kLeast)
+      html += "<wbr/>";
   }
   return html;
 }

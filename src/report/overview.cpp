@@ -57,7 +57,7 @@ std::string overview(const RunRecord& run) {
   std::string tiles = metric_tiles(run) + evaluation_tiles(run);
   if (run.result) {
     tiles += tile(count_text(static_cast<double>(run.result->epochs)),
-                  fmt::format("epochs, {} steps", with_commas(run.result->steps)));
+                  fmt::format("{}, {}", plural(run.result->epochs, "epoch"), counted(run.result->steps, "step")));
     tiles += tile(duration_text(run.result->seconds), "training and validation");
     tiles += tile(count_text(run.result->examples_per_second), "samples per second");
   }
@@ -75,9 +75,8 @@ std::vector<Section> sections_of(const RunRecord& run) {
 }
 
 std::string evaluated_text(const EvaluationRecord& evaluation) {
-  return fmt::format("{} on {}, {} sample{}{}", std::filesystem::path(evaluation.checkpoint).filename().string(),
-                     evaluation.on, with_commas(evaluation.samples), evaluation.samples == 1 ? "" : "s",
-                     evaluation.old ? " (outdated)" : "");
+  return fmt::format("{} on {}, {}{}", std::filesystem::path(evaluation.checkpoint).filename().string(), evaluation.on,
+                     counted(evaluation.samples, "sample"), evaluation.old ? " (outdated)" : "");
 }
 
 }  // namespace dptrain::report

@@ -91,9 +91,7 @@ Section trouble_section(const RunRecord& run) {
       for (const std::string& field : run.bad_samples[i]) row.push_back(escaped(field));
       rows.push_back(std::move(row));
     }
-    const std::string title =
-        fmt::format("{} sample{} could not be read", with_commas(static_cast<std::int64_t>(run.bad_samples.size())),
-                    run.bad_samples.size() == 1 ? "" : "s");
+    const std::string title = counted(run.bad_samples.size(), "sample") + " could not be read";
     section.html += folded(title, table({{"file"}, {"byte", true}, {"message"}}, rows), rows.size() <= 10);
     if (rows.size() < run.bad_samples.size()) section.html += note("data-errors.csv has them all.");
   }
@@ -101,8 +99,7 @@ Section trouble_section(const RunRecord& run) {
     const std::size_t most = std::min(kMostRows, run.warnings.size());
     const std::vector<std::string> lines(run.warnings.begin(),
                                          run.warnings.begin() + static_cast<std::ptrdiff_t>(most));
-    section.html += folded(fmt::format("{} warning{}", run.warnings.size(), run.warnings.size() == 1 ? "" : "s"),
-                           preformatted(join(lines, "\n")), most <= 10);
+    section.html += folded(counted(run.warnings.size(), "warning"), preformatted(join(lines, "\n")), most <= 10);
     if (most < run.warnings.size()) section.html += note("train.log has them all.");
   }
   return section;

@@ -72,8 +72,8 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
 /// and the network do without each other, and with passes which of them are farthest from their bounds.
 std::string verdict(const BenchRow& row, BenchData data);
 
-/// The price of virtual shards: "8 virtual shards: 0.91 of the 14,210 samples/s without"; ""
-/// without.
+/// The price of virtual shards: "8 virtual shards: 0.91 of the 14,210 samples/s without"; "" if
+/// there are none.
 std::string price_of_shards(const BenchRow& row);
 
 }  // namespace dptrain::session

@@ -136,7 +136,7 @@ std::string values_text(const Plan& plan, const Trial& trial) { return join(assi
 std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) {
   std::vector<std::string> head{"", "trial"};
   for (const std::string& name : short_names(sweep.plan.space())) head.push_back(printable(name));
-  head.insert(head.end(), {sweep.plan.objective, "best epoch", "epochs", "time", "run"});
+  head.insert(head.end(), {sweep.plan.objective, "best_epoch", "epochs", "time", "run"});
   std::vector<std::vector<std::string>> rows{head};
   for (const std::size_t place : ranking(sweep)) {
     const Trial& trial = sweep.trials[place];

@@ -278,7 +278,7 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
   if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
   if (axis == EpochAxis::kShare)
     for (Panel& panel : chart.panels) {
-      panel.x_label = "% of the run's epochs";
+      panel.x_label = "share of the run's epochs, %";
       panel.whole_x = false;
       panel.x_limits = {.low = 0, .high = 102};  // room for the mark of a run's last epoch
       panel.x_ticks = {0, 25, 50, 75, 100};

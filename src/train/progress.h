@@ -19,15 +19,15 @@ struct BarState {
   double seconds = 0;                ///< of what is done
   std::optional<double> run_left{};  ///< seconds, if this is a part of something longer
   bool percent = false;              ///< "42 %" in place of "50/118"
-  Unit unit = Unit::kNone;           ///< of the speed: "23 ms/step", "5,120 samples/s"; kNone: not shown
+  Unit unit = Unit::kNone;           ///< of the speed: "23ms/step", "5,120 samples/s"; kNone: not shown
   std::optional<double> learning_rate{};
   std::string values{};  ///< " - loss: 0.8123 - accuracy: 0.7011"
 };
 
 /// " 50/118 [=====>.....] 12s ETA 3s (run 4:05) 240ms/step lr 0.001 - loss: 0.8123 - accuracy: 0.7011" in at most so
-/// many columns. Parts that do not fit are left out in this order: elapsed time, time left of the run, values from the
-/// last on, learning rate, speed. The bar fills the line. A line too short for
-/// " 50/118 [==>..] ETA 3s" has no "ETA", then no bar. Without a total "12,345 3s - listing flowers".
+/// many columns. Parts are added in this order while they fit: the first value, speed, learning rate, further values,
+/// the time left of the run, the elapsed time. The bar fills the line. A line too short for " 50/118 [==>..] ETA 3s"
+/// has no "ETA", then no bar. Without a total "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 
 class Progress {

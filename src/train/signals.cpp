@@ -17,6 +17,7 @@ namespace {
 std::atomic<int> stop_requested{0};
 std::atomic<const char*> stop_answer{""}, quit_answer{""};
 std::atomic<bool> save_requested{false}, status_requested{false}, training{false}, ended{false};
+std::atomic<bool> answers_as_json{false};  // of the log, whose lock quit() must not take
 
 sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
@@ -27,7 +28,7 @@ sigset_t set_of(std::initializer_list<int> signals) {
 
 sigset_t taken() { return set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1}); }
 
-/// As if nobody had taken it.
+/// As by default.
 void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   const sigset_t set = set_of({signal});
@@ -42,17 +43,18 @@ void put(const char* text) {
 
 /// Without the log, whose lock may be held by a thread that hangs. Replaces the progress bar on a terminal.
 [[noreturn]] void quit() {
-  if (terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");
+  const bool json = answers_as_json;
+  if (!json && terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");
+  put(json ? "{\"level\":\"error\",\"message\":\"" : "");
   put(quit_answer.load());
-  put("\n");
+  put(json ? "\"}\n" : "\n");
   _exit(kStoppedUnsaved);
 }
 
 void stop(int signal) {
   if (!training) return end_by(signal);
   if (stop_requested.exchange(signal) != 0) quit();
-  // An answer, not a warning: the report counts warnings of train.log as faults. log::error() prints it with --quiet.
-  log::is_json() ? log::info(stop_answer.load()) : log::error(stop_answer.load());
+  log::notice(stop_answer.load());  // not a warning: the report lists warnings of train.log as faults
 }
 
 }  // namespace
@@ -99,6 +101,7 @@ bool Signals::take_status() { return status_requested.exchange(false); }
 Training::Training(const char* first, const char* second) {
   stop_answer = first;
   quit_answer = second;
+  answers_as_json = log::is_json();
   training = true;
 }
 Training::~Training() { training = false; }

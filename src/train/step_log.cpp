@@ -18,6 +18,18 @@
 namespace dptrain::train {
 namespace {
 
+/// Fields of the line with --log json: the values of the epoch so far, and steps.csv's of the interval.
+nlohmann::ordered_json step_fields(const IntervalReport& report) {
+  nlohmann::ordered_json fields{{"ev", "step"}, {"epoch", report.last.epoch + 1}, {"step", report.last.step}};
+  for (const auto& [name, value] : report.last.logs.items()) fields[name] = value;
+  fields.update({{"lr", report.last.learning_rate},
+                 {"examples_per_second", report.examples_per_second},
+                 {"step_ms", report.step_ms},
+                 {"data_wait_ms", report.data_wait_ms},
+                 {"comm_exposed_ms", report.comm_exposed_ms}});
+  return fields;
+}
+
 /// Other processes of this run count as other programs, so with several the load is left out.
 MachineUse machine_use(session::Session& session) {
   const session::DeviceRequest& devices = session.devices();
@@ -33,17 +45,6 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
   std::string text;
   for (const auto& [name, value] : values) text += fmt::format(" - {}: {}", name, metric_text(value));
   return text;
-}
-
-nlohmann::ordered_json step_fields(const IntervalReport& report) {
-  nlohmann::ordered_json fields{{"ev", "step"}, {"epoch", report.last.epoch + 1}, {"step", report.last.step}};
-  for (const auto& [name, value] : report.last.logs.items()) fields[name] = value;
-  fields.update({{"lr", report.last.learning_rate},
-                 {"examples_per_second", report.examples_per_second},
-                 {"step_ms", report.step_ms},
-                 {"data_wait_ms", report.data_wait_ms},
-                 {"comm_exposed_ms", report.comm_exposed_ms}});
-  return fields;
 }
 
 std::string waiting_text(const Waits& waits, const MachineUse& use) {

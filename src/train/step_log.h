@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "train/run.h"
 
 namespace dptrain::train {
@@ -29,9 +27,6 @@ struct MachineUse {
 /// A warning that states how long the trainer waited and what would reduce it; "" if no wait took two seconds and a
 /// tenth of the time.
 std::string waiting_text(const Waits& waits, const MachineUse& use);
-
-/// Fields of the line with --log json: the values of the epoch so far, and steps.csv's of the interval.
-nlohmann::ordered_json step_fields(const IntervalReport& report);
 
 /// " - loss: 0.8123 - accuracy: 0.7011"
 std::string values_text(const std::vector<std::pair<std::string, double>>& values);

@@ -24,7 +24,7 @@ train::EndReport ended(const char* exit) {
 
 const ClosingFacts kFacts{.run = "runs/my net/001",
                           .kept = {"curves.svg", "model.h5"},
-                          .device_flags = " --cpus 2",
+                          .resume_flags = " --cpus 2",
                           .can_eval = true,
                           .peak_bytes = 96U << 20U};
 

@@ -115,7 +115,9 @@ bool is_of_command_line(const Synonym& row) { return row.context == "command" ||
 TEST(Synonyms, OfConfigsAreAnswered) {
   for (const Synonym& row : synonyms()) {
     if (is_of_command_line(row)) continue;
-    const std::string word = plain(row.word), answer = plain(row.answer);
+    const std::string word = plain(row.word);
+    std::string answer = plain(row.answer);
+    answer = answer.find(' ') == std::string::npos ? "call it '" + answer + "'" : "; " + answer;
     bool answered = false;
     for (const std::string& text : texts_for(std::string(row.context))) {
       const std::string said = said_of(with(text, word));
@@ -177,9 +179,9 @@ TEST(Synonyms, AreFoundInWhatUsersType) {
       {in_train("loss: mse, optimizer: Adam(lr=0.1)"), "arguments are a mapping: {Adam: {lr: 0.1}}"},
       {in_train("loss: {CrossEntropyLoss: {weight: 2}}"), "write categorical_crossentropy after a softmax"},
       {"model: {layers: [{Input: {shape: (28, 28, 1)}}, {Dense: 1}]}\n",
-       "'(28, 28, 1)' is no list in YAML; write [28, 28, 1]"},
-      {"model:\n  layers:\n    - Input: (28, 28, 1)\n    - Dense: 1\n", "a list is written [28, 28, 1]"},
-      {in_layers("{Conv2D: {filters: 1, kernel_size: \"3x3\"}}"), "a list is written [3, 3]"},
+       "'(28, 28, 1)' is not a list in YAML; write [28, 28, 1]"},
+      {"model:\n  layers:\n    - Input: (28, 28, 1)\n    - Dense: 1\n", "if it is a list, write [28, 28, 1]"},
+      {in_layers("{Conv2D: {filters: 1, kernel_size: \"3x3\"}}"), "if it is a list, write [3, 3]"},
       {in_layers("{Conv2D: {out_channels: 1, kernel: 3}}"), "Keras and dptrain call it 'kernel_size'"},
       {"model: {layers: [{Input: [1, 28, 28]}, {Conv2D: {filters: 3, kernel_size: 3}}]}\n",
        "window 3x3 is larger than the input 1x28; channels come last: did you mean [28, 28, 1]?"},

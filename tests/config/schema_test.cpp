@@ -25,8 +25,7 @@ const std::vector<SchemaCase>& conv_cases() {
       {"Conv2D: {filters: 3, nme: x}", {"1:22: Conv2D 'conv1': unknown argument 'nme'; did you mean 'name'?"}},
       {"Conv2D: {filters: 3, zzz: x}",
        {"1:22: Conv2D 'conv1': unknown argument 'zzz'; known are filters, strides, padding, activation, axes, "
-        "schedule, "
-        "pool"}},
+        "schedule, pool"}},
       {"Conv2D:", {"1:1: Conv2D 'conv1': missing argument 'filters'"}},
       {"Conv2D: many", {"1:9: Conv2D 'conv1': filters must be an integer, found 'many'"}},
       {"Conv2D: {filters: many}", {"1:19: Conv2D 'conv1': filters must be an integer, found 'many'"}},

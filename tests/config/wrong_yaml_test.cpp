@@ -41,11 +41,11 @@ const std::vector<Case>& cases() {
       {"l:\n  - a: 1\n   - b: 2\n", {"3:4: this does not fit the lines above; check the indentation"}},
       {"  a: 1\nb: 2\n", {"2:1: this does not belong to what stands above; check the indentation"}},
       // tuples, which YAML divides at their commas
-      {"a: {b: (3, 3, 3, 3), c: 1}", {"1:8: '(3, 3, 3, 3)' is no list in YAML; write [3, 3, 3, 3]"}},
+      {"a: {b: (3, 3, 3, 3), c: 1}", {"1:8: '(3, 3, 3, 3)' is not a list in YAML; write [3, 3, 3, 3]"}},
       {"a: {b: (3, 3), c: 1, c: 2}",
-       {"1:22: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is no list in YAML; write [3, 3]"}},
+       {"1:22: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is not a list in YAML; write [3, 3]"}},
       {"a: {b: (3, 3), c: , c: }",
-       {"1:21: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is no list in YAML; write [3, 3]"}},
+       {"1:21: duplicate key 'c' (first at 1:16)", "1:8: '(3, 3)' is not a list in YAML; write [3, 3]"}},
       {"a: {b: (3, c: 1, c: 2}", {"1:18: duplicate key 'c' (first at 1:12)"}},
       // brackets and quotes
       {"a: {b: 1\nc: 2\n", {"2:2: expected ',' or '}' before this"}},

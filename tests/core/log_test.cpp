@@ -68,6 +68,7 @@ TEST_F(Log, QuietAndVerbose) {
   log::configure({.quiet = true, .verbose = true});
   EXPECT_EQ(printed(all_levels).out, "p\n");
   EXPECT_EQ(printed(all_levels).err, "warning: w\ne\n");
+  EXPECT_EQ(printed([] { log::notice("saving"); }).err, "saving\n");
   log::configure({.verbose = true});
   EXPECT_EQ(printed(all_levels).out, "d\ni\np\n");
 }
@@ -82,6 +83,7 @@ TEST_F(Log, JsonLines) {
   log::configure({.format = log::Format::kJson});
   EXPECT_EQ(printed([] { log::info("a \"b\"\n\\c\x01"); }).err,
             "{\"level\":\"info\",\"message\":\"a \\\"b\\\"\\n\\\\c\\u0001\"}\n");
+  EXPECT_EQ(printed([] { log::warn("w"); }).err, "{\"level\":\"warning\",\"message\":\"w\"}\n");
   EXPECT_EQ(printed([] { log::print("acc: 1"); }).out, "acc: 1\n");
   EXPECT_EQ(printed([] {
               log::info("loss 0.5", {{"ev", "step"}, {"loss", 0.5}, {"auc", std::nan("")}});

@@ -28,7 +28,7 @@ TEST(KindOfFile, GoesByFirstBytesAndName) {
       {"model.pkl", "\x80\x04\x95", "a pickle of Python", Use::kUnreadableModel},
       {"NET.ONNX", "\x08\x07", "an ONNX model", Use::kUnreadableModel},
       {"a.keras", zip + "metadata.json", "a Keras model", Use::kModel},
-      {"a.h5", "\x89HDF\r\n", "an HDF5 file", Use::kModel},
+      {"a.h5", "\x89HDF\r\n", "an HDF5 file", Use::kHdf5},
       {"a.safetensors", "\x40\x01", "a safetensors file", Use::kModel},
       {"a.npz", zip + "x.npy", "a file of NumPy arrays", Use::kArrays},
       {"a.npy", "\x93NUMPY\x01", "a NumPy array", Use::kArrays},

@@ -134,8 +134,8 @@ INSTANTIATE_TEST_SUITE_P(Columns, Terminal, testing::Values(40, 80, 200));
 TEST_P(Terminal, HelpFits) {
   shown(0, {"--help"});
   for (const char* command :
-       {"fit", "eval", "predict", "verify", "replay", "bench", "check", "summary", "config", "data", "ckpt", "export",
-        "init", "sweep", "plot", "report", "man", "devices", "completion"})
+       {"fit",  "resume", "eval",   "predict", "verify", "replay", "bench",  "check", "summary", "config",
+        "data", "ckpt",   "export", "init",    "sweep",  "plot",   "report", "man",   "devices", "completion"})
     shown(0, {command, "--help"});
   shown(0, {"init"});
 }

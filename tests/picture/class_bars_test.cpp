@@ -4,6 +4,7 @@
 
 #include "picture/svg.h"
 #include "picture/svg_text.h"
+#include "picture/text_width.h"
 
 namespace dptrain::picture {
 namespace {
@@ -18,7 +19,7 @@ TEST(ClassBars, HasARowForEachClassAndTheMean) {
   EXPECT_EQ(count(svg, ">Ромашка</text>"), 1U);
   EXPECT_EQ(count(svg, ">0.400</text>"), 1U);
   EXPECT_EQ(count(svg, ">1,234</text>"), 1U);
-  EXPECT_EQ(count(svg, "<title>Ромашка: precision 0.2500, recall 1.0000, F1 0.4000, 1234 samples</title>"), 3U)
+  EXPECT_EQ(count(svg, "<title>Ромашка: precision 0.2500, recall 1.0000, F1 0.4000, 1,234 samples</title>"), 3U)
       << "the bar and both marks";
   EXPECT_EQ(count(svg, ">neither a sample nor a prediction</text>"), 1U);
   EXPECT_EQ(count(svg, ">mean</text>"), 1U);
@@ -33,7 +34,12 @@ TEST(ClassBars, FitTheWidthOfAColumn) {
       EXPECT_LT(box->at.x + box->width, 500);
     }
     if (const auto* const words = std::get_if<Words>(&item.what)) {
-      EXPECT_LE(words->at.x, 500);
+      const double width = text_width(words->text, words->size, words->bold);
+      const double begin = words->anchor == Anchor::kStart ? words->at.x
+                           : words->anchor == Anchor::kEnd ? words->at.x - width
+                                                           : words->at.x - width / 2;
+      EXPECT_GE(begin, 0) << words->text;
+      EXPECT_LE(begin + width, 500) << words->text;
     }
   }
 }

@@ -52,6 +52,13 @@ TEST(Comparison, AKeyIsToldFromTheFigureOfTheSameName) {
   EXPECT_THAT(table, HasSubstr("<th class=\"number\">epochs</th>"));
 }
 
+TEST(Comparison, KeysOfOneNameAreToldApart) {
+  const std::vector<RunRecord> runs{record("1", {{"layers.a.units", "1"}, {"layers.b.units", "1"}}),
+                                    record("2", {{"layers.a.units", "2"}, {"layers.b.units", "2"}})};
+  const std::string table = runs_table(runs);
+  EXPECT_THAT(table, HasSubstr("<th>layers.<wbr/>a.<wbr/>units</th><th>layers.<wbr/>b.<wbr/>units</th>"));
+}
+
 TEST(Comparison, OfManyRunsEachHasARow) {
   std::vector<RunRecord> runs;
   for (int i = 0; i < 30; ++i) runs.push_back(record(std::to_string(i), {{"rate", std::to_string(i)}}));

@@ -43,6 +43,16 @@ TEST(Page, HasEachSection) {
       << "label and answer on a line each";
 }
 
+TEST(Page, ListsWarningsAndSkippedSteps) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  EXPECT_THAT(page_of({folder}), testing::Not(HasSubstr("id=\"trouble\"")));
+  runs.write("001/train.log", "warning: slow\n");
+  const std::string page = page_of({folder});
+  EXPECT_THAT(page, HasSubstr("<h2 id=\"trouble\">"));
+  EXPECT_THAT(page, HasSubstr("<summary>1 warning</summary>"));
+}
+
 TEST(Page, HasOneTypeface) {
   const Runs runs;
   const std::string page = page_of({runs.whole("001")});
@@ -51,7 +61,7 @@ TEST(Page, HasOneTypeface) {
   EXPECT_THAT(page, Not(HasSubstr("text{font-family")));
 }
 
-TEST(Page, PanelsShareRows) {
+TEST(Page, PanelsAreFiguresInOneGrid) {
   const Runs runs;
   const std::string page = page_of({runs.whole("001")});
   const std::size_t begin = page.find("<div class=\"charts\">"), end = page.find("</section>", begin);
@@ -66,7 +76,7 @@ TEST(Page, OfARegressionHasItsPredictions) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.write("001/eval.json", R"({"checkpoint": "best.h5", "on": "validation", "n": 4, "loss": 0.6,
-      "worst": [{"sample": "data/a.txt", "error": 2.5, "holds": ["a line\\nanother", "-> 1 2"]}]})");
+      "worst": [{"sample": "data/a.txt", "error": 2.5, "holds": ["a\\new line\nanother", "-> 1 2"]}]})");
   runs.write("001/predicted.csv",
              "sample,label_1,answer_1,label_2,answer_2\n0,1,1.5,0,0\n1,2,2,1,1\n2,4,nan,0,0\n3,3,3,1,0\n");
   const std::string page = page_of({folder});
@@ -76,7 +86,7 @@ TEST(Page, OfARegressionHasItsPredictions) {
   EXPECT_THAT(page, HasSubstr("aria-label=\"value 1: residuals, best.h5"));
   EXPECT_THAT(page, Not(HasSubstr("aria-label=\"value 2"))) << "0 and 1 are classes";
   EXPECT_THAT(page, Not(HasSubstr("id=\"classes\""))) << "an empty section";
-  EXPECT_THAT(page, HasSubstr("<pre>a line\nanother</pre>")) << "line breaks of a text";
+  EXPECT_THAT(page, HasSubstr("<pre>a\\new line\nanother</pre>")) << "line breaks and backslashes of a text";
   runs.write("001/predicted.csv", "sample,label,answer\n0,1,x\n");
   EXPECT_THAT(page_of({folder}), Not(HasSubstr("id=\"values\""))) << "not as eval writes it";
 }
@@ -179,7 +189,7 @@ TEST(Page, RunsOfDifferentLengthHaveARelativeAxis) {
   const std::string page = page_of(folders);
   EXPECT_EQ(what_is_wrong(page), "");
   EXPECT_THAT(page, HasSubstr("<summary>Over the share of each run's epochs"));
-  EXPECT_THAT(page, HasSubstr(">% of the run's epochs</text>"));
+  EXPECT_THAT(page, HasSubstr(">share of the run's epochs, %</text>"));
 }
 
 TEST(Page, IsWrittenForFolders) {
@@ -195,6 +205,7 @@ TEST(Page, IsWrittenForFolders) {
 TEST(Html, KeysBreakBetweenTheirParts) {
   EXPECT_EQ(breakable("data.IDX/val_loss <"), "data.<wbr/>IDX/<wbr/>val_<wbr/>loss &lt;");
   EXPECT_EQ(breakable("samples/s"), "samples/s");
+  EXPECT_EQ(breakable("0.001"), "0.001");
 }
 
 TEST(Html, TextIsWrittenOut) {

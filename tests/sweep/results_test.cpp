@@ -34,7 +34,7 @@ Sweep example_results() {
 TEST(Results, TableIsBestFirstAndSaysWhy) {
   const std::vector<std::string> lines = table_of(example_results(), "runs/x/sweep-001");
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  best epoch  epochs        time  run");
+  EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  best_epoch  epochs        time  run");
   EXPECT_EQ(lines[1],
             "  1      2         0.0003     64       adam    0.2500           2       3  1 min 03 s  "
             "runs/x/sweep-001/002: stopped early: no further improvement");

@@ -160,7 +160,7 @@ TEST_F(CurvesTest, RunsOfDifferentLengthShareAnAxisOfPercent) {
   EXPECT_FALSE(differ_in_length({runs[1], runs[1]}));
   const picture::Chart chart = curves_chart("", runs, false, EpochAxis::kShare);
   const picture::Panel& loss = chart.panels.front();
-  EXPECT_EQ(loss.x_label, "% of the run's epochs");
+  EXPECT_EQ(loss.x_label, "share of the run's epochs, %");
   EXPECT_FALSE(loss.whole_x);
   EXPECT_EQ(loss.x_limits.low, 0);
   EXPECT_GT(loss.x_limits.high, 100);

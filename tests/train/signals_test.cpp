@@ -7,6 +7,8 @@
 #include <csignal>
 #include <thread>
 
+#include "core/log.h"
+
 namespace dptrain::train {
 namespace {
 
@@ -79,6 +81,20 @@ TEST_F(SignalsDeathTest, ASecondOneLeavesAtOnceWithACodeOfItsOwn) {
       testing::ExitedWithCode(kStoppedUnsaved),
       "saving after this step; press Ctrl-C again to quit without saving\nstopped at once; nothing was saved since the "
       "last checkpoint\n");
+}
+
+TEST_F(SignalsDeathTest, AnswersAreJsonWithLogJson) {
+  EXPECT_EXIT(
+      {
+        log::configure({.format = log::Format::kJson, .quiet = true});
+        const Signals signals;
+        const Training training("first", "second");
+        send_until(SIGINT, [] { return Signals::stop_signal() != 0; });
+        kill(getpid(), SIGINT);
+        for (;;) pause();
+      },
+      testing::ExitedWithCode(kStoppedUnsaved),
+      R"(^\{"level":"info","message":"first"\}.\{"level":"error","message":"second"\}.$)");
 }
 
 TEST_F(SignalsDeathTest, NothingThatCameTooLateEndsTheProcess) {

@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "core/missing_file.h"
 #include "core/text.h"
+#include "data/images/image_info.h"
 #include "data/video/clip_list.h"
 
 namespace dptrain::cli {
@@ -49,12 +50,13 @@ bool holds_clips(const std::string& path) {
 }  // namespace
 
 bool holds_texts(const std::string& folder) {
-  constexpr int kMost = 32;
   int files = 0, texts = 0;
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, error);
-  for (const fs::recursive_directory_iterator end; !error && entry != end && files < kMost; entry.increment(error)) {
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
     if (entry.depth() == 0 || !entry->is_regular_file(error)) continue;
+    if (!data::format_of_name(entry->path().filename().string()).empty())
+      return false;  // its .txt files are captions or boxes
     ++files;
     if (entry->path().extension() == ".txt") ++texts;
   }
@@ -72,7 +74,7 @@ Draft draft_config(const DraftRequest& request) {
     return holds_clips(request.path) ? draft_clips(request) : draft_photos(request);
   }
   const FileKind kind = kind_of_file(request.path);
-  if (kind.name == "an HDF5 file") return draft_arrays(request);
+  if (kind.use == FileKind::Use::kHdf5) return draft_arrays(request);
   if (!kind.name.empty() && kind.use != FileKind::Use::kTable) refuse_file(request.path, kind);
   return draft_table(request);
 }

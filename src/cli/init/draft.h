@@ -42,7 +42,7 @@ struct Roles {
   std::string train{}, validation{}, test{};
 };
 Roles roles_in(const std::string& folder);
-/// Whether most of the first files in the sub-folders are .txt files. Files next to the sub-folders, such as
+/// Whether most files in the sub-folders are .txt files, and none is an image. Files next to the sub-folders, such as
 /// LICENSE.txt, are ignored.
 bool holds_texts(const std::string& folder);
 /// A sub-folder's path.

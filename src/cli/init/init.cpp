@@ -120,7 +120,7 @@ std::string data_advice(const fs::path& config, std::string_view text) {
   std::error_code error;
   if (fs::exists(folder, error)) return "";
   return fmt::format(
-      "its data are missing: there is no {}. datasets/README.md in the source of dptrain lists where they are from; "
+      "the data of this config are missing: no folder {}. datasets/README.md in dptrain's source names the sources; "
       "change the paths in the config, or train on generated data: dptrain fit {} --data synthetic",
       folder.string(), config.string());
 }

@@ -167,7 +167,7 @@ class TextFiles final : public ClassSource {
         list(floats);
       }
     });
-    return {printable(text_of(files_->path(index))), "->" + numbers};
+    return {printable(text_of(files_->path(index)), "\n\t"), "->" + numbers};
   }
   std::string label_place(std::int64_t index, int) const override { return files_->path(index); }
   std::string cache_key() const override {

@@ -1,10 +1,10 @@
 #include "optim/metrics/auc.h"
-#include "core/quantity.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "core/quantity.h"
 #include "optim/metrics/threshold_counts.h"
 
 namespace dptrain::optim {
