@@ -1,9 +1,9 @@
 # CUDA, FFmpeg and Pango: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
 # is compiled, and both define the same functions.
 #
-#   device   src/device/cuda/*.cpp   or   src/device/cuda_stub.cpp
-#   device   src/device/emu/*.cpp    or   src/device/emu_stub.cpp    (DPTRAIN_EMULATOR)
-#   device   src/device/cpu/bench/*.cpp   or   src/device/kernel_bench_stub.cpp   (Google Benchmark)
+#   backend  src/backend/cuda/*.cpp   or   src/backend/cuda_stub.cpp
+#   backend  src/backend/emu/*.cpp    or   src/backend/emu_stub.cpp    (DPTRAIN_EMULATOR)
+#   backend  src/backend/cpu/bench/*.cpp   or   src/backend/kernel_bench_stub.cpp   (Google Benchmark)
 #   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
 #   picture  src/picture/cairo/*.cpp   or   src/picture/png_stub.cpp   (the headers of Pango and Cairo)
 #   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
@@ -25,7 +25,7 @@ if(NOT DPTRAIN_CUDA MATCHES "^(AUTO|ON|OFF)$")
 endif()
 
 # Sources first: a backend can only be built in if this version has one.
-file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/cuda/*.cpp)
+file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp)
 
 # The folder of a header that comes with the toolkit or apart from it.
 function(_dptrain_find_header out header root)
@@ -131,19 +131,19 @@ function(dptrain_data_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one side of each pair among the sources of the device room.
+# Leaves one side of each pair among the sources of the backend room.
 function(dptrain_device_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_CUDA)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/cuda_stub.cpp)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/backend/cuda_stub.cpp)
   endif()
   if(DPTRAIN_EMULATOR)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/emu_stub.cpp)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/backend/emu_stub.cpp)
   endif()
   if(TARGET benchmark::benchmark)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/device/kernel_bench_stub.cpp)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/backend/kernel_bench_stub.cpp)
   else()
-    list(FILTER list EXCLUDE REGEX "/src/device/cpu/bench/")
+    list(FILTER list EXCLUDE REGEX "/src/backend/cpu/bench/")
   endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()

@@ -4,7 +4,7 @@
 #   DPTRAIN_ONEDNN_ROOT or DNNL_ROOT   where to look first, e.g. the root of a virtual environment
 #   OneDNN::OneDNN                     the target; OneDNN_VERSION its version
 #
-# It must be a build on GNU OpenMP, whose part src/device/cpu/gomp.cpp plays: another runtime would bring threads of its own.
+# It must be a build on GNU OpenMP, whose part src/backend/cpu/gomp.cpp plays: another runtime would bring threads of its own.
 
 set(_onednn_hints ${DPTRAIN_ONEDNN_ROOT} ${DNNL_ROOT} $ENV{DNNL_ROOT})
 if(_onednn_hints)
@@ -44,7 +44,7 @@ if(OneDNN_LIBRARY)
     list(REMOVE_DUPLICATES _onednn_calls)
     list(REMOVE_ITEM _onednn_calls ${_onednn_ours})
     if(_onednn_calls)
-      message(FATAL_ERROR "${OneDNN_LIBRARY} calls ${_onednn_calls} of libgomp, which src/device/cpu/gomp.cpp does not define; "
+      message(FATAL_ERROR "${OneDNN_LIBRARY} calls ${_onednn_calls} of libgomp, which src/backend/cpu/gomp.cpp does not define; "
                           "add it there, or name another library with DPTRAIN_ONEDNN_ROOT")
     endif()
   endif()

@@ -2,11 +2,11 @@
 # kernels on the CPU; DPTRAIN_GPU names the namespace.
 #
 #   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      with DPTRAIN_EMULATOR
-#   dptrain_device_emu     src/device/gpu/*.cpp, src/device/emu/*.cpp   with DPTRAIN_EMULATOR
+#   dptrain_backend_emu    src/backend/gpu/*.cpp, src/backend/emu/*.cpp   with DPTRAIN_EMULATOR
 #   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                    with CUDA
-#   dptrain_device_cuda    src/device/gpu/*.cpp, src/device/cuda/*.cpp  with CUDA
+#   dptrain_backend_cuda    src/backend/gpu/*.cpp, src/backend/cuda/*.cpp  with CUDA
 #
-# DPTRAIN_EMULATOR=OFF leaves the emulator out; src/device/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
+# DPTRAIN_EMULATOR=OFF leaves the emulator out; src/backend/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
 # nvcc's objects. A fuzz build has none of this.
 
 # Machine code for each generation that the toolkit knows, which also runs on later GPUs of the same major number (8.0: A100, A40;
@@ -47,7 +47,7 @@ function(dptrain_gpu_kernels)
   endif()
 endfunction()
 
-# Adds the GPU device's two libraries to the rooms, at the level of `device`.
+# Adds the GPU device's two libraries to the rooms, at the level of `backend`.
 function(dptrain_gpu_device)
   if(DPTRAIN_FUZZ)
     return()
@@ -56,20 +56,20 @@ function(dptrain_gpu_device)
     if((gpu STREQUAL "cuda" AND NOT DPTRAIN_HAVE_CUDA) OR (gpu STREQUAL "emu" AND NOT DPTRAIN_EMULATOR))
       continue()
     endif()
-    _dptrain_sources(both src/device/gpu)
-    _dptrain_sources(own src/device/${gpu})
+    _dptrain_sources(both src/backend/gpu)
+    _dptrain_sources(own src/backend/${gpu})
     if(NOT both AND NOT own)
       continue()
     endif()
-    add_library(dptrain_device_${gpu} OBJECT ${both} ${own})
-    set_target_properties(dptrain_device_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
-    target_compile_definitions(dptrain_device_${gpu} PRIVATE DPTRAIN_GPU=${gpu})
-    target_link_libraries(dptrain_device_${gpu} PUBLIC dptrain_house)
-    add_dependencies(dptrain_device_${gpu} dptrain_version)
-    list(APPEND DPTRAIN_ROOMS device_${gpu})
+    add_library(dptrain_backend_${gpu} OBJECT ${both} ${own})
+    set_target_properties(dptrain_backend_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
+    target_compile_definitions(dptrain_backend_${gpu} PRIVATE DPTRAIN_GPU=${gpu})
+    target_link_libraries(dptrain_backend_${gpu} PUBLIC dptrain_house)
+    add_dependencies(dptrain_backend_${gpu} dptrain_version)
+    list(APPEND DPTRAIN_ROOMS backend_${gpu})
   endforeach()
-  if(TARGET dptrain_device_cuda)
-    target_link_libraries(dptrain_device_cuda PRIVATE dptrain_cuda)
+  if(TARGET dptrain_backend_cuda)
+    target_link_libraries(dptrain_backend_cuda PRIVATE dptrain_cuda)
   endif()
   set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
 endfunction()

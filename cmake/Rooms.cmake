@@ -73,8 +73,8 @@ function(dptrain_room room)
 
   _dptrain_sources(sources src/${room} src/cli/main.cpp src/mpi/module/mpi_module.cpp
     src/export/onnx/module/onnx_module.cpp)
-  if(room STREQUAL "device")
-    list(FILTER sources EXCLUDE REGEX "/src/device/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
+  if(room STREQUAL "backend")
+    list(FILTER sources EXCLUDE REGEX "/src/backend/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
     dptrain_device_sources(sources)
   elseif(room STREQUAL "data")
     dptrain_data_sources(sources)
@@ -108,7 +108,7 @@ function(dptrain_room room)
     target_include_directories(dptrain_picture SYSTEM PRIVATE ${PANGOCAIRO_INCLUDE_DIRS})
   endif()
   add_dependencies(dptrain_${room} dptrain_version)
-  if(NOT room MATCHES "^(core|table|data|device|replica|reduce)$")
+  if(NOT room MATCHES "^(core|table|data|backend|replica|reduce)$")
     # These modules compute nothing of a step: two thirds of the time to compile.
     target_compile_options(dptrain_${room} PRIVATE $<$<CONFIG:Release>:-O1>)
     if(DPTRAIN_SANITIZE AND NOT room MATCHES "^(gates|graph|export|checkpoint|train)$")   # long tests

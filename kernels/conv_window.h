@@ -8,7 +8,7 @@
 namespace dptrain::kernels {
 
 /// Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], weights
-/// [kernel_h, kernel_w, in_channels / groups, out_channels] (on GPUs: device/gpu/convolution.h). What a window reads
+/// [kernel_h, kernel_w, in_channels / groups, out_channels] (on GPUs: backend/gpu/convolution.h). What a window reads
 /// outside the image is zero.
 struct ConvWindow {
   int64_t in_h = 1, in_w = 1, in_channels = 0;

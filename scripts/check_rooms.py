@@ -20,7 +20,7 @@ LEVELS = {
     "layers": 2, "optim": 2, "gates": 2,
     "graph": 3,
     "plan": 4, "export": 4,
-    "device": 5, "data": 5, "checkpoint": 5,
+    "backend": 5, "data": 5, "checkpoint": 5,
     "replica": 6,
     "reduce": 7,
     "experiment": 8,
@@ -33,8 +33,8 @@ LEVELS = {
 
 # Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
 # are shared ground.
-CALL_KERNELS = {"table", "device", "data", "replica", "reduce"}
-GPU_FOLDERS = ("gpu", "cuda", "emu")   # of device/
+CALL_KERNELS = {"table", "backend", "data", "replica", "reduce"}
+GPU_FOLDERS = ("gpu", "cuda", "emu")   # of backend/
 
 # What rooms that call no kernel read of the shared ground.
 SHARED_GROUND = {("core", "kernels/philox.h"), ("layers", "kernels/activation_kind.h")}
@@ -57,8 +57,8 @@ LIBRARIES = [
     Library("yaml-cpp", r"yaml-cpp/", (r"src/config/\w+\.cpp",), single=True),
     Library("nlohmann-json (declarations)", r"nlohmann/json_fwd\.hpp", (r"src/(core|config|data|export|checkpoint|session|train|report|sweep|cli)/",)),
     Library("nlohmann-json", r"nlohmann/", (r"src/(core|config|data|export|checkpoint|session|train|report|sweep|cli)/(\w+/)?\w+\.cpp",)),
-    Library("oneDNN", r"(oneapi/)?dnnl", (r"src/device/cpu/",)),
-    Library("Google Benchmark", r"benchmark/", (r"src/device/cpu/bench/",)),
+    Library("oneDNN", r"(oneapi/)?dnnl", (r"src/backend/cpu/",)),
+    Library("Google Benchmark", r"benchmark/", (r"src/backend/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(export|data)/(\w+/)?\w+\.cpp",), single=True),
     Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_file|gzip_file|image_png)\.cpp", r"src/core/zip_archive\.cpp", r"src/table/gzip_bytes\.cpp")),
@@ -74,7 +74,7 @@ LIBRARIES = [
     Library("CLI11", r"CLI/", (r"src/cli/\w+\.cpp",)),
     Library("NCCL", r"nccl\.h", (r"src/reduce/nccl\w*\.(cpp|h)",)),
     Library("CUDA", r"cu(da|dnn|blas|pti|rand)|cooperative_groups|nv(rtc|tx)",
-            (r"src/device/cuda/", r"kernels/cuda/", r"src/reduce/nccl\w*\.(cpp|h)")),
+            (r"src/backend/cuda/", r"kernels/cuda/", r"src/reduce/nccl\w*\.(cpp|h)")),
     Library("sanitizers", r"sanitizer/", (r"kernels/cuda/simt\w*\.(cpp|h)",)),
 ]
 
@@ -91,9 +91,9 @@ def place_of(path):
     return parts[0], parts[1] if len(parts) > 2 else ""
 
 
-def folder_of_device(path):
-    """'cpu', 'gpu', ... for files of src/device/<folder>/; '' for all others."""
-    return path.parts[2] if path.parts[:2] == ("src", "device") and len(path.parts) > 3 else ""
+def folder_of_backend(path):
+    """'cpu', 'gpu', ... for files of src/backend/<folder>/; '' for all others."""
+    return path.parts[2] if path.parts[:2] == ("src", "backend") and len(path.parts) > 3 else ""
 
 
 def check_kernels_include(path, target):
@@ -108,8 +108,8 @@ def check_kernels_include(path, target):
         return None
     if room not in CALL_KERNELS:
         return f"room '{room}' must not call kernels; {', '.join(sorted(CALL_KERNELS))} may"
-    if side == "cuda" and folder_of_device(path) not in GPU_FOLDERS:
-        return "kernels/cuda is called by src/device/{gpu,cuda,emu} alone"
+    if side == "cuda" and folder_of_backend(path) not in GPU_FOLDERS:
+        return "kernels/cuda is called by src/backend/{gpu,cuda,emu} alone"
     return None
 
 
@@ -123,15 +123,15 @@ def check_room_include(path, target):
         if room == "cuda" and target in SEEN_BY_KERNELS_CUDA:
             return None
         return f"kernels know nothing of the house, found an include of room '{other}'"
-    backend = re.match(r"device/(cpu|gpu|cuda|emu)/", target)
+    backend = re.match(r"backend/(cpu|gpu|cuda|emu)/", target)
     if backend:
-        if room != "device":
-            return f"device/{backend[1]}/ is private to room 'device'; include a header of device/ itself"
-        here = folder_of_device(path)
-        # The CUDA and the emulated device are both built from device/gpu, which stands on neither.
+        if room != "backend":
+            return f"backend/{backend[1]}/ is private to room 'backend'; include a header of backend/ itself"
+        here = folder_of_backend(path)
+        # The CUDA and the emulated device are both built from backend/gpu, which stands on neither.
         built_from = backend[1] == "gpu" and here in GPU_FOLDERS
         if here and here != backend[1] and not built_from:
-            return f"device/{here} must not include device/{backend[1]}"
+            return f"backend/{here} must not include backend/{backend[1]}"
     if other == room or LEVELS[other] < LEVELS[room]:
         return None
     direction = "up" if LEVELS[other] > LEVELS[room] else "sideways"
@@ -206,37 +206,37 @@ PLANTED = [
     ("src/config/schema.h", "#include <nlohmann/json.hpp>", "nlohmann-json is not allowed here"),
     ("src/layers/a.cpp", '#include "optim/loss.h"', "must not include sideways into 'optim'"),
     ("src/graph/a.cpp", '#include "optim/loss.h"', None),
-    ("src/plan/a.cpp", '#  include "device/device.h"', "must not include up into 'device'"),
+    ("src/plan/a.cpp", '#  include "backend/device.h"', "must not include up into 'backend'"),
     ("src/export/a.cpp", '#include "plan/plan.h"', "must not include sideways into 'plan'"),
     ("src/layers/b.cpp", '#include "export/keras/keras_values.h"', "must not include up into 'export'"),
     ("src/checkpoint/a.cpp", '#include "export/keras/keras_config.h"', None),
     ("src/data/a.cpp", '#include "checkpoint/store.h"', "sideways"),
     ("src/data/b.cpp", '#include "kernels/cpu/gather.h"', None),
-    ("src/data/c.cpp", '#include "kernels/cuda/gather.h"', "src/device/{gpu,cuda,emu} alone"),
+    ("src/data/c.cpp", '#include "kernels/cuda/gather.h"', "src/backend/{gpu,cuda,emu} alone"),
     ("src/replica/c.cpp", '#include "kernels/step_state.h"', None),
     ("src/train/c.cpp", '#include "kernels/step_state.h"', "must not call kernels"),
-    ("src/device/cpu/conv2d.cpp", "#include <oneapi/dnnl/dnnl.hpp>", None),
-    ("src/device/device.cpp", "#include <oneapi/dnnl/dnnl.hpp>", "oneDNN is not allowed here"),
-    ("src/device/cpu/a.cpp", '#include "device/cuda/stream.h"', "device/cpu must not include device/cuda"),
-    ("src/device/cpu/b.cpp", '#include "device/gpu/runtime.h"', "device/cpu must not include device/gpu"),
-    ("src/device/cpu/c.cpp", '#include "kernels/cuda/pool.h"', "src/device/{gpu,cuda,emu} alone"),
-    ("src/device/gpu/a.cpp", '#include "kernels/cuda/pool.h"', None),
-    ("src/device/gpu/b.cpp", '#include "device/cuda/cuda_runtime.h"', "device/gpu must not include device/cuda"),
-    ("src/device/gpu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
-    ("src/device/emu/a.cpp", '#include "device/gpu/runtime.h"', None),
-    ("src/device/emu/b.cpp", '#include "kernels/cuda/simt.h"', None),
-    ("src/device/emu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
-    ("src/device/cuda/a.cpp", '#include "device/gpu/runtime.h"', None),
-    ("src/device/cuda/b.cpp", "#include <cudnn.h>", None),
-    ("src/device/cuda/c.cpp", '#include "device/emu/emu_runtime.h"', "device/cuda must not include device/emu"),
-    ("src/device/cuda/d.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
+    ("src/backend/cpu/conv2d.cpp", "#include <oneapi/dnnl/dnnl.hpp>", None),
+    ("src/backend/device.cpp", "#include <oneapi/dnnl/dnnl.hpp>", "oneDNN is not allowed here"),
+    ("src/backend/cpu/a.cpp", '#include "backend/cuda/stream.h"', "backend/cpu must not include backend/cuda"),
+    ("src/backend/cpu/b.cpp", '#include "backend/gpu/runtime.h"', "backend/cpu must not include backend/gpu"),
+    ("src/backend/cpu/c.cpp", '#include "kernels/cuda/pool.h"', "src/backend/{gpu,cuda,emu} alone"),
+    ("src/backend/gpu/a.cpp", '#include "kernels/cuda/pool.h"', None),
+    ("src/backend/gpu/b.cpp", '#include "backend/cuda/cuda_runtime.h"', "backend/gpu must not include backend/cuda"),
+    ("src/backend/gpu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
+    ("src/backend/emu/a.cpp", '#include "backend/gpu/runtime.h"', None),
+    ("src/backend/emu/b.cpp", '#include "kernels/cuda/simt.h"', None),
+    ("src/backend/emu/c.cpp", "#include <cuda_runtime.h>", "CUDA is not allowed here"),
+    ("src/backend/cuda/a.cpp", '#include "backend/gpu/runtime.h"', None),
+    ("src/backend/cuda/b.cpp", "#include <cudnn.h>", None),
+    ("src/backend/cuda/c.cpp", '#include "backend/emu/emu_runtime.h"', "backend/cuda must not include backend/emu"),
+    ("src/backend/cuda/d.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
     ("src/reduce/nccl_api.cpp", "#include <nccl.h>", None),
     ("src/reduce/mean.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
     ("src/reduce/nccl.cpp", "#include <cuda_runtime.h>", None),
-    ("src/device/cpu/bench/a.cpp", "#include <benchmark/benchmark.h>", None),
-    ("src/device/cpu/d.cpp", "#include <benchmark/benchmark.h>", "Google Benchmark is not allowed here"),
-    ("src/replica/a.cpp", '#include "device/cpu/stream.h"', "private to room 'device'"),
-    ("src/replica/b.cpp", '#include "device/device.h"', None),
+    ("src/backend/cpu/bench/a.cpp", "#include <benchmark/benchmark.h>", None),
+    ("src/backend/cpu/d.cpp", "#include <benchmark/benchmark.h>", "Google Benchmark is not allowed here"),
+    ("src/replica/a.cpp", '#include "backend/cpu/stream.h"', "private to room 'backend'"),
+    ("src/replica/b.cpp", '#include "backend/device.h"', None),
     ("src/experiment/a.cpp", '#include "session/session.h"', "must not include up into 'session'"),
     ("src/session/a.cpp", '#include "experiment/experiment.h"', None),
     ("src/session/b.cpp", '#include "train/run_directory.h"', "must not include up into 'train'"),

@@ -5,7 +5,7 @@ if(NOT DPTRAIN_STATIC OR NOT TARGET dptrain)
   return()
 endif()
 
-set(folders device replica reduce)
+set(folders backend replica reduce)
 set(plan_check gpu_bundle/plan_check_none.cpp)
 if(DPTRAIN_HAVE_CUDA)
   list(APPEND folders cuda)

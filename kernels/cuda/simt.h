@@ -1,8 +1,8 @@
 #pragma once
 
 // The part of the CUDA language that our kernels use, for the host's compiler: with it the .cu files of this folder run
-// on the CPU, unchanged (the emulator, device/emu). No CUDA header is needed. Included by launch.h; only kernels and
-// device/emu look inside.
+// on the CPU, unchanged (the emulator, backend/emu). No CUDA header is needed. Included by launch.h; only kernels and
+// backend/emu look inside.
 //
 // A launch is work on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp), of a
 // flat launch the turns of a loop; blocks run one after another. One launch runs at a time in the whole process,

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "backend/kernel_bench.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "device/kernel_bench.h"
 #include "session/conv_cache.h"
 
 namespace dptrain::cli {
@@ -31,18 +31,18 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
     throw Error(ErrorKind::kUsage,
                 fmt::format("--kernels runs on one replica; give --cpus 1x{}", std::max(1, request.threads)));
   const session::DeviceRequest devices = session::with_threads(request);
-  const auto convolutions = std::make_shared<device::ConvChoices>();
+  const auto convolutions = std::make_shared<backend::ConvChoices>();
   if (experiment != nullptr)
     session::collect_convolutions(*experiment, devices, convolutions);
   else
     session::collect_shipped_convolutions(devices, convolutions);
 
-  const double peak = device::list_cpu().front().peak_gflops * devices.threads;
+  const double peak = backend::list_cpu().front().peak_gflops * devices.threads;
   bool first = true;
-  device::bench_kernels(
-      *convolutions, {.threads = devices.threads, .filter = filter}, [&](const device::KernelTime& time) {
+  backend::bench_kernels(
+      *convolutions, {.threads = devices.threads, .filter = filter}, [&](const backend::KernelTime& time) {
         if (first)
-          print_fitted(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", device::cpu_identity(),
+          print_fitted(fmt::format("{}, {}\n{:<56} {:>10} {:>9} {:>7} {:>8} {:>8}", backend::cpu_identity(),
                                    counted(devices.threads, "thread"), "kernel", "ms", "GFLOP/s", "of peak", "GB/s",
                                    "error"));
         first = false;
@@ -56,19 +56,19 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
 void tune_convolutions(const experiment::Experiment& experiment, const session::DeviceRequest& request) {
   require_cpu(request, "--tune");
   const experiment::RuntimeSection& runtime = experiment.config.runtime;
-  if (runtime.conv == device::ConvChoice::kDirect)
+  if (runtime.conv == backend::ConvChoice::kDirect)
     throw Error(ErrorKind::kUsage, "--tune times Winograd's convolutions too; runtime.conv must be auto (--conv auto)");
   const std::string file = session::conv_cache_file(runtime);
   if (file.empty())
     throw Error(ErrorKind::kUsage,
                 "--tune has nowhere to keep what it finds: runtime.conv_cache must be auto, with HOME set, or a file");
   const session::DeviceRequest devices = session::with_threads(request);
-  const auto asked = std::make_shared<device::ConvChoices>();
+  const auto asked = std::make_shared<backend::ConvChoices>();
   session::collect_convolutions(experiment, devices, asked);
 
-  device::ConvChoices::Names names;
+  backend::ConvChoices::Names names;
   double by_rule = 0, best = 0;  // seconds of all passes' samples
-  device::time_convolutions(*asked, runtime.conv, devices.threads, [&](const device::ConvTiming& timing) {
+  backend::time_convolutions(*asked, runtime.conv, devices.threads, [&](const backend::ConvTiming& timing) {
     std::string line = fmt::format("{}\n ", timing.key);
     for (const auto& [name, seconds] : timing.seconds) {
       line += fmt::format(" {}{} {:.3f} ms", name == timing.best ? "*" : "", name, seconds * 1e3);

@@ -38,7 +38,7 @@ double spread(const BenchRow& row) { return (row.examples_per_second_max - row.e
 void add_passes(const BenchRow& row, nlohmann::json& entry) {
   if (row.passes.empty()) return;
   entry["levels"] = nlohmann::json::array();
-  for (const device::MemoryLevel& level : row.limits.levels)
+  for (const backend::MemoryLevel& level : row.limits.levels)
     entry["levels"].push_back({{"name", level.name},
                                {"bytes", level.bytes ? nlohmann::json(*level.bytes) : nlohmann::json()},
                                {"read_gbps", level.read_gbps},

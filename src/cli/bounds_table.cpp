@@ -27,9 +27,9 @@ std::vector<std::string> cells_of(const PassTime& pass) {
 
 }  // namespace
 
-std::string levels_text(const device::CpuLimits& limits) {
+std::string levels_text(const backend::CpuLimits& limits) {
   std::vector<std::string> words;
-  for (const device::MemoryLevel& level : limits.levels)
+  for (const backend::MemoryLevel& level : limits.levels)
     words.push_back(fmt::format("{}{} {} GB/s", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
                                 rate_text(level.best_gbps())));
   return words.empty() ? "the system does not say how large the caches are, so bytes bound nothing" : join(words, ", ");

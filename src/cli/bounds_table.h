@@ -10,7 +10,7 @@
 namespace dptrain::cli {
 
 /// "L1 96 KiB 412 GB/s, memory 23.1 GB/s": the better of each level's rates.
-std::string levels_text(const device::CpuLimits& limits);
+std::string levels_text(const backend::CpuLimits& limits);
 
 /// Each pass of replica 0 with its work and its bound, then the network's own limit and the rate that is reached; ""
 /// without passes. `columns`: of the terminal; none: of any width.

@@ -64,7 +64,7 @@ void require_files(const experiment::DataSection& data) {
 void require_memory(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                     const session::DryPlan& plan) {
   if (devices.on_gpus()) return;
-  const std::uint64_t share = device::cpu_memory_available() / static_cast<std::uint64_t>(devices.replicas);
+  const std::uint64_t share = backend::cpu_memory_available() / static_cast<std::uint64_t>(devices.replicas);
   if (share == 0 || plan.replica_bytes <= share) return;
   const bool trains = static_cast<bool>(experiment.config.train.loss);
   const std::int64_t batch =

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <set>
 
+#include "backend/device.h"
+#include "backend/gpu_facts.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "device/device.h"
-#include "device/gpu_facts.h"
 
 namespace dptrain::cli {
 namespace {
@@ -39,10 +39,10 @@ Error unreadable(const std::string& flag, const std::string& text) {
 
 /// Says which GPU of a list is not there; the device's own words.
 void require_present(const std::vector<session::GpuId>& gpus, const std::string& asked) try {
-  const std::size_t present = device::list_cuda().size();
+  const std::size_t present = backend::list_cuda().size();
   for (const session::GpuId& gpu : gpus)
-    if (gpu.kind == device::DeviceKind::kCuda && static_cast<std::size_t>(gpu.id) >= present)
-      device::make_cuda_device(gpu.id, {});
+    if (gpu.kind == backend::DeviceKind::kCuda && static_cast<std::size_t>(gpu.id) >= present)
+      backend::make_cuda_device(gpu.id, {});
 } catch (const Error& error) {
   throw error.within(asked);
 }
@@ -50,7 +50,7 @@ void require_present(const std::vector<session::GpuId>& gpus, const std::string&
 /// "0", "0-3" or "emu:0" as ids.
 std::vector<session::GpuId> ids_of(const std::string& part, const std::string& flag, const std::string& text) {
   const bool emulated = part.starts_with("emu:");
-  const auto kind = emulated ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
+  const auto kind = emulated ? backend::DeviceKind::kEmu : backend::DeviceKind::kCuda;
   const std::string numbers = part.starts_with("emu:") || part.starts_with("gpu:") ? part.substr(4) : part;
   const std::size_t dash = numbers.find('-');
   const auto first = id_of(numbers.substr(0, dash));
@@ -63,8 +63,8 @@ std::vector<session::GpuId> ids_of(const std::string& part, const std::string& f
 
 std::vector<session::GpuId> all_gpus() {
   std::vector<session::GpuId> ids;
-  const int count = static_cast<int>(device::list_cuda().size());
-  for (int id = 0; id < count; ++id) ids.push_back({device::DeviceKind::kCuda, id});
+  const int count = static_cast<int>(backend::list_cuda().size());
+  for (int id = 0; id < count; ++id) ids.push_back({backend::DeviceKind::kCuda, id});
   return ids;
 }
 
@@ -74,14 +74,14 @@ constexpr std::uint64_t kIdleBytes = 200U << 20;  // a context without work take
 session::DeviceRequest idle_gpus(std::int64_t count) {
   const std::string asked = fmt::format("--num-gpus {}", count);
   std::vector<session::GpuId> idle;
-  const std::vector<device::GpuFacts> all = device::gpu_facts();
-  if (all.empty()) require_present({{device::DeviceKind::kCuda, 0}}, asked);
-  for (const device::GpuFacts& gpu : all) {
+  const std::vector<backend::GpuFacts> all = backend::gpu_facts();
+  if (all.empty()) require_present({{backend::DeviceKind::kCuda, 0}}, asked);
+  for (const backend::GpuFacts& gpu : all) {
     if (!gpu.knows_used)
       throw Error(ErrorKind::kDevice,
                   asked + ": the driver does not say which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
     if (gpu.used_bytes < kIdleBytes && static_cast<std::int64_t>(idle.size()) < count)
-      idle.push_back({device::DeviceKind::kCuda, gpu.id});
+      idle.push_back({backend::DeviceKind::kCuda, gpu.id});
   }
   if (static_cast<std::int64_t>(idle.size()) < count)
     throw Error(
@@ -138,7 +138,7 @@ session::DeviceRequest DeviceFlags::devices() const {
   if (num_gpus) return idle_gpus(*num_gpus);
   if (gpus) return parse_gpus(*gpus);
   if (cpus) return parse_cpus(*cpus);
-  return device::list_cuda().empty() ? session::DeviceRequest{} : session::request_of({session::GpuId{}});
+  return backend::list_cuda().empty() ? session::DeviceRequest{} : session::request_of({session::GpuId{}});
 }
 
 session::DeviceRequest DeviceFlags::request() const {
@@ -156,7 +156,7 @@ session::DeviceRequest DeviceFlags::first_gpus(std::int64_t count) const {
   std::vector<session::GpuId> ids = gpus ? request.gpus : all_gpus();
   if (static_cast<std::int64_t>(ids.size()) < count) {
     if (!gpus)
-      require_present({{device::DeviceKind::kCuda, static_cast<int>(count) - 1}},
+      require_present({{backend::DeviceKind::kCuda, static_cast<int>(count) - 1}},
                       fmt::format("--sweep gpus={}", count));
     throw Error(ErrorKind::kUsage, fmt::format("--sweep gpus={}: --gpus names {}", count, ids.size()));
   }

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/cpu_limits.h"
+#include "backend/device.h"
+#include "backend/gpu_facts.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
@@ -14,9 +17,6 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "device/cpu_limits.h"
-#include "device/device.h"
-#include "device/gpu_facts.h"
 #include "session/build_info.h"
 #include "session/device_check.h"
 #include "session/link_speed.h"
@@ -50,24 +50,25 @@ std::optional<Link> measure(const DevicesFlags& flags) {
   if (flags.gpus)
     devices = parse_gpus(*flags.gpus);
   else
-    for (const device::GpuFacts& gpu : device::gpu_facts()) devices.gpus.push_back({device::DeviceKind::kCuda, gpu.id});
+    for (const backend::GpuFacts& gpu : backend::gpu_facts())
+      devices.gpus.push_back({backend::DeviceKind::kCuda, gpu.id});
   if (devices.gpus.size() < 2) return std::nullopt;
   devices = session::request_of(devices.gpus);
   return Link{devices,
               session::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
 }
 
-std::vector<int> peers_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+std::vector<int> peers_of(const backend::GpuFacts& gpu, const std::vector<backend::GpuFacts>& all) {
   std::vector<int> peers;
-  for (const device::GpuFacts& other : all)
-    if (other.id != gpu.id && device::gpus_are_peers(gpu.id, other.id)) peers.push_back(other.id);
+  for (const backend::GpuFacts& other : all)
+    if (other.id != gpu.id && backend::gpus_are_peers(gpu.id, other.id)) peers.push_back(other.id);
   return peers;
 }
 
-Json json_of(const device::DeviceInfo& cpu) {
-  const device::CpuLimits& limits = device::cpu_limits(cpu.cores);
+Json json_of(const backend::DeviceInfo& cpu) {
+  const backend::CpuLimits& limits = backend::cpu_limits(cpu.cores);
   Json levels = Json::array();
-  for (const device::MemoryLevel& level : limits.levels)
+  for (const backend::MemoryLevel& level : limits.levels)
     levels.push_back({{"name", level.name},
                       {"bytes", level.bytes ? Json(*level.bytes) : Json()},
                       {"read_gbps", level.read_gbps},
@@ -84,9 +85,9 @@ Json json_of(const device::DeviceInfo& cpu) {
 }
 
 /// "2 threads at once: 236 GFLOP/s; GB/s read, updated: L1 96 KiB 800, 700; memory 40.1, 36.2".
-std::string limits_line(const device::CpuLimits& limits) {
+std::string limits_line(const backend::CpuLimits& limits) {
   std::vector<std::string> levels;
-  for (const device::MemoryLevel& level : limits.levels)
+  for (const backend::MemoryLevel& level : limits.levels)
     levels.push_back(fmt::format("{}{} {}, {}", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
                                  rate_text(level.read_gbps), rate_text(level.update_gbps)));
   return fmt::format("{} at once: {:.0f} GFLOP/s; {}", counted(limits.threads, "thread"), limits.peak_gflops,
@@ -94,7 +95,7 @@ std::string limits_line(const device::CpuLimits& limits) {
                                     : "GB/s read, updated: " + join(levels, "; "));
 }
 
-Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+Json json_of(const backend::GpuFacts& gpu, const std::vector<backend::GpuFacts>& all) {
   Json out{{"id", fmt::format("gpu:{}", gpu.id)},
            {"name", gpu.name},
            {"bus_id", gpu.bus_id},
@@ -105,17 +106,17 @@ Json json_of(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& a
   return out;
 }
 
-void print_json(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
+void print_json(const std::vector<backend::GpuFacts>& gpus, const std::optional<Link>& link) {
   Json list = Json::array();
-  for (const device::DeviceInfo& info : device::list_cpu()) list.push_back(json_of(info));
-  for (const device::GpuFacts& gpu : gpus) list.push_back(json_of(gpu, gpus));
-  const device::GpuLibraries libraries = device::gpu_libraries();
+  for (const backend::DeviceInfo& info : backend::list_cpu()) list.push_back(json_of(info));
+  for (const backend::GpuFacts& gpu : gpus) list.push_back(json_of(gpu, gpus));
+  const backend::GpuLibraries libraries = backend::gpu_libraries();
   Json out{{"devices", list},
            {"cuda", session::build_info().library("cuda")},
            {"driver", libraries.driver},
            {"cudnn", libraries.cudnn},
            {"nccl", libraries.nccl},
-           {"no_gpu", device::why_no_gpu()}};
+           {"no_gpu", backend::why_no_gpu()}};
   if (link)
     out["all_reduce"] = {{"replicas", link->devices.replicas},
                          {"bytes", link->speed.bytes},
@@ -125,7 +126,7 @@ void print_json(const std::vector<device::GpuFacts>& gpus, const std::optional<L
   log::print(out.dump(2));
 }
 
-std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuFacts>& all) {
+std::string gpu_line(const backend::GpuFacts& gpu, const std::vector<backend::GpuFacts>& all) {
   std::vector<std::string> peers;
   for (const int id : peers_of(gpu, all)) peers.push_back(std::to_string(id));
   return fmt::format(
@@ -136,14 +137,14 @@ std::string gpu_line(const device::GpuFacts& gpu, const std::vector<device::GpuF
                       : ", peer access to " + join(peers, ", "));
 }
 
-void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optional<Link>& link) {
-  for (const device::DeviceInfo& info : device::list_cpu()) {
+void print_devices(const std::vector<backend::GpuFacts>& gpus, const std::optional<Link>& link) {
+  for (const backend::DeviceInfo& info : backend::list_cpu()) {
     print_fitted(fmt::format("{:<6}{}; {}", info.id, info.name, info.details));
-    print_fitted(fmt::format("{:<6}{}", "", limits_line(device::cpu_limits(info.cores))));
+    print_fitted(fmt::format("{:<6}{}", "", limits_line(backend::cpu_limits(info.cores))));
   }
-  for (const device::GpuFacts& gpu : gpus) print_fitted(gpu_line(gpu, gpus));
-  if (gpus.empty()) print_fitted(fmt::format("{:<6}none: {}", "gpu", device::why_no_gpu()));
-  const device::GpuLibraries libraries = device::gpu_libraries();
+  for (const backend::GpuFacts& gpu : gpus) print_fitted(gpu_line(gpu, gpus));
+  if (gpus.empty()) print_fitted(fmt::format("{:<6}none: {}", "gpu", backend::why_no_gpu()));
+  const backend::GpuLibraries libraries = backend::gpu_libraries();
   std::vector<std::string> versions;
   for (const auto& [name, version] :
        {std::pair{"driver for CUDA", libraries.driver}, std::pair{"built with CUDA", libraries.cuda},
@@ -162,13 +163,13 @@ void print_devices(const std::vector<device::GpuFacts>& gpus, const std::optiona
 session::DeviceRequest wanted(const DevicesFlags& flags) {
   if (flags.gpus) return parse_gpus(*flags.gpus);
   std::vector<session::GpuId> all;
-  for (const device::GpuFacts& gpu : device::gpu_facts()) all.push_back({device::DeviceKind::kCuda, gpu.id});
+  for (const backend::GpuFacts& gpu : backend::gpu_facts()) all.push_back({backend::DeviceKind::kCuda, gpu.id});
   return session::request_of(std::move(all));
 }
 
 int check(const DevicesFlags& flags) {
   const session::DeviceRequest devices = wanted(flags);
-  if (devices.gpus.empty()) throw Error(ErrorKind::kDevice, fmt::format("nothing to check: {}", device::why_no_gpu()));
+  if (devices.gpus.empty()) throw Error(ErrorKind::kDevice, fmt::format("nothing to check: {}", backend::why_no_gpu()));
   const Stopwatch watch;
   Json lines = Json::array();
   int failed = 0, count = 0;
@@ -232,7 +233,7 @@ int run(const DevicesFlags& flags, mpi::Processes* processes) {
   if (flags.check) return check(flags);
   if (flags.gpus && !flags.p2p)
     throw Error(ErrorKind::kUsage, "devices: --gpus says what --check or --p2p looks at; give one of them, too");
-  const std::vector<device::GpuFacts> gpus = device::gpu_facts();
+  const std::vector<backend::GpuFacts> gpus = backend::gpu_facts();
   const std::optional<Link> link = measure(flags);
   flags.json ? print_json(gpus, link) : print_devices(gpus, link);
   if (flags.p2p && !link) log::info("--p2p measures between two GPUs or more");

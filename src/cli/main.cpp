@@ -1,11 +1,11 @@
 #include <csignal>
 
+#include "backend/device.h"
 #include "cli/commands.h"
-#include "device/device.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is a failed write with a message, not death
-  dptrain::device::limit_cpu_isa();
+  dptrain::backend::limit_cpu_isa();
   dptrain::cli::App app;
   dptrain::cli::add_commands(app);
   return app.run(argc, argv);

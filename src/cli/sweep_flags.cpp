@@ -160,7 +160,7 @@ SweepDevices trials_on_gpus(const session::DeviceRequest& request, std::int64_t 
     std::vector<std::string> names;
     for (std::size_t k = i; k < i + each; ++k) {
       const session::GpuId& gpu = request.gpus[k];
-      names.push_back((gpu.kind == device::DeviceKind::kEmu ? "emu:" : "") + std::to_string(gpu.id));
+      names.push_back((gpu.kind == backend::DeviceKind::kEmu ? "emu:" : "") + std::to_string(gpu.id));
     }
     places.push_back(join(names, "+"));
   }
@@ -278,7 +278,7 @@ SweepDevices devices_of(const SweepFlags& flags, std::int64_t trials, bool auto_
                           request.threads > 0 ? request.threads : std::max<std::int64_t>(1, cores / request.replicas),
                           auto_workers);
   }
-  if (flags.devices.gpus || flags.devices.num_gpus || !device::list_cuda().empty()) {
+  if (flags.devices.gpus || flags.devices.num_gpus || !backend::list_cuda().empty()) {
     const session::DeviceRequest request =
         flags.devices.given() ? flags.devices.request() : parse_gpus("all", "--gpus");
     if (request.on_gpus()) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // train.on_nonfinite: what a run does about a step whose loss or gradients are not finite, and about weights that are
-// not. The devices leave such a step's update out (device/update.h), so the weights are still those before it. Pure.
+// not. The devices leave such a step's update out (backend/update.h), so the weights are still those before it. Pure.
 
 #include <cstdint>
 

@@ -24,9 +24,9 @@ struct EnumNames<experiment::LrScaling> {
                                     std::pair{experiment::LrScaling::kSqrt, "sqrt"}};
 };
 template <>
-struct EnumNames<device::ConvChoice> {
-  static constexpr std::array names{std::pair{device::ConvChoice::kAuto, "auto"},
-                                    std::pair{device::ConvChoice::kDirect, "direct"}};
+struct EnumNames<backend::ConvChoice> {
+  static constexpr std::array names{std::pair{backend::ConvChoice::kAuto, "auto"},
+                                    std::pair{backend::ConvChoice::kDirect, "direct"}};
 };
 template <>
 struct EnumNames<experiment::Autotune> {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "backend/device.h"
 #include "config/family.h"
 #include "data/cache.h"
 #include "data/loader.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "device/device.h"
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
 #include "gates/section.h"
@@ -126,7 +126,7 @@ struct ConvCache {
 struct RuntimeSection {
   CachePrefix cache_frozen_prefix;
   bool deterministic = true;
-  device::ConvChoice conv = device::ConvChoice::kAuto;
+  backend::ConvChoice conv = backend::ConvChoice::kAuto;
   ConvCache conv_cache;
   bool bn_unbiased_running_var = false;
   bool tf32 = true;

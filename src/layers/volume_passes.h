@@ -1,7 +1,7 @@
 #pragma once
 
 // Layers over volumes, [depth, height, width, C], that are computed by two layers over images. Devices put the ops of
-// these together (device/volume_op.h) and have no op of the layer. The table is filled before main and read-only
+// these together (backend/volume_op.h) and have no op of the layer. The table is filled before main and read-only
 // afterwards: any thread may read it.
 
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Steps that hand a tensor straight on to the step that runs next: where an op's last pass and the next op's first one
-// can go over the tensor together, piece by piece (device/piecewise.h). Read off the plan; any thread.
+// can go over the tensor together, piece by piece (backend/piecewise.h). Read off the plan; any thread.
 
 #include <cstddef>
 

@@ -13,7 +13,7 @@
 // alike), in this order:
 //   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
 //   [trainable_end, statistics_end)   moving statistics of normalisation layers
-//   [statistics_end, tables_end())    trainable tables whose gradients are rows (device/row_table.h)
+//   [statistics_end, tables_end())    trainable tables whose gradients are rows (backend/row_table.h)
 //   [tables_end(), total)             frozen weights
 // The gradient arena covers [0, statistics_end): the "gradient" of a statistic is its value over the batch times the
 // replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by

@@ -12,7 +12,7 @@ namespace {
 
 using mpi::SharedMemory;
 
-class SharedBuffer final : public device::Buffer {
+class SharedBuffer final : public backend::Buffer {
  public:
   explicit SharedBuffer(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
   void* data() const noexcept override { return memory_->data(); }
@@ -76,7 +76,7 @@ void LaneGroup::make_board() {
     gathers_.emplace_back(board_->data() + gathers, members_, member(lane));
 }
 
-std::unique_ptr<device::Buffer> LaneGroup::memory(int lane, device::Device& device, std::size_t bytes) {
+std::unique_ptr<backend::Buffer> LaneGroup::memory(int lane, backend::Device& device, std::size_t bytes) {
   if (end_process_ - first_process_ == 1) return device.allocate(bytes);
   auto memory = SharedMemory::make(bytes);
   const std::lock_guard lock(attaching_);

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/device.h"
 #include "core/error.h"
-#include "device/device.h"
 #include "mpi/processes.h"
 #include "reduce/bucket_sum.h"
 
@@ -36,7 +36,7 @@ class LaneGroup {
   bool speaks() const { return speaks_; }
 
   /// Memory of a lane's gradients that the other members reach.
-  std::unique_ptr<device::Buffer> memory(int lane, device::Device& device, std::size_t bytes);
+  std::unique_ptr<backend::Buffer> memory(int lane, backend::Device& device, std::size_t bytes);
   /// Of a lane, once, on its thread; true for the last one, which then has those of all members.
   bool attach(int lane, float* gradients);
   /// By member; when all lanes are attached.

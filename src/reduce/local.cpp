@@ -49,7 +49,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
     ready_ = summed_ = 0;
   }
 
-  void bucket_ready(int bucket, device::Stream&) override {
+  void bucket_ready(int bucket, backend::Stream&) override {
     if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
@@ -60,7 +60,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
     while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)].count, due(1))) sum_next();
   }
 
-  void finish(device::Stream&) override {
+  void finish(backend::Stream&) override {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     while (summed_ < ready_) {
@@ -94,14 +94,14 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
   int summed_ = 0;           ///< buckets of this step whose part is summed
 };
 
-class LocalCollective final : public device::Collective {
+class LocalCollective final : public backend::Collective {
  public:
   LocalCollective(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return shared_.ranks; }
 
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream&) override {
     std::vector<std::byte>* set = &shared_.gathered[rounds_ % 2 * at(shared_.ranks)];
     set[rank_].assign(static_cast<const std::byte*>(mine), static_cast<const std::byte*>(mine) + bytes);
     ++rounds_;
@@ -132,9 +132,9 @@ class LocalConnector final : public replica::Connector {
   }
 
   replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
-  device::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
+  backend::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
 
-  void attach(int rank, device::Device&, device::Stream&, float* gradients, const plan::Plan& plan) override {
+  void attach(int rank, backend::Device&, backend::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
     if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::ApartCounter>(plan.buckets.size());
     shared_.arenas[at(rank)] = gradients;

@@ -22,7 +22,7 @@
 namespace dptrain::reduce {
 namespace {
 
-using EventPointer = std::unique_ptr<device::Event>;
+using EventPointer = std::unique_ptr<backend::Event>;
 
 /// What a rank lets the others see. Written by its thread, read by others after a counter has told them.
 struct Seat {
@@ -33,11 +33,11 @@ struct Seat {
   /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by
   /// then passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
   struct GatherSlot {
-    std::unique_ptr<device::Buffer> memory;
+    std::unique_ptr<backend::Buffer> memory;
     std::int64_t bytes = 0;
     EventPointer written;
   } slots[2];
-  std::vector<std::unique_ptr<device::Buffer>> outgrown;  ///< kept, for copies that are still queued
+  std::vector<std::unique_ptr<backend::Buffer>> outgrown;  ///< kept, for copies that are still queued
 };
 
 struct SharedStreams {
@@ -63,7 +63,7 @@ class StreamSink final : public replica::GradientSink {
  public:
   StreamSink(SharedStreams& shared, int rank) : shared_(shared), rank_(rank) {}
 
-  void attach(device::Device& device, float* gradients, const plan::Plan& plan) {
+  void attach(backend::Device& device, float* gradients, const plan::Plan& plan) {
     device_ = &device;
     buckets_ = plan.buckets;
     communication_ = device.make_stream(true);
@@ -88,7 +88,7 @@ class StreamSink final : public replica::GradientSink {
     ready_ = summed_ = 0;
   }
 
-  void bucket_ready(int bucket, device::Stream& compute) override {
+  void bucket_ready(int bucket, backend::Stream& compute) override {
     if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
@@ -99,7 +99,7 @@ class StreamSink final : public replica::GradientSink {
     while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)], due())) queue_sum();
   }
 
-  void finish(device::Stream& compute) override {
+  void finish(backend::Stream& compute) override {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     while (summed_ < ready_) {
@@ -129,19 +129,19 @@ class StreamSink final : public replica::GradientSink {
 
   SharedStreams& shared_;
   const int rank_;
-  device::Device* device_ = nullptr;
-  std::unique_ptr<device::Stream> communication_;
+  backend::Device* device_ = nullptr;
+  std::unique_ptr<backend::Stream> communication_;
   std::vector<plan::Bucket> buckets_;
   std::uint64_t steps_ = 0;  ///< begun
   int ready_ = 0;            ///< buckets of this step handed over
   int summed_ = 0;           ///< buckets of this step whose part is queued
 };
 
-class StreamCollective final : public device::Collective {
+class StreamCollective final : public backend::Collective {
  public:
   StreamCollective(SharedStreams& shared, int rank) : shared_(shared), rank_(rank) {}
 
-  void attach(device::Device& device) {
+  void attach(backend::Device& device) {
     device_ = &device;
     for (Seat::GatherSlot& slot : shared_.seats[at(rank_)].slots) slot.written = device.make_event();
   }
@@ -149,7 +149,7 @@ class StreamCollective final : public device::Collective {
   int rank() const override { return rank_; }
   int size() const override { return shared_.ranks; }
 
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::size_t set = rounds_++ % 2;
     shared_.meeting.throw_if_aborted();
     give(shared_.seats[at(rank_)].slots[set], mine, bytes, stream);
@@ -167,7 +167,7 @@ class StreamCollective final : public device::Collective {
   }
 
  private:
-  void give(Seat::GatherSlot& slot, const void* mine, std::int64_t bytes, device::Stream& stream) {
+  void give(Seat::GatherSlot& slot, const void* mine, std::int64_t bytes, backend::Stream& stream) {
     const auto size = static_cast<std::size_t>(bytes);
     if (!slot.memory || slot.memory->bytes() < size) {
       if (slot.memory) shared_.seats[at(rank_)].outgrown.push_back(std::move(slot.memory));
@@ -180,7 +180,7 @@ class StreamCollective final : public device::Collective {
 
   SharedStreams& shared_;
   const int rank_;
-  device::Device* device_ = nullptr;
+  backend::Device* device_ = nullptr;
   std::uint64_t rounds_ = 0;
 };
 
@@ -194,9 +194,9 @@ class StreamConnector final : public replica::Connector {
   }
 
   replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
-  device::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
+  backend::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
 
-  void attach(int rank, device::Device& device, device::Stream&, float* gradients, const plan::Plan& plan) override {
+  void attach(int rank, backend::Device& device, backend::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
     if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
     sinks_[at(rank)].attach(device, gradients, plan);

@@ -1,10 +1,10 @@
 #include "reduce/nccl_api.h"
 
+#include "backend/cuda_versions.h"
+#include "backend/gpu_facts.h"
 #include "core/dynamic_library.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cuda_versions.h"
-#include "device/gpu_facts.h"
 
 namespace dptrain::reduce::nccl {
 namespace {
@@ -19,7 +19,7 @@ std::string version_text(int number) {
 }  // namespace
 
 Api open_library(const std::string& file) {
-  const DynamicLibrary library({"NCCL", {file}, device::nccl_package(device::built_in_cuda()), "use one GPU"});
+  const DynamicLibrary library({"NCCL", {file}, backend::nccl_package(backend::built_in_cuda()), "use one GPU"});
   Api api;
   api.get_version = library.function<Result (*)(int*)>("ncclGetVersion");
   api.get_unique_id = library.function<Result (*)(UniqueId*)>("ncclGetUniqueId");
@@ -37,7 +37,7 @@ Api open_library(const std::string& file) {
   if (api.get_version(&version) != kSuccess || version < kOldestVersion)
     throw Error(ErrorKind::kDevice,
                 fmt::format("{} is version {}, expected {} or newer; install {}", file, version_text(version),
-                            version_text(kOldestVersion), device::nccl_package(device::built_in_cuda())));
+                            version_text(kOldestVersion), backend::nccl_package(backend::built_in_cuda())));
   return api;
 }
 

@@ -93,7 +93,7 @@ struct Ids {
 
 /// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because one
 /// thread calls both in one order.
-class NcclRank final : public replica::GradientSink, public device::Collective {
+class NcclRank final : public replica::GradientSink, public backend::Collective {
  public:
   NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
       : meeting_(place.meeting()),
@@ -115,7 +115,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     for (nccl::Communicator* each : both()) each->abort();
   }
 
-  void attach(device::Device& device, device::Stream& compute, float* gradients, const plan::Plan& plan,
+  void attach(backend::Device& device, backend::Stream& compute, float* gradients, const plan::Plan& plan,
               const Ids& ids) {
     gradients_ = gradients;
     buckets_ = plan.buckets;
@@ -130,7 +130,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     compute_ = &compute;
     if (options_.tree_order) make_room();
     if (options_.sums_in_bfloat16) make_rounded_room();
-    for (device::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
+    for (backend::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
     connect(device);
     relax();
   }
@@ -138,7 +138,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   /// All ranks at once; after an abort nothing is queued that could still run.
   void drain() noexcept {
     try {
-      for (device::Stream* stream : {compute_, stream_.get()})
+      for (backend::Stream* stream : {compute_, stream_.get()})
         if (stream != nullptr) stream->set_watcher({});
       for (nccl::Communicator* each : both()) each->close();
       if (stream_) stream_->synchronize();
@@ -161,7 +161,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     ready_ = 0;
   }
 
-  void bucket_ready(int bucket, device::Stream& compute) override {
+  void bucket_ready(int bucket, backend::Stream& compute) override {
     if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
@@ -169,7 +169,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
     if (!loads_) sum(bucket, compute);
   }
 
-  void finish(device::Stream& compute) override {
+  void finish(backend::Stream& compute) override {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     if (loads_) {
@@ -195,14 +195,14 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
 
   bool records() const override { return place_.is_whole() && !options_.tree_order; }
 
-  void begin_recording(device::Stream& compute) override {
+  void begin_recording(backend::Stream& compute) override {
     begin(0, false);
     meet(compute);
     recording_ = true;
     for (nccl::Communicator* each : both()) each->begin_recording();
   }
 
-  std::optional<int> end_recording(bool recorded, device::Stream& compute) override {
+  std::optional<int> end_recording(bool recorded, backend::Stream& compute) override {
     recording_ = false;
     for (nccl::Communicator* each : both()) each->end_recording();
     if (!recorded) place_.cannot_record(rank_);
@@ -220,7 +220,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   int rank() const override { return rank_; }
   int size() const override { return ranks_; }
 
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     if (in_step_) progress();
     if (loads_) meet(stream);
     last_ = &gathers_;
@@ -229,7 +229,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   }
 
  private:
-  void sum(int bucket, device::Stream& compute) {
+  void sum(int bucket, backend::Stream& compute) {
     const auto [first, last] = buckets_[at(bucket)];
     if (first == last) return;
     progress();
@@ -292,7 +292,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   }
 
   /// One of each collective, while no GPU has anything else to do.
-  void connect(device::Device& device) {
+  void connect(backend::Device& device) {
     const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
     auto* const values = room->as<float>();
     meet(*compute_);
@@ -306,7 +306,7 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   }
 
   /// Returns when every rank has come here, with nothing on its stream.
-  void meet(device::Stream& stream) {
+  void meet(backend::Stream& stream) {
     stream.synchronize();
     place_.come(++meetings_);
     sums_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
@@ -333,12 +333,12 @@ class NcclRank final : public replica::GradientSink, public device::Collective {
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator sums_, gathers_;
-  nccl::Communicator* last_ = &sums_;       ///< that was called
-  std::unique_ptr<device::Stream> stream_;  ///< communication
-  std::unique_ptr<device::Event> computed_, communicated_;
-  device::Device* device_ = nullptr;
-  std::unique_ptr<device::Buffer> room_;  ///< with tree_order, or of a rounded bucket
-  device::Stream* compute_ = nullptr;
+  nccl::Communicator* last_ = &sums_;        ///< that was called
+  std::unique_ptr<backend::Stream> stream_;  ///< communication
+  std::unique_ptr<backend::Event> computed_, communicated_;
+  backend::Device* device_ = nullptr;
+  std::unique_ptr<backend::Buffer> room_;  ///< with tree_order, or of a rounded bucket
+  backend::Stream* compute_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
   std::int64_t trainable_end_ = 0;  ///< behind it there are statistics
@@ -379,9 +379,9 @@ class NcclConnector final : public replica::Connector {
   NcclConnector& operator=(const NcclConnector&) = delete;
 
   replica::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
-  device::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
+  backend::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
 
-  void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
+  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
     ranks_[at(lane)].attach(device, compute, gradients, plan, ids_);
   }

@@ -61,7 +61,7 @@ class ProcessSink final : public replica::GradientSink {
     ready_ = summed_ = 0;
   }
 
-  void bucket_ready(int bucket, device::Stream&) override {
+  void bucket_ready(int bucket, backend::Stream&) override {
     if (bucket != ready_ || bucket >= count())
       throw Error(ErrorKind::kInternal, fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, count()));
     ++ready_;
@@ -72,7 +72,7 @@ class ProcessSink final : public replica::GradientSink {
     while (summed_ < ready_ && group_.all_ready(before_ + at(summed_ + 1))) sum_next();
   }
 
-  void finish(device::Stream&) override {
+  void finish(backend::Stream&) override {
     if (ready_ != count())
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, count()));
     if (!group_.is_all()) {
@@ -119,14 +119,14 @@ class ProcessSink final : public replica::GradientSink {
   int summed_ = 0;            ///< buckets of this step whose part is summed
 };
 
-class ProcessCollective final : public device::Collective {
+class ProcessCollective final : public backend::Collective {
  public:
   ProcessCollective(std::shared_ptr<Lanes> lanes, int lane) : lanes_(std::move(lanes)), lane_(lane) {}
 
   int rank() const override { return lanes_->first_rank() + lane_; }
   int size() const override { return lanes_->seats.ranks(); }
 
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream&) override {
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream&) override {
     const auto size = static_cast<std::size_t>(bytes);
     lanes_->group.throw_if_aborted();
     if (lanes_->group.is_all()) return lanes_->group.gather(lane_, mine, size, static_cast<std::byte*>(all));
@@ -183,13 +183,13 @@ class ProcessConnector final : public replica::Connector {
   ProcessConnector& operator=(const ProcessConnector&) = delete;
 
   replica::GradientSink& sink(int lane) override { return sinks_[at(lane)]; }
-  device::Collective* collective(int lane) override { return &collectives_[at(lane)]; }
+  backend::Collective* collective(int lane) override { return &collectives_[at(lane)]; }
 
-  std::unique_ptr<device::Buffer> gradient_memory(int lane, device::Device& device, std::size_t bytes) override {
+  std::unique_ptr<backend::Buffer> gradient_memory(int lane, backend::Device& device, std::size_t bytes) override {
     return lanes_->group.memory(lane, device, bytes);
   }
 
-  void attach(int lane, device::Device&, device::Stream&, float* gradients, const plan::Plan& plan) override {
+  void attach(int lane, backend::Device&, backend::Stream&, float* gradients, const plan::Plan& plan) override {
     LaneGroup& group = lanes_->group;
     if (!group.attach(lane, gradients)) return;
     lanes_->buckets = plan.buckets;

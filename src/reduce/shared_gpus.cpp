@@ -23,12 +23,12 @@ namespace {
 struct GpuGroup {
   std::vector<int> lanes;  ///< the speaker first
   std::unique_ptr<replica::Connector> local;
-  float* sums = nullptr;                     ///< the speaker's gradients
-  std::unique_ptr<device::Buffer> gathered;  ///< what all GPUs' replicas gave to a gather, GPU by GPU; the speaker's
-  std::unique_ptr<device::Event> said;       ///< the speaker's work of a step or gather
-  std::vector<device::Event*> copied_marks;  ///< the lanes' copies of it, by number
-  Meeting::Counter came = 0, attached = 0;   ///< to attach(); the speaker has
-  Meeting::Counter spoken = 0, copied = 0;   ///< steps and gathers that the speaker, and that others, have queued
+  float* sums = nullptr;                      ///< the speaker's gradients
+  std::unique_ptr<backend::Buffer> gathered;  ///< what all GPUs' replicas gave to a gather, GPU by GPU; the speaker's
+  std::unique_ptr<backend::Event> said;       ///< the speaker's work of a step or gather
+  std::vector<backend::Event*> copied_marks;  ///< the lanes' copies of it, by number
+  Meeting::Counter came = 0, attached = 0;    ///< to attach(); the speaker has
+  Meeting::Counter spoken = 0, copied = 0;    ///< steps and gathers that the speaker, and that others, have queued
 
   int size() const { return static_cast<int>(lanes.size()); }
 };
@@ -43,7 +43,7 @@ struct GpuGroups {
 };
 
 /// A replica's end: sums and gathers, which its thread calls in one order.
-class SharedLane final : public replica::GradientSink, public device::Collective {
+class SharedLane final : public replica::GradientSink, public backend::Collective {
  public:
   SharedLane(GpuGroups& shared, int lane)
       : shared_(shared),
@@ -52,7 +52,7 @@ class SharedLane final : public replica::GradientSink, public device::Collective
         number_(shared.places[at(lane)].second),
         group_(shared.groups[at(gpu_)]) {}
 
-  void attach(device::Device& device, device::Stream& compute, float* gradients, const plan::Plan& plan) {
+  void attach(backend::Device& device, backend::Stream& compute, float* gradients, const plan::Plan& plan) {
     device_ = &device;
     gradients_ = gradients;
     buckets_ = plan.buckets;
@@ -96,9 +96,9 @@ class SharedLane final : public replica::GradientSink, public device::Collective
     local_sink().begin(step, loads);
     if (speaks()) speaker_sink().begin(step, loads);
   }
-  void bucket_ready(int bucket, device::Stream& compute) override { local_sink().bucket_ready(bucket, compute); }
+  void bucket_ready(int bucket, backend::Stream& compute) override { local_sink().bucket_ready(bucket, compute); }
 
-  void finish(device::Stream& compute) override {
+  void finish(backend::Stream& compute) override {
     local_sink().finish(compute);
     speak(compute, [&] {
       for (int bucket = 0; bucket < static_cast<int>(buckets_.size()); ++bucket)
@@ -121,7 +121,7 @@ class SharedLane final : public replica::GradientSink, public device::Collective
   int rank() const override { return lane_; }
   int size() const override { return static_cast<int>(shared_.places.size()); }
 
-  void all_gather(const void* mine, std::int64_t bytes, void* all, device::Stream& stream) override {
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::int64_t block = bytes * shared_.widest;
     make_room(own_, block);
     group_.local->collective(number_)->all_gather(mine, bytes, own_->data(), stream);
@@ -151,7 +151,7 @@ class SharedLane final : public replica::GradientSink, public device::Collective
 
   /// `work` on the speaker's thread; behind it every lane's stream stands where the speaker's has done it.
   template <class Work>
-  void speak(device::Stream& stream, const Work& work) {
+  void speak(backend::Stream& stream, const Work& work) {
     ++rounds_;
     if (speaks()) {
       work();
@@ -164,7 +164,7 @@ class SharedLane final : public replica::GradientSink, public device::Collective
   }
 
   /// The lanes have queued their copies; the speaker's stream waits for them.
-  void hear(device::Stream& stream) {
+  void hear(backend::Stream& stream) {
     const std::uint64_t others = at(group_.size() - 1);
     if (!speaks()) {
       copied_->record(stream);
@@ -176,7 +176,7 @@ class SharedLane final : public replica::GradientSink, public device::Collective
   }
 
   /// Room that has been too small is kept: copies from it may be queued.
-  void make_room(std::unique_ptr<device::Buffer>& room, std::int64_t bytes) {
+  void make_room(std::unique_ptr<backend::Buffer>& room, std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(bytes);
     if (room && room->bytes() >= size) return;
     if (room) outgrown_.push_back(std::move(room));
@@ -186,12 +186,12 @@ class SharedLane final : public replica::GradientSink, public device::Collective
   GpuGroups& shared_;
   const int lane_, gpu_, number_;
   GpuGroup& group_;
-  device::Device* device_ = nullptr;
+  backend::Device* device_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
-  std::unique_ptr<device::Buffer> own_;  ///< what the GPU's replicas gave to a gather
-  std::vector<std::unique_ptr<device::Buffer>> outgrown_;
-  std::unique_ptr<device::Event> copied_;
+  std::unique_ptr<backend::Buffer> own_;  ///< what the GPU's replicas gave to a gather
+  std::vector<std::unique_ptr<backend::Buffer>> outgrown_;
+  std::unique_ptr<backend::Event> copied_;
   std::uint64_t rounds_ = 0;  ///< steps and gathers
   std::atomic<bool> waits_ = false;
 };
@@ -221,8 +221,8 @@ class SharedConnector final : public replica::Connector {
   }
 
   replica::GradientSink& sink(int lane) override { return lanes_[at(lane)]; }
-  device::Collective* collective(int lane) override { return &lanes_[at(lane)]; }
-  void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
+  backend::Collective* collective(int lane) override { return &lanes_[at(lane)]; }
+  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
     lanes_[at(lane)].attach(device, compute, gradients, plan);
   }

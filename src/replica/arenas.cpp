@@ -14,7 +14,7 @@ std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floa
 
 }  // namespace
 
-ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream,
+ParameterArenas::ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
                                  const Options& options)
     : plan_(plan), device_(device), stream_(stream) {
   const config::Typed& optimizer = options.optimizer;
@@ -45,7 +45,7 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, device::Device& device,
 void ParameterArenas::make_tables(const config::Typed& optimizer) {
   for (const plan::Parameter& p : plan_.parameters) {
     if (p.kind != plan::ParameterKind::kTable) continue;
-    device::RowTableContext context{
+    backend::RowTableContext context{
         .plan = plan_, .parameter = p, .optimizer = optimizer, .weights = floats(parameters_) + p.offset};
     for (float* slot : update_buffers_.slots) context.slots.push_back(slot + plan_.slot_offset(p));
     tables_.push_back(device_.make_row_table(context));
@@ -53,8 +53,8 @@ void ParameterArenas::make_tables(const config::Typed& optimizer) {
   }
 }
 
-std::vector<device::RowTable*> ParameterArenas::tables() const {
-  std::vector<device::RowTable*> all;
+std::vector<backend::RowTable*> ParameterArenas::tables() const {
+  std::vector<backend::RowTable*> all;
   if (tables_.empty()) return all;
   auto next = tables_.begin();
   for (const plan::Parameter& p : plan_.parameters)
@@ -66,7 +66,7 @@ void ParameterArenas::clear_tables() {
   for (const auto& table : tables_) table->clear();
 }
 
-void ParameterArenas::share_tables(device::Collective* collective) {
+void ParameterArenas::share_tables(backend::Collective* collective) {
   for (const auto& table : tables_) table->share(*collective, stream_);
 }
 
@@ -106,12 +106,12 @@ void ParameterArenas::push(const graph::Model& model) {
   stream_.synchronize();
 }
 
-void ParameterArenas::update(device::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state) {
+void ParameterArenas::update(backend::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state) {
   update.run(update_buffers_, args, state, stream_);
   ++updates_;
 }
 
-void ParameterArenas::replay(device::Recording& recording) {
+void ParameterArenas::replay(backend::Recording& recording) {
   recording.replay(stream_);
   ++updates_;
 }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "graph/model.h"
 #include "plan/plan.h"
 
@@ -20,7 +20,7 @@ class ParameterArenas {
  public:
   /// Without an optimizer only parameters. With micro-batches or shards backward writes to an arena of its own, from
   /// which each micro-batch is added to the gradients.
-  ParameterArenas(const plan::Plan& plan, device::Device& device, device::Stream& stream, const Options& options);
+  ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, const Options& options);
 
   void push(const graph::Model& model);
   /// Afterwards all of the model's weights have values, those that the plan does not have their initial ones.
@@ -28,8 +28,8 @@ class ParameterArenas {
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
   /// Queues the update's pass over the arenas, and a recording of work that update() was a part of.
-  void update(device::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state);
-  void replay(device::Recording& recording);
+  void update(backend::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state);
+  void replay(backend::Recording& recording);
   /// Grows whenever parameters change: any of them, or those of frozen weights, which updates leave alone.
   std::uint64_t version() const { return pushes_ + updates_; }
   std::uint64_t frozen_version() const { return pushes_; }
@@ -50,17 +50,17 @@ class ParameterArenas {
   std::size_t bytes() const;
 
   /// One per parameter, null for those that are no table; none without an optimizer.
-  std::vector<device::RowTable*> tables() const;
+  std::vector<backend::RowTable*> tables() const;
   /// Tables' gradients: of a step that begins, and their sum over the replicas.
   void clear_tables();
-  void share_tables(device::Collective* collective);
+  void share_tables(backend::Collective* collective);
   /// Tables' rows hold all updates made so far. Before anybody but ops reads parameters or state.
   void catch_up();
   /// [0, tables_end): the gradients and, behind them, those of tables, whole.
   std::vector<float> pull_gradients();
 
  private:
-  using Buffer = std::unique_ptr<device::Buffer>;
+  using Buffer = std::unique_ptr<backend::Buffer>;
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
@@ -74,12 +74,12 @@ class ParameterArenas {
   void check_state(const std::vector<std::vector<float>>& state) const;
 
   const plan::Plan& plan_;
-  device::Device& device_;
-  device::Stream& stream_;
+  backend::Device& device_;
+  backend::Stream& stream_;
   Buffer parameters_, gradients_, written_, compute_, loss_scale_;
-  std::vector<Buffer> state_;                              ///< slots in order, then the average with use_ema
-  std::vector<std::unique_ptr<device::RowTable>> tables_;  ///< as update_buffers_.tables
-  device::UpdateBuffers update_buffers_;
+  std::vector<Buffer> state_;                               ///< slots in order, then the average with use_ema
+  std::vector<std::unique_ptr<backend::RowTable>> tables_;  ///< as update_buffers_.tables
+  backend::UpdateBuffers update_buffers_;
   std::uint64_t pushes_ = 0, updates_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "device/row_table.h"
+#include "backend/row_table.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 
@@ -17,13 +17,13 @@ struct Arenas {
   std::byte* tensors = nullptr;
   std::byte* packed = nullptr;  ///< ops' own copies of their weights
   const float* parameters = nullptr;
-  std::vector<std::int64_t> offsets{};      ///< of each parameter; empty: the plan's
-  const void* compute = nullptr;            ///< the parameters in the plan's compute type
-  float* gradients = nullptr;               ///< where backward writes
-  std::vector<device::RowTable*> tables{};  ///< in training; per parameter, null for those that are none
+  std::vector<std::int64_t> offsets{};       ///< of each parameter; empty: the plan's
+  const void* compute = nullptr;             ///< the parameters in the plan's compute type
+  float* gradients = nullptr;                ///< where backward writes
+  std::vector<backend::RowTable*> tables{};  ///< in training; per parameter, null for those that are none
 };
 
-/// Pointers of one step, in the order of device::OpArgs.
+/// Pointers of one step, in the order of backend::OpArgs.
 struct BoundStep {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -32,7 +32,7 @@ struct BoundStep {
   std::vector<void*> output_gradients;  ///< none in inference
   std::vector<void*> input_gradients;
   std::vector<float*> weight_gradients;
-  std::vector<device::RowTable*> tables;  ///< none where no parameter is one
+  std::vector<backend::RowTable*> tables;  ///< none where no parameter is one
   void* packed = nullptr;
   void* saved = nullptr;
 };

@@ -19,7 +19,7 @@ Crossings::Crossings(const plan::Plan& plan) : tensors_(plan.tensors.size()), sl
     if (item.kind == Kind::kFetchTensor || item.kind == Kind::kFetchParameter) leave(item.source);
 }
 
-void Crossings::attach(int slot, device::Device& device) {
+void Crossings::attach(int slot, backend::Device& device) {
   for (auto& event : slots_[at(slot)].came) event = device.make_event();
   slots_[at(slot)].summed.event = device.make_event();
   for (Traveller& tensor : tensors_)
@@ -49,7 +49,7 @@ void Crossings::wait(const Reached& reached) {
   if (failed_) throw Error(ErrorKind::kInternal, "another slot of the replica has failed");
 }
 
-void Crossings::meet(int slot, device::Stream& stream) {
+void Crossings::meet(int slot, backend::Stream& stream) {
   Slot& mine = slots_[at(slot)];
   const std::uint64_t meeting = ++mine.meetings;
   mine.came[meeting % 2]->record(stream);
@@ -68,7 +68,7 @@ void Crossings::meet(int slot, device::Stream& stream) {
     if (other != at(slot)) slots_[other].came[meeting % 2]->hold(stream);
 }
 
-void Crossings::say(Word& word, int slot, device::Stream& stream) {
+void Crossings::say(Word& word, int slot, backend::Stream& stream) {
   word.event->record(stream);
   {
     const std::lock_guard lock(mutex_);
@@ -77,23 +77,23 @@ void Crossings::say(Word& word, int slot, device::Stream& stream) {
   changed_.notify_all();
 }
 
-void Crossings::hear(Word& word, int slot, device::Stream& stream) {
+void Crossings::hear(Word& word, int slot, backend::Stream& stream) {
   const std::uint64_t now = slots_[at(slot)].meetings;
   wait([&] { return word.meeting >= now; });
   word.event->hold(stream);
 }
 
-void Crossings::post(int tensor, device::Stream& stream) {
+void Crossings::post(int tensor, backend::Stream& stream) {
   say(tensors_[at(tensor)].written, tensors_[at(tensor)].slot, stream);
 }
 
-void Crossings::await(int tensor, int slot, device::Stream& stream) {
+void Crossings::await(int tensor, int slot, backend::Stream& stream) {
   hear(tensors_[at(tensor)].written, slot, stream);
 }
 
-void Crossings::post_sums(int slot, device::Stream& stream) { say(slots_[at(slot)].summed, slot, stream); }
+void Crossings::post_sums(int slot, backend::Stream& stream) { say(slots_[at(slot)].summed, slot, stream); }
 
-void Crossings::await_sums(int of, int slot, device::Stream& stream) { hear(slots_[at(of)].summed, slot, stream); }
+void Crossings::await_sums(int of, int slot, backend::Stream& stream) { hear(slots_[at(of)].summed, slot, stream); }
 
 void Crossings::abort() noexcept {
   {

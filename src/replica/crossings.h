@@ -15,8 +15,8 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/device.h"
 #include "core/index.h"
-#include "device/device.h"
 #include "plan/plan.h"
 
 namespace dptrain::replica {
@@ -26,7 +26,7 @@ class Crossings {
   explicit Crossings(const plan::Plan& plan);
 
   /// Makes what the slot's device has to mark.
-  void attach(int slot, device::Device& device);
+  void attach(int slot, backend::Device& device);
   /// Where a tensor of the slot lies that others fetch, in training and else.
   void publish(int tensor, bool training, const void* address);
   const void* address(int tensor, bool training) const { return tensors_[at(tensor)].address[training ? 1 : 0]; }
@@ -41,20 +41,20 @@ class Crossings {
   void reset();
   /// All slots together, at the beginning and at the end of every pass: what any has queued before comes before what
   /// any queues afterwards. Throws where another one has failed, as all that wait here do.
-  void meet(int slot, device::Stream& stream);
+  void meet(int slot, backend::Stream& stream);
   /// The tensor has been written in this pass.
-  void post(int tensor, device::Stream& stream);
-  void await(int tensor, int slot, device::Stream& stream);
+  void post(int tensor, backend::Stream& stream);
+  void await(int tensor, int slot, backend::Stream& stream);
   /// The same for the sums of a slot's losses.
-  void post_sums(int slot, device::Stream& stream);
-  void await_sums(int of, int slot, device::Stream& stream);
+  void post_sums(int slot, backend::Stream& stream);
+  void await_sums(int of, int slot, backend::Stream& stream);
   /// Wakes everybody.
   void abort() noexcept;
 
  private:
   /// Something that is said once in a pass.
   struct Word {
-    std::unique_ptr<device::Event> event;
+    std::unique_ptr<backend::Event> event;
     std::atomic<std::uint64_t> meeting = 0;  ///< behind which it was said last
   };
   struct Traveller {
@@ -64,14 +64,14 @@ class Crossings {
     Word written;
   };
   struct Slot {
-    std::unique_ptr<device::Event> came[2];  ///< of this meeting and of the one before: who is slow still looks at it
-    std::uint64_t meetings = 0;              ///< the slot's own
+    std::unique_ptr<backend::Event> came[2];  ///< of this meeting and of the one before: who is slow still looks at it
+    std::uint64_t meetings = 0;               ///< the slot's own
     const double* sums = nullptr;
     Word summed;
   };
 
-  void say(Word& word, int slot, device::Stream& stream);
-  void hear(Word& word, int slot, device::Stream& stream);
+  void say(Word& word, int slot, backend::Stream& stream);
+  void hear(Word& word, int slot, backend::Stream& stream);
   template <class Reached>
   void wait(const Reached& reached);
 

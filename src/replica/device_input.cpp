@@ -13,15 +13,15 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 
 }  // namespace
 
-DeviceInput::DeviceInput(DType compute, device::Device& device, device::Stream& stream, const Feed& feed,
+DeviceInput::DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const Feed& feed,
                          std::int64_t rows, int sets, const std::vector<bool>& wanted)
     : device_(device), stream_(stream) {
   for (const Feed::Input& from : feed.inputs) {
     Input& input = inputs_.emplace_back();
     if (!wanted[inputs_.size() - 1]) continue;
     input.row_bytes = static_cast<std::size_t>(from.program.in_elements()) * size_of(from.type);
-    input.pass =
-        device::make_pixel_pass({.program = from.program, .type = from.type, .compute = compute, .rows = rows}, device);
+    input.pass = backend::make_pixel_pass(
+        {.program = from.program, .type = from.type, .compute = compute, .rows = rows}, device);
     if (feed.resident)
       upload(from, feed.samples, input);
     else
@@ -48,7 +48,7 @@ void DeviceInput::upload(const Feed::Input& from, std::int64_t samples, Input& t
 }
 
 void DeviceInput::make(const BatchRows& slice, int set, const std::vector<void*>& outputs) {
-  device::Buffer& samples = *samples_[at(set)];
+  backend::Buffer& samples = *samples_[at(set)];
   device_.copy_to_device(samples.data(), slice.samples.data,
                          static_cast<std::size_t>(slice.rows) * sizeof(std::int64_t), stream_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <new>
 
+#include "backend/measured_loss.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "device/measured_loss.h"
 #include "replica/sum_steps.h"
 
 namespace dptrain::replica {
@@ -36,8 +36,8 @@ bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
 
 }  // namespace
 
-Executor::Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream,
-                   device::Collective* collective, const ParameterArenas& arenas, const Options& options,
+Executor::Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
+                   backend::Collective* collective, const ParameterArenas& arenas, const Options& options,
                    SlotContext context)
     : plan_(plan),
       device_(device),
@@ -92,11 +92,11 @@ void Executor::make_ops(const Options& options) {
       losses_.push_back(nullptr);
       continue;
     }
-    losses_.push_back(device::measured_loss({.plan = plan_, .loss = loss, .rows = rows_}, device_));
+    losses_.push_back(backend::measured_loss({.plan = plan_, .loss = loss, .rows = rows_}, device_));
     grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
-  if (options.pairs) pairs_ = device::piece_pairs(plan_, ops_);
+  if (options.pairs) pairs_ = backend::piece_pairs(plan_, ops_);
   for (const std::int64_t rows : options.row_counts)
     if (rows > 0) prepare(rows);
 }
@@ -227,8 +227,8 @@ void Executor::call_op(std::size_t step, const char* what, const Call& call) {
   }
 }
 
-device::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
-                              bool training) {
+backend::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                               bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
   const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
@@ -269,7 +269,7 @@ void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInput
   if (step.copies) return run_copy(s, slice, bindings, training);
   if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
     run_op(s, slice.rows, false, [&] {
-      device::OpArgs call = args(s, slice, in, bindings, training);
+      backend::OpArgs call = args(s, slice, in, bindings, training);
       pair(call, s, slice, in, bindings, training);
       ops_[s]->forward(call);
     });
@@ -309,19 +309,19 @@ void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bi
     const auto* const mask = mask_of(loss, bindings);
     if (loss.masked())
       device_.count_valid(mask, slice.rows * loss.masked_positions, sums_of(loss) + loss.valid_sum(), stream_);
-    const device::LossArgs args{.rows = slice.rows,
-                                .prediction = bindings.tensor(loss.prediction),
-                                .labels = place_.labels[i],
-                                .sample_weights = place_.sample_weights,
-                                .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
-                                .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
-                                .mask = mask,
-                                .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
-                                .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
-                                .weighted = training,
-                                .sums = sums_of(loss),
-                                .scratch = bindings.scratch(),
-                                .stream = &stream_};
+    const backend::LossArgs args{.rows = slice.rows,
+                                 .prediction = bindings.tensor(loss.prediction),
+                                 .labels = place_.labels[i],
+                                 .sample_weights = place_.sample_weights,
+                                 .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
+                                 .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
+                                 .mask = mask,
+                                 .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
+                                 .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
+                                 .weighted = training,
+                                 .sums = sums_of(loss),
+                                 .scratch = bindings.scratch(),
+                                 .stream = &stream_};
     run_pass(profile_.losses, plan::loss_traffic(plan_, loss, slice.rows), [&] { losses_[i]->run(args); });
   }
   if (crossings_ != nullptr) post_losses(training);
@@ -425,7 +425,7 @@ void Executor::clear_sums() {
   device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
 }
 
-void Executor::penalty(device::Update& update, const float* weights) {
+void Executor::penalty(backend::Update& update, const float* weights) {
   update.penalty(weights, sums_->as<double>() + plan_.sums(), stream_);
 }
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/piecewise.h"
 #include "core/index.h"
-#include "device/piecewise.h"
 #include "replica/arenas.h"
 #include "replica/bindings.h"
 #include "replica/crossings.h"
@@ -36,7 +36,7 @@ struct SlotContext {
 class Executor {
  public:
   /// `arenas`: the home slot's.
-  Executor(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective,
+  Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
            const ParameterArenas& arenas, const Options& options, SlotContext context = {});
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
@@ -64,7 +64,7 @@ class Executor {
   /// From here on losses and metrics add to the sums of this shard.
   void select_sums(int shard) { shard_ = shard; }
   /// The regularizers' value of the weights as they are now, into the sums.
-  void penalty(device::Update& update, const float* weights);
+  void penalty(backend::Update& update, const float* weights);
 
   /// Where the loss is not finite, the first gradient becomes NaN, so that the update is left out on all replicas.
   /// Behind all that writes it.
@@ -114,8 +114,8 @@ class Executor {
  private:
   /// Page-locked memory, and a mark behind the last use of it.
   struct Post {
-    std::unique_ptr<device::Buffer> state, sums, loss_scale;
-    std::unique_ptr<device::Event> fetched;
+    std::unique_ptr<backend::Buffer> state, sums, loss_scale;
+    std::unique_ptr<backend::Event> fetched;
   };
   /// An op's copy of its weights.
   struct Packed {
@@ -158,10 +158,10 @@ class Executor {
   }
   double* sums_of(const plan::LossStep& loss) const { return sums_of(loss, shard_); }
   void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
-  device::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
-                      bool training);
+  backend::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                       bool training);
   /// Gives the forward call of a step its part in the passes of its neighbours.
-  void pair(device::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
+  void pair(backend::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
             const Bindings& bindings, bool training);
   std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
   std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
@@ -179,40 +179,41 @@ class Executor {
   bool runs_empty(int step) const { return step != plan::kAbsent && ops_[at(step)] && ops_[at(step)]->runs_empty(); }
 
   const plan::Plan& plan_;
-  device::Device& device_;
-  device::Stream& stream_;
-  device::Collective* collective_;
+  backend::Device& device_;
+  backend::Stream& stream_;
+  backend::Collective* collective_;
   const ParameterArenas& arenas_;
   const int slot_;
-  Crossings* const crossings_;                           ///< null: there is one slot
-  std::optional<WeightMirror> mirror_;                   ///< away from home
-  bool sums_wanted_ = false;                             ///< those of the running pass's losses are not all at home yet
-  const std::int64_t rows_;                              ///< the most rows of a slice
-  const int shards_;                                     ///< whose sums are kept apart
-  int shard_ = 0;                                        ///< whose sums are added to
-  float* const gradients_;                               ///< where backward writes
-  float* const summed_gradients_;                        ///< of all micro-batches
-  std::vector<std::unique_ptr<device::Op>> ops_;         ///< per step; null: of another slot, or a copy
-  std::vector<std::unique_ptr<device::LossOp>> losses_;  ///< per loss of the plan, likewise; none: prediction only
-  const std::vector<int> mask_steps_;                    ///< as plan::mask_steps
-  const std::vector<int> predicted_;                     ///< as plan::predicted_tensors
-  std::optional<MaskCounts> counts_;                     ///< in training at home, where losses have masks
-  bool masked_ = false;                                  ///< as counts_, in every slot
-  bool counted_ahead_ = false;                           ///< for the micro-batches of the running step
-  std::vector<plan::Need> needs_;                        ///< per step
-  device::PiecePairs pairs_;                             ///< of one pass after the other
-  bool pairing_ = true;                                  ///< nobody looks at what single steps have written
-  kernels::cpu::PiecePass before_, after_;               ///< of the running step's neighbours
+  Crossings* const crossings_;                     ///< null: there is one slot
+  std::optional<WeightMirror> mirror_;             ///< away from home
+  bool sums_wanted_ = false;                       ///< those of the running pass's losses are not all at home yet
+  const std::int64_t rows_;                        ///< the most rows of a slice
+  const int shards_;                               ///< whose sums are kept apart
+  int shard_ = 0;                                  ///< whose sums are added to
+  float* const gradients_;                         ///< where backward writes
+  float* const summed_gradients_;                  ///< of all micro-batches
+  std::vector<std::unique_ptr<backend::Op>> ops_;  ///< per step; null: of another slot, or a copy
+  std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss of the plan, likewise; none: prediction only
+  const std::vector<int> mask_steps_;                     ///< as plan::mask_steps
+  const std::vector<int> predicted_;                      ///< as plan::predicted_tensors
+  std::optional<MaskCounts> counts_;                      ///< in training at home, where losses have masks
+  bool masked_ = false;                                   ///< as counts_, in every slot
+  bool counted_ahead_ = false;                            ///< for the micro-batches of the running step
+  std::vector<plan::Need> needs_;                         ///< per step
+  backend::PiecePairs pairs_;                             ///< of one pass after the other
+  bool pairing_ = true;                                   ///< nobody looks at what single steps have written
+  kernels::cpu::PiecePass before_, after_;                ///< of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: no training
   const bool scales_loss_;
-  std::unique_ptr<device::Buffer> state_;
+  std::unique_ptr<backend::Buffer> state_;
   std::vector<Post> posts_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<device::Buffer> tensors_, packed_room_, sums_;
-  std::vector<Packed> packed_;                     ///< of the steps that want one
-  std::unique_ptr<device::Buffer> output_floats_;  ///< an output on its way to the host; null where it is float already
+  std::unique_ptr<backend::Buffer> tensors_, packed_room_, sums_;
+  std::vector<Packed> packed_;  ///< of the steps that want one
+  std::unique_ptr<backend::Buffer>
+      output_floats_;  ///< an output on its way to the host; null where it is float already
   Staging staging_;
   Heartbeat* const heart_;  ///< null: nobody looks
   Staging::Place place_;    ///< of the running slice

@@ -1,10 +1,10 @@
-// Executor::pair(): passes of a step that its neighbours run (device/piecewise.h).
+// Executor::pair(): passes of a step that its neighbours run (backend/piecewise.h).
 
 #include "replica/executor.h"
 
 namespace dptrain::replica {
 
-void Executor::pair(device::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
+void Executor::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
                     const Bindings& bindings, bool training) {
   if (!pairing_ || slice.rows == 0 || pairs_.leads.empty()) return;
   call.leads = pairs_.leads[s];
@@ -15,7 +15,7 @@ void Executor::pair(device::OpArgs& call, std::size_t s, const BatchRows& slice,
     call.before = &before_;
   }
   if (!pairs_.after[s]) return;
-  const device::OpArgs next = args(s + 1, slice, in, bindings, training);
+  const backend::OpArgs next = args(s + 1, slice, in, bindings, training);
   if (!next.training) return;
   after_ = ops_[s + 1]->piecewise()->follow(next);
   call.after = &after_;

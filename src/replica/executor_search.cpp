@@ -52,7 +52,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
 std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
   if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
-  std::unique_ptr<device::Buffer> floats;
+  std::unique_ptr<backend::Buffer> floats;
   if (type != DType::kF32) {
     floats = device_.allocate(host.size() * sizeof(float));
     device_.to_float(values, type, floats->as<float>(), n, stream_);

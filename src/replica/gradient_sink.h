@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "device/stream.h"
+#include "backend/stream.h"
 
 namespace dptrain::replica {
 
@@ -21,19 +21,19 @@ class GradientSink {
   /// `loads`: as StepInputs::loads.
   virtual void begin(std::int64_t step, bool loads) = 0;
   /// All gradients of the bucket have been written (queued) on the compute stream.
-  virtual void bucket_ready(int bucket, device::Stream& compute) = 0;
+  virtual void bucket_ready(int bucket, backend::Stream& compute) = 0;
   /// The compute stream may go on only when every bucket holds the sum over all replicas.
-  virtual void finish(device::Stream& compute) = 0;
+  virtual void finish(backend::Stream& compute) = 0;
   /// The device has done a step. `idle`: it has no other one queued, and nobody waits for others until the next
   /// begin().
   virtual void end(bool idle) { static_cast<void>(idle); }
 
   virtual bool records() const { return false; }
   /// Waits until all ranks have come here and nothing is left on their streams. Throws as begin() does.
-  virtual void begin_recording(device::Stream& compute) { static_cast<void>(compute); }
+  virtual void begin_recording(backend::Stream& compute) { static_cast<void>(compute); }
   /// `recorded`: this rank has its recording; what is queued makes it ready to be launched. Waits for all ranks
   /// likewise. The first rank that has none: then nobody replays, now or later; nothing: all have.
-  virtual std::optional<int> end_recording(bool recorded, device::Stream& compute) {
+  virtual std::optional<int> end_recording(bool recorded, backend::Stream& compute) {
     static_cast<void>(compute);
     return recorded ? std::nullopt : std::optional<int>(0);
   }
@@ -45,8 +45,8 @@ class GradientSink {
 class NoReduction final : public GradientSink {
  public:
   void begin(std::int64_t, bool) override {}
-  void bucket_ready(int, device::Stream&) override {}
-  void finish(device::Stream&) override {}
+  void bucket_ready(int, backend::Stream&) override {}
+  void finish(backend::Stream&) override {}
 };
 
 }  // namespace dptrain::replica

@@ -12,8 +12,8 @@ std::size_t size_of_floats(std::int64_t floats) { return static_cast<std::size_t
 
 }  // namespace
 
-GradientTree::GradientTree(device::Device& device, device::Stream& stream, int shards, const float* written, float* sum,
-                           std::int64_t floats)
+GradientTree::GradientTree(backend::Device& device, backend::Stream& stream, int shards, const float* written,
+                           float* sum, std::int64_t floats)
     : device_(device), stream_(stream), merges_(kernels::SumTree(shards).merges()), written_(written) {
   for (int level = 0; level + 1 < merges_.back(); ++level) {
     memory_.push_back(device.allocate(size_of_floats(std::max<std::int64_t>(floats, 1))));

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 
 namespace dptrain::replica {
 
@@ -17,7 +17,7 @@ class GradientTree {
  public:
   /// Of a power of two of shards, at least 2. `written`: where backward writes; `sum`: where the sum comes to lie. Both
   /// of so many floats.
-  GradientTree(device::Device& device, device::Stream& stream, int shards, const float* written, float* sum,
+  GradientTree(backend::Device& device, backend::Stream& stream, int shards, const float* written, float* sum,
                std::int64_t floats);
 
   /// Takes floats [begin, end) of what backward has written for a shard; each shard's in order. When the last shard's
@@ -26,12 +26,12 @@ class GradientTree {
   std::size_t bytes() const;
 
  private:
-  device::Device& device_;
-  device::Stream& stream_;
+  backend::Device& device_;
+  backend::Stream& stream_;
   const std::vector<int> merges_;  ///< per shard
   const float* const written_;
-  std::vector<std::unique_ptr<device::Buffer>> memory_;  ///< of all levels but the last
-  std::vector<float*> levels_;                           ///< a level's sum is of twice as many shards as the one below
+  std::vector<std::unique_ptr<backend::Buffer>> memory_;  ///< of all levels but the last
+  std::vector<float*> levels_;                            ///< a level's sum is of twice as many shards as the one below
 };
 
 }  // namespace dptrain::replica

@@ -2,8 +2,8 @@
 
 namespace dptrain::replica {
 
-MaskCounts::MaskCounts(const plan::Plan& plan, device::Device& device, device::Stream& stream,
-                       device::Collective* collective)
+MaskCounts::MaskCounts(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
+                       backend::Collective* collective)
     : plan_(plan),
       device_(device),
       stream_(stream),
@@ -23,7 +23,7 @@ void MaskCounts::add(std::size_t loss, const std::uint8_t* mask, std::int64_t ro
 }
 
 void MaskCounts::share(std::int64_t samples) {
-  const device::Buffer* counts = mine_.get();
+  const backend::Buffer* counts = mine_.get();
   if (ranks_ > 1) {
     collective_->all_gather(mine_->data(), static_cast<std::int64_t>(mine_->bytes()), all_->data(), stream_);
     counts = all_.get();

@@ -8,14 +8,14 @@
 #include <memory>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 
 namespace dptrain::replica {
 
 class MaskCounts {
  public:
   /// `collective` may be null: there is one replica.
-  MaskCounts(const plan::Plan& plan, device::Device& device, device::Stream& stream, device::Collective* collective);
+  MaskCounts(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective);
 
   void clear();
   /// Adds what the mask of the plan's loss number `loss` says of so many samples.
@@ -28,13 +28,13 @@ class MaskCounts {
 
  private:
   const plan::Plan& plan_;
-  device::Device& device_;
-  device::Stream& stream_;
-  device::Collective* const collective_;
+  backend::Device& device_;
+  backend::Stream& stream_;
+  backend::Collective* const collective_;
   const int ranks_;
-  std::unique_ptr<device::Buffer> mine_;    ///< a double per loss of the plan
-  std::unique_ptr<device::Buffer> all_;     ///< those of all ranks, in their order
-  std::unique_ptr<device::Buffer> scales_;  ///< a float per loss
+  std::unique_ptr<backend::Buffer> mine_;    ///< a double per loss of the plan
+  std::unique_ptr<backend::Buffer> all_;     ///< those of all ranks, in their order
+  std::unique_ptr<backend::Buffer> scales_;  ///< a float per loss
 };
 
 }  // namespace dptrain::replica

@@ -9,8 +9,8 @@
 
 namespace dptrain::replica {
 
-OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<device::Device*>& devices, const ParameterArenas& home,
-                       Crossings& crossings, const Options& options)
+OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices,
+                       const ParameterArenas& home, Crossings& crossings, const Options& options)
     : plan_(plan),
       crossings_(crossings),
       slots_(devices.size()),

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "replica/arenas.h"
 #include "replica/crew.h"
 #include "replica/crossings.h"
@@ -18,7 +18,7 @@ namespace dptrain::replica {
 class OtherSlots {
  public:
   /// `devices`: of slots 1, 2, ...
-  OtherSlots(const plan::Plan& plan, const std::vector<device::Device*>& devices, const ParameterArenas& home,
+  OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& home,
              Crossings& crossings, const Options& options);
   ~OtherSlots();
 
@@ -35,8 +35,8 @@ class OtherSlots {
 
  private:
   struct Slot {
-    device::Device* device = nullptr;
-    std::unique_ptr<device::Stream> stream;
+    backend::Device* device = nullptr;
+    std::unique_ptr<backend::Stream> stream;
     std::unique_ptr<Executor> executor;
   };
 

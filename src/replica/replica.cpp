@@ -23,7 +23,7 @@
 namespace dptrain::replica {
 
 struct Replica::Impl {
-  Impl(const plan::Plan& plan_, device::Device& device_, GradientSink& sink_, device::Collective* collective_,
+  Impl(const plan::Plan& plan_, backend::Device& device_, GradientSink& sink_, backend::Collective* collective_,
        Options options_)
       : plan(plan_),
         device(device_),
@@ -147,7 +147,7 @@ struct Replica::Impl {
     executor.stage(slice, set);
     executor.begin(slice, set);
     const bool sums = sink.records();
-    device::Recording* const recording = recorder.recording(post, [&] {
+    backend::Recording* const recording = recorder.recording(post, [&] {
       executor.send_state(post);
       clear_sums();
       passes(slice, in, 0, sums);
@@ -277,19 +277,19 @@ struct Replica::Impl {
   std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kPosts; }
 
   const plan::Plan& plan;
-  device::Device& device;
+  backend::Device& device;
   GradientSink& sink;
   const Options options;
-  std::unique_ptr<device::Stream> stream;
+  std::unique_ptr<backend::Stream> stream;
   StepTimes times;
-  const std::unique_ptr<device::Collective> timed_collective;  ///< null: there is one replica
-  device::Collective* const collective;
+  const std::unique_ptr<backend::Collective> timed_collective;  ///< null: there is one replica
+  backend::Collective* const collective;
   ParameterArenas arenas;
   std::unique_ptr<Crossings> crossings;  ///< null: there is one slot
   Executor executor;                     ///< the first slot's
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< of several shards
-  std::unique_ptr<device::Update> update;
+  std::unique_ptr<backend::Update> update;
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
   std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row, samples of whole steps
   bool replayed = false;
@@ -303,7 +303,7 @@ struct Replica::Impl {
   std::array<Queued, kPosts> queue{};  ///< by ring slot
 };
 
-Replica::Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
+Replica::Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
                  Options options)
     : impl_(std::make_unique<Impl>(plan, device, sink, collective, std::move(options))) {}
 
@@ -463,7 +463,7 @@ std::vector<float> Replica::pull_gradients() { return impl_->arenas.pull_gradien
 
 float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
 const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
-device::Stream& Replica::stream() { return *impl_->stream; }
+backend::Stream& Replica::stream() { return *impl_->stream; }
 
 void Replica::drain() noexcept {
   if (impl_->others) impl_->others->drain();

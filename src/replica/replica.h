@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "backend/device.h"
 #include "core/batch_rows.h"
-#include "device/device.h"
 #include "graph/model.h"
 #include "kernels/pixel_program.h"
 #include "plan/memory.h"
@@ -84,11 +84,11 @@ struct Options {
   Graphs graphs = Graphs::kAuto;
   bool goes_on = false;  ///< as UpdateContext::goes_on
   /// Makes the memory of the gradients; null: device.allocate().
-  std::function<std::unique_ptr<device::Buffer>(std::size_t bytes)> gradient_memory{};
-  bool pairs = true;           ///< passes of neighbours go along (device/piecewise.h); false gives the same bits
+  std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
+  bool pairs = true;           ///< passes of neighbours go along (backend/piecewise.h); false gives the same bits
   Heartbeat* heart = nullptr;  ///< null: nobody looks
   /// Of the plan's slots behind the first; they outlive the replica.
-  std::vector<device::Device*> other_slots{};
+  std::vector<backend::Device*> other_slots{};
 };
 
 /// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller
@@ -99,7 +99,7 @@ struct StepTimes {
 
 class Replica {
  public:
-  Replica(const plan::Plan& plan, device::Device& device, GradientSink& sink, device::Collective* collective,
+  Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
           Options options);
   ~Replica();
 
@@ -159,7 +159,7 @@ class Replica {
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   const float* parameter_arena();
-  device::Stream& stream();  ///< compute
+  backend::Stream& stream();  ///< compute
   /// Waits for what is queued, whether it succeeds or not, without the stream's watcher, and gives recordings back:
   /// before replicas that share memory are destroyed, and before the sink's drain, which may wait for what they hold.
   void drain() noexcept;

@@ -30,7 +30,7 @@ struct ReplicaSet::Impl {
     std::int64_t positions = 0;
     std::int64_t number = -1;  ///< BatchRows::number
   };
-  using Devices = std::vector<std::unique_ptr<device::Device>>;
+  using Devices = std::vector<std::unique_ptr<backend::Device>>;
 
   Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
       : plan(plan_),
@@ -107,7 +107,7 @@ struct ReplicaSet::Impl {
   }
 
   void make_replica(int lane) {
-    device::Device& device = *devices[at(lane)];
+    backend::Device& device = *devices[at(lane)];
     device.enter();
     trace::name_thread((lane == 0 ? "trainer and " : "") + name(lane));
     Options o{.optimizer = options.optimizer,
@@ -230,7 +230,7 @@ struct ReplicaSet::Impl {
   std::optional<Lookout> lookout;    ///< as watchdog; last: it looks at everything above
 };
 
-ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices,
+ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backend::Device>> devices,
                        Connector& connector, SetOptions options)
     : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
 
@@ -252,7 +252,7 @@ StepTimes ReplicaSet::times() const {
 }
 
 int ReplicaSet::size() const { return impl_->crew.size(); }
-device::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
+backend::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
 
 void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
   Impl& set = *impl_;

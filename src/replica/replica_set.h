@@ -26,15 +26,15 @@ class Connector {
  public:
   virtual ~Connector() = default;
   virtual GradientSink& sink(int lane) = 0;
-  virtual device::Collective* collective(int lane) = 0;
+  virtual backend::Collective* collective(int lane) = 0;
   /// Where the lane's gradients will lie: memory of its device, from wherever the connector wants it. On the replica's
   /// thread.
-  virtual std::unique_ptr<device::Buffer> gradient_memory(int lane, device::Device& device, std::size_t bytes) {
+  virtual std::unique_ptr<backend::Buffer> gradient_memory(int lane, backend::Device& device, std::size_t bytes) {
     return static_cast<void>(lane), device.allocate(bytes);
   }
   /// Called once on each replica's thread when its arenas exist; before the first step. Not called for replicas that
   /// only evaluate.
-  virtual void attach(int lane, device::Device& device, device::Stream& compute, float* gradients,
+  virtual void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
                       const plan::Plan& plan) = 0;
   /// At the end of replicas, attached or not, each on its thread: first drain(), after which nothing that was queued
   /// for this lane touches anybody's memory, then, when all have done so, detach(), which gives back what belongs to
@@ -76,13 +76,13 @@ struct SetOptions {
 class ReplicaSet {
  public:
   /// `devices`: one for each slot of the plan, replica by replica.
-  ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<device::Device>> devices, Connector& connector,
+  ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backend::Device>> devices, Connector& connector,
              SetOptions options);
   ~ReplicaSet();
 
   int size() const;
   /// Its first slot's; for what any thread may call: allocate_host.
-  device::Device& device(int lane);
+  backend::Device& device(int lane);
   /// Every replica takes the feed in.
   void add_feed(int number, const Feed& feed);
   void push(const graph::Model& model);

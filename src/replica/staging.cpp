@@ -32,11 +32,11 @@ bool reads(const plan::Plan& plan, int input, int slot) {
   return slot == 0 && std::ranges::any_of(plan::predicted_tensors(plan), is_input);
 }
 
-void* data_of(const std::unique_ptr<device::Buffer>& buffer) { return buffer ? buffer->data() : nullptr; }
+void* data_of(const std::unique_ptr<backend::Buffer>& buffer) { return buffer ? buffer->data() : nullptr; }
 
 }  // namespace
 
-Staging::Staging(const plan::Plan& plan, device::Device& device, std::int64_t rows, int sets, int slot)
+Staging::Staging(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot)
     : plan_(plan), device_(device), rows_(rows) {
   if (device.reads_host_memory()) return;
   for (const int input : plan.inputs) reads_input_.push_back(reads(plan, input, slot));
@@ -78,7 +78,7 @@ void Staging::copy(const BatchRows& slice, int s) {
   } else {
     copy_inputs(slice, set);
   }
-  const auto send = [&](const device::Buffer& to, const Column& from) {
+  const auto send = [&](const backend::Buffer& to, const Column& from) {
     if (from)
       device_.copy_to_device(to.data(), from.data, static_cast<std::size_t>(slice.rows) * from.row_bytes, *stream_);
   };
@@ -94,7 +94,7 @@ void Staging::copy_inputs(const BatchRows& slice, Set& set) {
     if (!set.inputs[i]) continue;
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
     const bool converts = tensor.type != plan::host_type(tensor);
-    device::Buffer& arrival = converts ? *floats_ : *set.inputs[i];
+    backend::Buffer& arrival = converts ? *floats_ : *set.inputs[i];
     device_.copy_to_device(arrival.data(), slice.inputs[i].data,
                            static_cast<std::size_t>(slice.rows) * plan::host_row_bytes(tensor), *stream_);
     if (converts)
@@ -103,7 +103,7 @@ void Staging::copy_inputs(const BatchRows& slice, Set& set) {
   }
 }
 
-Staging::Place Staging::arrive(const BatchRows& slice, int s, device::Stream& compute) {
+Staging::Place Staging::arrive(const BatchRows& slice, int s, backend::Stream& compute) {
   Place place;
   if (!stream_) {
     for (const Column& input : slice.inputs) place.inputs.push_back(input.data);
@@ -119,7 +119,7 @@ Staging::Place Staging::arrive(const BatchRows& slice, int s, device::Stream& co
   return place;
 }
 
-void Staging::release(int s, device::Stream& compute) {
+void Staging::release(int s, backend::Stream& compute) {
   if (stream_) sets_[at(s)].released->record(compute);
 }
 

@@ -5,8 +5,8 @@
 
 namespace dptrain::replica {
 
-device::Recording* StepRecorder::recording(std::size_t post, const std::function<void()>& work) {
-  std::unique_ptr<device::Recording>& recording = recordings_[post];
+backend::Recording* StepRecorder::recording(std::size_t post, const std::function<void()>& work) {
+  std::unique_ptr<backend::Recording>& recording = recordings_[post];
   if (recording) return recording.get();
   beat("meeting the other replicas to record a step");
   if (sink_ != nullptr) sink_->begin_recording(stream_);
@@ -25,7 +25,7 @@ device::Recording* StepRecorder::recording(std::size_t post, const std::function
   return nullptr;
 }
 
-std::optional<Error> StepRecorder::record(std::unique_ptr<device::Recording>& recording,
+std::optional<Error> StepRecorder::record(std::unique_ptr<backend::Recording>& recording,
                                           const std::function<void()>& work) try {
   beat("recording a step");
   recording = device_.record(stream_, work);

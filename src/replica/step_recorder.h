@@ -10,8 +10,8 @@
 #include <memory>
 #include <optional>
 
+#include "backend/device.h"
 #include "core/error.h"
-#include "device/device.h"
 #include "replica/replica.h"
 
 namespace dptrain::replica {
@@ -19,14 +19,14 @@ namespace dptrain::replica {
 class StepRecorder {
  public:
   /// `sink`: what a recording's sums go through; null: there are none. All outlive this.
-  StepRecorder(device::Device& device, device::Stream& stream, const Options& options, GradientSink* sink)
+  StepRecorder(backend::Device& device, backend::Stream& stream, const Options& options, GradientSink* sink)
       : device_(device), stream_(stream), options_(options), sink_(sink) {}
 
   /// Whether a step that could be a recording is to be one; counts it.
   bool wants() { return able_ && ++steps_ > kEagerSteps; }
   /// The post's, made of what `work` queues where there is none yet. Null: this step and those that come are launched
   /// piece by piece, because the device has no recordings, or the step cannot be recorded and the user leaves it to us.
-  device::Recording* recording(std::size_t post, const std::function<void()>& work);
+  backend::Recording* recording(std::size_t post, const std::function<void()>& work);
   /// Gives the recordings back; nothing that was launched still runs.
   void drop();
 
@@ -35,17 +35,17 @@ class StepRecorder {
   static constexpr int kEagerSteps = 3;
 
   /// Why there is none, if there is something to say.
-  std::optional<Error> record(std::unique_ptr<device::Recording>& recording, const std::function<void()>& work);
+  std::optional<Error> record(std::unique_ptr<backend::Recording>& recording, const std::function<void()>& work);
 
   void beat(const char* what) const;
 
-  device::Device& device_;
-  device::Stream& stream_;
+  backend::Device& device_;
+  backend::Stream& stream_;
   const Options& options_;
   GradientSink* const sink_;
   int steps_ = 0;  ///< that could have been replayed
   bool able_ = true;
-  std::array<std::unique_ptr<device::Recording>, Replica::kPosts> recordings_;
+  std::array<std::unique_ptr<backend::Recording>, Replica::kPosts> recordings_;
 };
 
 }  // namespace dptrain::replica

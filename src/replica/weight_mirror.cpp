@@ -6,7 +6,7 @@
 
 namespace dptrain::replica {
 
-WeightMirror::WeightMirror(const plan::Plan& plan, device::Device& device, const ParameterArenas& home, int slot)
+WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot)
     : plan_(plan), device_(device), home_(home) {
   if (device.reads_host_memory()) return;
   offsets_.assign(plan.parameters.size(), -1);
@@ -25,7 +25,7 @@ WeightMirror::WeightMirror(const plan::Plan& plan, device::Device& device, const
   if (home.loss_scale() != nullptr) loss_scale_ = device.allocate(sizeof(kernels::LossScale));
 }
 
-void WeightMirror::refresh(device::Stream& stream) {
+void WeightMirror::refresh(backend::Stream& stream) {
   if (!parameters_) return;
   if (loss_scale_ && home_.scales_loss())
     device_.copy_between(loss_scale_->data(), home_.loss_scale(), sizeof(kernels::LossScale), stream);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "plan/plan.h"
 #include "replica/arenas.h"
 
@@ -17,10 +17,10 @@ namespace dptrain::replica {
 
 class WeightMirror {
  public:
-  WeightMirror(const plan::Plan& plan, device::Device& device, const ParameterArenas& home, int slot);
+  WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot);
 
   /// Queues the copies; the stream waits for the home slot's work already.
-  void refresh(device::Stream& stream);
+  void refresh(backend::Stream& stream);
 
   const float* parameters() const;
   const void* compute() const;  ///< as ParameterArenas has it
@@ -31,10 +31,10 @@ class WeightMirror {
 
  private:
   const plan::Plan& plan_;
-  device::Device& device_;
+  backend::Device& device_;
   const ParameterArenas& home_;
   std::vector<std::int64_t> offsets_;
-  std::unique_ptr<device::Buffer> parameters_, compute_, loss_scale_;  ///< null: read at home
+  std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read at home
   std::optional<std::uint64_t> version_, frozen_version_;
 };
 

@@ -156,7 +156,7 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
                           backward.seconds / n * 1e3, gflops(forward), gflops(backward)});
   }
   if (session.devices().on_gpus()) return;
-  row.limits = device::cpu_limits(threads_in_use(session.devices()));
+  row.limits = backend::cpu_limits(threads_in_use(session.devices()));
   if (!of_float32(session)) row.limits.peak_gflops = 0;
   row.passes = pass_times(profile,
                           {.plan = session.plan(),
@@ -172,7 +172,7 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
 /// Processes have equal threads, and each measures its own.
 void measure_peak(Session& session, BenchRow& row) {
   if (session.devices().on_gpus() || !of_float32(session)) return;
-  row.peak_gflops = device::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
+  row.peak_gflops = backend::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
   row.of_peak = profile_of(session).operations_per_sample * row.examples_per_second / (row.peak_gflops * 1e9);
 }
 

@@ -51,7 +51,7 @@ struct BenchRow {
   std::optional<double> of_peak{};
   double peak_gflops = 0;  ///< of float32, measured, of all threads in use; 0: not known
   /// Of all threads in use of this process; with `layers` on CPUs. Without a peak where `of_peak` has none.
-  device::CpuLimits limits{};
+  backend::CpuLimits limits{};
   std::vector<PassTime> passes{};                 ///< likewise, of replica 0
   int virtual_shards = 0;                         ///< the config's; 0: none
   double examples_per_second_without_shards = 0;  ///< everything else the same, repeats in turns

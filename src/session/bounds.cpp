@@ -7,14 +7,14 @@
 
 namespace dptrain::session {
 
-Bound bound_of(const PassWork& work, const device::CpuLimits& limits) {
+Bound bound_of(const PassWork& work, const backend::CpuLimits& limits) {
   constexpr double kMs = 1e3, kGiga = 1e9;
   Bound bound;
   if (limits.peak_gflops > 0 && work.operations > 0) {
     bound.ms = work.operations / (limits.peak_gflops * kGiga) * kMs;
     bound.by = "fma";
   }
-  const device::MemoryLevel* const level = limits.level_of(work.set);
+  const backend::MemoryLevel* const level = limits.level_of(work.set);
   if (level == nullptr) return bound;
   bound.level = level->name;
   if (level->best_gbps() <= 0) return bound;

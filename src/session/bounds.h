@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu_limits.h"
+#include "backend/cpu_limits.h"
 
 namespace dptrain::session {
 
@@ -25,7 +25,7 @@ struct Bound {
 };
 
 /// `limits` of the threads that the pass has.
-Bound bound_of(const PassWork& work, const device::CpuLimits& limits);
+Bound bound_of(const PassWork& work, const backend::CpuLimits& limits);
 
 /// A pass of a step of the network, as one replica takes it.
 struct PassTime {

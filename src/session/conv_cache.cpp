@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::json;
-using Names = device::ConvChoices::Names;
+using Names = backend::ConvChoices::Names;
 using Machines = std::map<std::string, Names>;
 
 constexpr int kFormat = 1;
 
 std::string this_machine() {
-  return fmt::format("{}, dptrain {}, oneDNN {}", device::cpu_identity(), kVersion, kBuiltWithOneDnn);
+  return fmt::format("{}, dptrain {}, oneDNN {}", backend::cpu_identity(), kVersion, kBuiltWithOneDnn);
 }
 
 /// Throws json::exception for what is not such a file.
@@ -77,13 +77,13 @@ std::string conv_cache_file(const experiment::RuntimeSection& runtime) {
   return home.empty() ? "" : (fs::path(home) / ".cache" / name).string();
 }
 
-std::shared_ptr<device::ConvChoices> open_conv_choices(const experiment::RuntimeSection& runtime,
-                                                       const DeviceRequest& devices) {
+std::shared_ptr<backend::ConvChoices> open_conv_choices(const experiment::RuntimeSection& runtime,
+                                                        const DeviceRequest& devices) {
   if (devices.on_gpus()) return nullptr;
   const std::string file = conv_cache_file(runtime);
-  if (file.empty()) return std::make_shared<device::ConvChoices>();
+  if (file.empty()) return std::make_shared<backend::ConvChoices>();
   Machines machines = read(file, "convolutions are chosen by rule; bench --tune writes it anew");
-  return std::make_shared<device::ConvChoices>(std::move(machines[this_machine()]));
+  return std::make_shared<backend::ConvChoices>(std::move(machines[this_machine()]));
 }
 
 void keep_conv_choices(const std::string& file, const Names& names) {
@@ -97,7 +97,7 @@ void keep_conv_choices(const std::string& file, const Names& names) {
   write_atomically(file, {std::as_bytes(std::span(text))});
 }
 
-std::string conv_choices_line(const device::ConvChoices& choices, const experiment::RuntimeSection& runtime) {
+std::string conv_choices_line(const backend::ConvChoices& choices, const experiment::RuntimeSection& runtime) {
   const auto uses = choices.uses();
   if (uses.empty()) return "";
   const auto tuned = std::count_if(uses.begin(), uses.end(), [](const auto& use) { return use.second.tuned; });
@@ -107,7 +107,7 @@ std::string conv_choices_line(const device::ConvChoices& choices, const experime
                      static_cast<std::ptrdiff_t>(uses.size()) - tuned);
 }
 
-Names conv_names(const device::ConvChoices& choices) {
+Names conv_names(const backend::ConvChoices& choices) {
   Names names;
   for (const auto& [key, use] : choices.uses()) names.emplace(key.substr(0, key.rfind(" threads ")), use.name);
   return names;
@@ -129,12 +129,12 @@ std::string conv_difference(const Names& before, const Names& now) {
 }
 
 void collect_convolutions(const experiment::Experiment& experiment, const DeviceRequest& devices,
-                          const std::shared_ptr<device::ConvChoices>& account) {
+                          const std::shared_ptr<backend::ConvChoices>& account) {
   DryPlan plan;
   make_dry_plan(experiment, devices, {.conv_choices = account}, plan);
 }
 
-void collect_shipped_convolutions(const DeviceRequest& devices, const std::shared_ptr<device::ConvChoices>& account) {
+void collect_shipped_convolutions(const DeviceRequest& devices, const std::shared_ptr<backend::ConvChoices>& account) {
   for (const config::BundledFile& file : config::bundled_configs())
     if (file.name.starts_with("bench/"))
       collect_convolutions(experiment::load_experiment_text(std::string(file.text), std::string(file.name), {}),

@@ -2,13 +2,13 @@
 
 // The file that keeps what `bench --tune` has found, for later runs on machines like this one: a JSON object of
 // machines (processor, instruction set, versions of dptrain and oneDNN), each with the name of the fastest way by the
-// pass's key (device/conv_choices.h). Read once for a run, before its devices are made. Main thread.
+// pass's key (backend/conv_choices.h). Read once for a run, before its devices are made. Main thread.
 
 #include <map>
 #include <memory>
 #include <string>
 
-#include "device/conv_choices.h"
+#include "backend/conv_choices.h"
 #include "experiment/experiment.h"
 #include "experiment/sections.h"
 #include "session/devices.h"
@@ -20,25 +20,25 @@ namespace dptrain::session {
 std::string conv_cache_file(const experiment::RuntimeSection& runtime);
 
 /// What the file holds for this machine. A damaged file is warned of, and then convolutions go by rule. Null for GPUs.
-std::shared_ptr<device::ConvChoices> open_conv_choices(const experiment::RuntimeSection& runtime,
-                                                       const DeviceRequest& devices);
+std::shared_ptr<backend::ConvChoices> open_conv_choices(const experiment::RuntimeSection& runtime,
+                                                        const DeviceRequest& devices);
 
 /// Adds choices for this machine to the file, which becomes the new one or stays the old one. A damaged file is
 /// replaced. Throws Error{kWrite}.
-void keep_conv_choices(const std::string& file, const device::ConvChoices::Names& names);
+void keep_conv_choices(const std::string& file, const backend::ConvChoices::Names& names);
 
 /// "17 convolution passes: 5 tuned (FILE), 12 by rule"; "" where there is none.
-std::string conv_choices_line(const device::ConvChoices& choices, const experiment::RuntimeSection& runtime);
+std::string conv_choices_line(const backend::ConvChoices& choices, const experiment::RuntimeSection& runtime);
 
 /// The names of what was taken, by key without the threads: what a checkpoint keeps.
-device::ConvChoices::Names conv_names(const device::ConvChoices& choices);
+backend::ConvChoices::Names conv_names(const backend::ConvChoices& choices);
 /// One sentence where passes that both sides have are computed otherwise; "" where all are the same.
-std::string conv_difference(const device::ConvChoices::Names& before, const device::ConvChoices::Names& now);
+std::string conv_difference(const backend::ConvChoices::Names& before, const backend::ConvChoices::Names& now);
 
 /// Notes every convolution pass of the experiment's plan on these devices, with the rows of the largest replica.
 void collect_convolutions(const experiment::Experiment& experiment, const DeviceRequest& devices,
-                          const std::shared_ptr<device::ConvChoices>& account);
+                          const std::shared_ptr<backend::ConvChoices>& account);
 /// The same of all configs/bench/.
-void collect_shipped_convolutions(const DeviceRequest& devices, const std::shared_ptr<device::ConvChoices>& account);
+void collect_shipped_convolutions(const DeviceRequest& devices, const std::shared_ptr<backend::ConvChoices>& account);
 
 }  // namespace dptrain::session

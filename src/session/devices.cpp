@@ -18,7 +18,7 @@
 namespace dptrain::session {
 namespace {
 
-using device::DeviceKind;
+using backend::DeviceKind;
 
 bool all_the_same(const std::vector<GpuId>& gpus) {
   return std::all_of(gpus.begin(), gpus.end(), [&](const GpuId& gpu) { return gpu == gpus.front(); });
@@ -143,8 +143,8 @@ void check_allreduce_dtype(const DeviceRequest& request, const experiment::Paral
   if (ranks == request.replicas && all_the_same(gpus)) refuse("on one GPU");
 }
 
-device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
-                                       std::shared_ptr<device::ConvChoices> conv_choices, bool training) {
+backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
+                                        std::shared_ptr<backend::ConvChoices> conv_choices, bool training) {
   const experiment::Autotune autotune = config.runtime.autotune;
   return {.conv = config.runtime.conv,
           .compute = type_of(config.train.dtype_policy),
@@ -157,24 +157,24 @@ device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
           .any_threads = config.parallel.virtual_shards.has_value()};
 }
 
-std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
-                                            const device::RuntimeOptions& options, int slot) {
+std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int rank,
+                                             const backend::RuntimeOptions& options, int slot) {
   const int index = rank * request.slots + slot;
-  if (!request.paper.empty()) return device::make_paper_gpu(request.paper, options);
+  if (!request.paper.empty()) return backend::make_paper_gpu(request.paper, options);
   if (!request.on_gpus()) {
     const bool whole = request.slot_threads.empty();
-    return device::make_cpu_device(
+    return backend::make_cpu_device(
         index, whole ? request.threads : request.slot_threads[static_cast<std::size_t>(slot)], options,
         request.cpus.empty() ? std::vector<int>{} : request.cpus[static_cast<std::size_t>(rank)]);
   }
   const GpuId& gpu = request.gpus[static_cast<std::size_t>(index)];
-  return emulated(gpu) ? device::make_emu_device(gpu.id, options) : device::make_cuda_device(gpu.id, options);
+  return emulated(gpu) ? backend::make_emu_device(gpu.id, options) : backend::make_cuda_device(gpu.id, options);
 }
 
-std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
-                                                          const device::RuntimeOptions& options) {
+std::vector<std::unique_ptr<backend::Device>> make_devices(const DeviceRequest& request,
+                                                           const backend::RuntimeOptions& options) {
   check_connectable(request);
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int rank = 0; rank < request.replicas; ++rank)
     for (int slot = 0; slot < request.slots; ++slot) devices.push_back(make_device(request, rank, options, slot));
   return devices;
@@ -231,8 +231,8 @@ std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {
   return static_cast<std::uint64_t>(most);
 }
 
-std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device) {
-  if (!request.on_gpus()) return device::cpu_memory_available() / static_cast<std::uint64_t>(request.replicas);
+std::uint64_t memory_share(const DeviceRequest& request, const backend::Device& device) {
+  if (!request.on_gpus()) return backend::cpu_memory_available() / static_cast<std::uint64_t>(request.replicas);
   if (request.gpus.empty()) return 0;
   return device.memory_available() / sharers_of_a_gpu(request);
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "experiment/sections.h"
 #include "mpi/processes.h"
 #include "reduce/bucket_sum.h"
@@ -19,7 +19,7 @@ namespace dptrain::session {
 
 /// A real GPU (kCuda), or one of the emulator (kEmu).
 struct GpuId {
-  device::DeviceKind kind = device::DeviceKind::kCuda;
+  backend::DeviceKind kind = backend::DeviceKind::kCuda;
   int id = 0;
   bool operator==(const GpuId&) const = default;
 
@@ -41,7 +41,7 @@ struct DeviceRequest {
   std::vector<std::vector<std::string>> placement{};
 
   bool on_gpus() const { return !gpus.empty() || !paper.empty(); }
-  bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == device::DeviceKind::kCuda; }
+  bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == backend::DeviceKind::kCuda; }
 };
 DeviceRequest request_of(std::vector<GpuId> gpus);
 /// `--cpus auto`: a replica for each group of cores that share the last level of the caches, held to them.
@@ -68,17 +68,17 @@ void check_allreduce_dtype(const DeviceRequest& request, const experiment::Paral
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request);
 /// `conv_choices`: session/conv_cache.h; null: convolutions by rule. `training`: what `runtime.autotune: auto` is
 /// about, for many steps pay for a measurement that a single pass would not.
-device::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
-                                       std::shared_ptr<device::ConvChoices> conv_choices = nullptr,
-                                       bool training = false);
+backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
+                                        std::shared_ptr<backend::ConvChoices> conv_choices = nullptr,
+                                        bool training = false);
 
 /// One per slot of each replica. Throws Error{kUsage} for GPUs beside emulated ones, Error{kDevice} for
 /// what is not there or cannot run the config's `dtype_policy`.
-std::vector<std::unique_ptr<device::Device>> make_devices(const DeviceRequest& request,
-                                                          const device::RuntimeOptions& options);
+std::vector<std::unique_ptr<backend::Device>> make_devices(const DeviceRequest& request,
+                                                           const backend::RuntimeOptions& options);
 /// The one that a slot of a replica runs on, as make_devices makes it; a GPU on paper too.
-std::unique_ptr<device::Device> make_device(const DeviceRequest& request, int rank,
-                                            const device::RuntimeOptions& options, int slot = 0);
+std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int rank,
+                                             const backend::RuntimeOptions& options, int slot = 0);
 
 /// In this process for the CPU, for one replica, for the emulator and for replicas on one GPU; NCCL for several GPUs,
 /// of which some may have several replicas.
@@ -95,6 +95,6 @@ std::uint64_t sharers_of_a_gpu(const DeviceRequest& request);
 
 /// Bytes that one replica can have: the device's free memory, shared with the replicas that lie in the same memory. 0:
 /// unknown.
-std::uint64_t memory_share(const DeviceRequest& request, const device::Device& device);
+std::uint64_t memory_share(const DeviceRequest& request, const backend::Device& device);
 
 }  // namespace dptrain::session

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/measured_loss.h"
+#include "backend/piecewise.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "device/measured_loss.h"
-#include "device/piecewise.h"
 #include "experiment/mixed_labels.h"
 #include "experiment/objectives.h"
 #include "replica/balance.h"
@@ -72,10 +72,10 @@ struct Needs {
   plan::Leads leads;
 };
 
-Needs needs_of(device::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,
+Needs needs_of(backend::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,
                DryPlan& result) {
   // All are made before any is asked: devices make several ops' primitives at once.
-  std::vector<std::unique_ptr<device::Op>> ops;
+  std::vector<std::unique_ptr<backend::Op>> ops;
   for (const plan::Step& step : result.plan.steps) {
     if (step.copies) {
       ops.push_back(nullptr);
@@ -90,7 +90,7 @@ Needs needs_of(device::Device& device, const experiment::Experiment& experiment,
     ops.back()->prepare(rows * step.frames);
   }
   Needs all;
-  all.leads = device::piece_pairs(result.plan, ops).leads;
+  all.leads = backend::piece_pairs(result.plan, ops).leads;
   std::vector<plan::Need>& needs = all.of_steps;
   for (std::size_t s = 0; s < ops.size(); ++s) {
     needs.push_back(ops[s] ? ops[s]->need() : plan::Need{});
@@ -106,7 +106,7 @@ Needs needs_of(device::Device& device, const experiment::Experiment& experiment,
   }
   plan::Need& losses = all.of_losses;
   for (const plan::LossStep& loss : result.plan.losses) {
-    const plan::Need need = device::measured_loss({.plan = result.plan, .loss = loss, .rows = rows}, device)->need();
+    const plan::Need need = backend::measured_loss({.plan = result.plan, .loss = loss, .rows = rows}, device)->need();
     losses = {.saved = std::max(losses.saved, need.saved), .scratch = std::max(losses.scratch, need.scratch)};
   }
   return all;
@@ -124,7 +124,7 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, int gradient_aren
 
 /// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and
 /// labels. Twice where batches follow one another.
-std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device, std::int64_t rows, bool in_turns) {
+std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& device, std::int64_t rows, bool in_turns) {
   if (device.reads_host_memory()) return 0;
   std::uint64_t bytes = 0, arriving = 0;
   for (const int input : plan.inputs) {
@@ -141,7 +141,7 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const device::Device& device
 }
 
 /// What the device would keep of the data sets, as far as they are at hand.
-void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const device::Device& device,
+void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const backend::Device& device,
                   std::int64_t rows, DryPlan& result) {
   const std::uint64_t share = device.memory_available() / sharers_of_a_gpu(request);
   // The whole batch, as what decides at the start of a run counts it.

@@ -52,8 +52,8 @@ struct DryPlan {
 struct DryOptions {
   std::optional<std::int64_t> global_batch{};  ///< instead of the config's
   bool training = true;
-  std::shared_ptr<device::ConvChoices> conv_choices{};  ///< null: by rule
-  bool data = false;                                    ///< open the data sets to see what a GPU keeps of them
+  std::shared_ptr<backend::ConvChoices> conv_choices{};  ///< null: by rule
+  bool data = false;                                     ///< open the data sets to see what a GPU keeps of them
 };
 
 /// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction

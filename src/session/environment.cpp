@@ -11,9 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/gpu_facts.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "device/gpu_facts.h"
 #include "dptrain_version.h"
 #include "session/build_info.h"
 #include "session/environment.h"
@@ -68,7 +68,7 @@ std::string BuildInfo::library(const std::string& name) const {
 std::vector<std::pair<std::string, std::string>> library_versions(const DeviceRequest& devices) {
   auto all = build_info().libraries;
   if (!devices.on_real_gpus()) return all;
-  const device::GpuLibraries found = device::gpu_libraries();
+  const backend::GpuLibraries found = backend::gpu_libraries();
   for (const auto& [name, version] :
        {std::pair{"driver", found.driver}, std::pair{"cudnn", found.cudnn}, std::pair{"nccl", found.nccl}})
     if (!version.empty()) all.emplace_back(name, version);

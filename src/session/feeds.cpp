@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/pixel_pass.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "data/pixel_program.h"
-#include "device/pixel_pass.h"
 
 namespace dptrain::session {
 namespace {
@@ -61,10 +61,10 @@ std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& s
 
 }  // namespace
 
-std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
+std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, backend::DeviceKind kind,
                                     std::int64_t global_batch, std::uint64_t free, const SessionData& data) {
   std::vector<FeedMemory> all;
-  if (experiment.config.runtime.resident == experiment::Resident::kOff || !device::has_pixel_pass(kind)) return all;
+  if (experiment.config.runtime.resident == experiment::Resident::kOff || !backend::has_pixel_pass(kind)) return all;
   for (const SessionData::Set& set : data.sets()) {
     const std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
     const auto placed = offer ? place(*offer, set.name, global_batch, free) : std::nullopt;
@@ -79,7 +79,7 @@ std::vector<std::string> feed_devices(const experiment::Experiment& experiment, 
                                       std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas) {
   std::vector<std::string> lines;
   if (experiment.config.runtime.resident == experiment::Resident::kOff) return lines;
-  if (!device::has_pixel_pass(replicas.device(0).kind())) return lines;
+  if (!backend::has_pixel_pass(replicas.device(0).kind())) return lines;
   for (SessionData::Set& set : data.sets()) {
     std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
     if (!offer) continue;

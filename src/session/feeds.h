@@ -22,7 +22,7 @@ struct FeedMemory {
 
 /// What feed_devices would have a replica keep that has so much memory left. Sets that the loader makes batches of are
 /// left out.
-std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, device::DeviceKind kind,
+std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, backend::DeviceKind kind,
                                     std::int64_t global_batch, std::uint64_t free, const SessionData& data);
 
 /// Hands the sets of `data` over to the replicas and changes their loaders, where that can be done; `runtime.resident:

@@ -24,9 +24,9 @@ plan::Plan plan_of(std::int64_t floats) {
 
 /// What one replica has; made, used and destroyed on its thread.
 struct Rank {
-  std::unique_ptr<device::Device> device;
-  std::unique_ptr<device::Stream> stream;
-  std::unique_ptr<device::Buffer> arena;
+  std::unique_ptr<backend::Device> device;
+  std::unique_ptr<backend::Stream> stream;
+  std::unique_ptr<backend::Buffer> arena;
   std::vector<double> seconds{};
 
   /// Rank r gives r + 1 everywhere.

@@ -22,11 +22,11 @@ int threads_in_use(const DeviceRequest& devices) {
 }
 
 std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const StepFacts& facts,
-                                 const device::CpuLimits& limits) {
+                                 const backend::CpuLimits& limits) {
   std::vector<PassTime> all;
   const auto add = [&](std::string name, double ms, const PassWork& work, int slot) {
     if (ms <= 0 && work.operations <= 0 && work.bytes <= 0) return;
-    const device::CpuLimits share = limits.share(threads_of_slot(facts.devices, slot));
+    const backend::CpuLimits share = limits.share(threads_of_slot(facts.devices, slot));
     all.push_back({.name = std::move(name), .ms = ms, .work = work, .bound = bound_of(work, share)});
   };
   const auto add_pass = [&](std::string name, const replica::Replica::PassProfile& pass, int slot) {

@@ -27,6 +27,6 @@ struct StepFacts {
 /// `limits`: of threads_in_use(). Passes that take no time and have nothing to do are left out. The sum of gradients is
 /// that of replicas in one process; of several the link decides, which is not measured here.
 std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const StepFacts& facts,
-                                 const device::CpuLimits& limits);
+                                 const backend::CpuLimits& limits);
 
 }  // namespace dptrain::session

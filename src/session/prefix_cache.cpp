@@ -67,7 +67,7 @@ std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
 }
 
 plan::Plan prefix_plan(const experiment::ConfigFile& config, const graph::Model& model, const CacheDecision& decision,
-                       const DeviceRequest& request, const device::Device& device) {
+                       const DeviceRequest& request, const backend::Device& device) {
   plan::PlanOptions options;
   options.compute = compute_type(config.train.dtype_policy, request);
   options.part = plan::Part::kPrefix;
@@ -160,7 +160,7 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& asked,
-    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
+    const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
     std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
   const experiment::ConfigFile& config = experiment.config;
   std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins

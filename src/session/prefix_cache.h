@@ -53,7 +53,7 @@ struct FeatureJob {
 /// how many samples are done; false stops, and then nothing is returned.
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
-    const std::shared_ptr<device::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
+    const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
     std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on);
 
 }  // namespace dptrain::session

@@ -121,7 +121,7 @@ void Session::decide_prefix(const SessionOptions& options) {
   cache_ = decide_cache(experiment_.config, *model_,
                         {.samples = data_->samples(),
                          .epochs = goal.in_epochs(steps_per_epoch()),
-                         .free_memory = device::cpu_memory_available(),
+                         .free_memory = backend::cpu_memory_available(),
                          .data_draws = data_->draws()});
 }
 
@@ -153,7 +153,7 @@ void Session::start_balance() {
   balance_->set_ahead(most + kInFlight);
 }
 
-SessionData::Setting Session::data_setting(device::Device& device) const {
+SessionData::Setting Session::data_setting(backend::Device& device) const {
   return {.global_batch = global_batch_,
           .busy_threads = devices_.replicas * devices_.threads * sharers_,
           .allocate = device.host_allocator(),
@@ -171,7 +171,7 @@ void Session::decide_prefix_for_several() {
                 "and the frozen layers run in every step");
 }
 
-void Session::make_plan(const SessionOptions& options, const device::Device& device) {
+void Session::make_plan(const SessionOptions& options, const backend::Device& device) {
   const experiment::ConfigFile& config = experiment_.config;
   plan::PlanOptions plan_options;
   plan_options.objectives = data_->objectives();

@@ -41,7 +41,7 @@ class Session {
   mpi::Processes* processes() const { return processes_; }   ///< null: there is this one alone
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
   /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
-  const std::shared_ptr<device::ConvChoices>& conv_choices() const { return conv_choices_; }
+  const std::shared_ptr<backend::ConvChoices>& conv_choices() const { return conv_choices_; }
   /// One line of facts per replica's devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }
   /// What `model.weights` has filled; nothing without it or without `read_weights`.
@@ -94,13 +94,13 @@ class Session {
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
 
  private:
-  using Devices = std::vector<std::unique_ptr<device::Device>>;
+  using Devices = std::vector<std::unique_ptr<backend::Device>>;
 
   void meet(const SessionOptions& options);
-  SessionData::Setting data_setting(device::Device& device) const;
+  SessionData::Setting data_setting(backend::Device& device) const;
   void decide_prefix_for_several();
   void decide_prefix(const SessionOptions& options);
-  void make_plan(const SessionOptions& options, const device::Device& device);
+  void make_plan(const SessionOptions& options, const backend::Device& device);
   void make_replicas(const SessionOptions& options, Devices devices);
   void done(const std::string& phase);
 
@@ -111,7 +111,7 @@ class Session {
   std::shared_ptr<replica::Balance> balance_;  // of `split: auto`
   reduce::Seats seats_;
   World world_;
-  std::shared_ptr<device::ConvChoices> conv_choices_;
+  std::shared_ptr<backend::ConvChoices> conv_choices_;
   std::vector<std::string> device_lines_;
   std::int64_t global_batch_ = 0;
   std::int64_t micro_batches_ = 1;

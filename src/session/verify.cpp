@@ -74,16 +74,16 @@ DeviceRequest one_of(const DeviceRequest& devices) {
   return devices.on_gpus() ? request_of({devices.gpus.front()}) : DeviceRequest{};
 }
 
-device::DeviceKind kind_of(const DeviceRequest& devices) {
-  return devices.gpus.empty() ? device::DeviceKind::kCpu : devices.gpus.front().kind;
+backend::DeviceKind kind_of(const DeviceRequest& devices) {
+  return devices.gpus.empty() ? backend::DeviceKind::kCpu : devices.gpus.front().kind;
 }
 
 }  // namespace
 
 Tolerance default_tolerance(const experiment::Experiment& experiment, const VerifyOptions& options) {
-  const device::DeviceKind kind = kind_of(options.devices);
+  const backend::DeviceKind kind = kind_of(options.devices);
   const bool same_rows =
-      kind != device::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
+      kind != backend::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
   // As a replica's rounding of its gradient to 8 bits shows in a layer's.
   if (experiment.config.parallel.allreduce_dtype == experiment::AllreduceDtype::kBfloat16) {
     experiment::Experiment exact = experiment;

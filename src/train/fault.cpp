@@ -38,7 +38,7 @@ session::DeviceRequest devices_of(const ordered_json& saved) {
                                  .threads = saved.at("threads").get<int>()};
   for (const auto& entry : saved.at("gpus")) {
     const auto name = entry.get<std::string>();  // "emu:1"
-    const auto kind = name.starts_with("emu:") ? device::DeviceKind::kEmu : device::DeviceKind::kCuda;
+    const auto kind = name.starts_with("emu:") ? backend::DeviceKind::kEmu : backend::DeviceKind::kCuda;
     request.gpus.push_back({kind, std::stoi(name.substr(4))});
   }
   request.grouped = true;

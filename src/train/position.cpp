@@ -167,7 +167,7 @@ void compare_classes(const ClassNames& before, const ClassNames& now) {
 /// Machines differ in what they were tuned to, and versions in their rules.
 void warn_of_other_convolutions(const json& trainer, const session::Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
-  const auto before = trainer["convolutions"].get<device::ConvChoices::Names>();
+  const auto before = trainer["convolutions"].get<backend::ConvChoices::Names>();
   if (const std::string text = session::conv_difference(before, session::conv_names(*session.conv_choices()));
       !text.empty())
     log::warn(text);

@@ -4,11 +4,11 @@
 
 #include <functional>
 
+#include "backend/device.h"
 #include "cli/app.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "core/error.h"
-#include "device/device.h"
 
 namespace dptrain::cli {
 namespace {
@@ -130,7 +130,7 @@ std::string refusal(ErrorKind kind, const std::function<void()>& call) {
 TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
   const session::DeviceRequest two = parse_gpus("emu:0,emu:1");
   EXPECT_EQ(two.replicas, 2);
-  EXPECT_EQ(two.gpus, (std::vector<session::GpuId>{{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 1}}));
+  EXPECT_EQ(two.gpus, (std::vector<session::GpuId>{{backend::DeviceKind::kEmu, 0}, {backend::DeviceKind::kEmu, 1}}));
   EXPECT_EQ(parse_gpus("emu:3,emu:0-2,emu:0").replicas, 5);
   EXPECT_FALSE(parse_gpus("none").on_gpus());
   for (const char* wrong :
@@ -187,7 +187,7 @@ TEST(DeviceFlags, ASweepTakesTheFirstGpus) {
 }
 
 TEST(DeviceFlags, AbsentGpusAreADeviceErrorInOneSentence) {
-  if (!device::list_cuda().empty()) GTEST_SKIP() << "there are GPUs here";
+  if (!backend::list_cuda().empty()) GTEST_SKIP() << "there are GPUs here";
   DeviceFlags flags;
   EXPECT_FALSE(flags.request().on_gpus());  // without a flag: the CPU
   for (const char* ids : {"0", "0,1", "all"}) {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/cuda/cuda_runtime.h"
+#include "backend/gpu/convolution.h"
 #include "cuda/need_gpu.h"
-#include "device/cuda/cuda_runtime.h"
-#include "device/gpu/convolution.h"
 
 #ifndef DPTRAIN_GPU
 #define DPTRAIN_GPU emu
@@ -20,8 +20,8 @@
 
 namespace dptrain::test {
 
-using device::gpu::ConvOptions;
-using device::gpu::ConvProblem;
+using backend::gpu::ConvOptions;
+using backend::gpu::ConvProblem;
 namespace number = kernels::DPTRAIN_GPU::number;
 
 /// A tensor on the host in float, holding only what the problem's type can hold.
@@ -84,7 +84,7 @@ inline double relative_error(const Values& out, const std::vector<double>& refer
 /// Device memory with values in the problem's type.
 class Memory {
  public:
-  Memory(device::gpu::Runtime& runtime, DType type, const Values& values)
+  Memory(backend::gpu::Runtime& runtime, DType type, const Values& values)
       : runtime_(runtime), type_(type), n_(values.size()) {
     data_ = runtime.allocate(n_ * size_of(type));
     std::vector<std::uint16_t> narrow;
@@ -100,7 +100,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   void* data() const { return data_; }
-  Values read(device::gpu::StreamHandle stream) const {
+  Values read(backend::gpu::StreamHandle stream) const {
     Values values(n_);
     std::vector<std::uint16_t> narrow(n_);
     void* target = type_ == DType::kF32 ? static_cast<void*>(values.data()) : narrow.data();
@@ -113,7 +113,7 @@ class Memory {
   }
 
  private:
-  device::gpu::Runtime& runtime_;
+  backend::gpu::Runtime& runtime_;
   DType type_;
   std::size_t n_;
   void* data_ = nullptr;
@@ -121,7 +121,7 @@ class Memory {
 
 /// A stream, and the memory that a convolution works in.
 struct Workplace {
-  Workplace(device::gpu::Runtime& runtime_, const device::gpu::Convolution& convolution)
+  Workplace(backend::gpu::Runtime& runtime_, const backend::gpu::Convolution& convolution)
       : runtime(runtime_), workspace(runtime.allocate(convolution.workspace())), stream(runtime.make_stream(false)) {}
   ~Workplace() {
     runtime.destroy_stream(stream);
@@ -130,9 +130,9 @@ struct Workplace {
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
 
-  device::gpu::Runtime& runtime;
+  backend::gpu::Runtime& runtime;
   void* const workspace;
-  const device::gpu::StreamHandle stream;
+  const backend::gpu::StreamHandle stream;
 };
 
 struct Precision {

@@ -1,4 +1,4 @@
-#include "device/cuda/cuda_runtime.h"
+#include "backend/cuda/cuda_runtime.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace dptrain::test {
 namespace {
 
-using device::cuda::make_cuda_runtime;
+using backend::cuda::make_cuda_runtime;
 
 std::string error_of(const auto& work) {
   try {
@@ -26,7 +26,7 @@ std::string error_of(const auto& work) {
 }
 
 TEST(CudaRuntime, WithoutADriverOneSentenceSaysSo) {
-  const std::string missing = device::why_no_gpu();
+  const std::string missing = backend::why_no_gpu();
   if (missing.empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(error_of([] { make_cuda_runtime(0); }), missing + "; use --cpus N");
 }

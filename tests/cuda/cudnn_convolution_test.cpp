@@ -1,6 +1,6 @@
 // cuDNN against plain loops in double, on a GPU. Shapes are odd; what all networks need is planned in tests/plans.
 
-#include "device/cuda/cudnn_convolution.h"
+#include "backend/cuda/cudnn_convolution.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ struct Results {
 };
 
 /// All passes on the GPU; results are poisoned before with NaN.
-Results run(const ConvProblem& p, device::gpu::ConvolutionMaker& maker, device::gpu::Runtime& runtime, const Values& x,
-            const Values& filter, const Values& bias, const Values& dy) {
+Results run(const ConvProblem& p, backend::gpu::ConvolutionMaker& maker, backend::gpu::Runtime& runtime,
+            const Values& x, const Values& filter, const Values& bias, const Values& dy) {
   const auto convolution = maker.make(p, {.forward = true, .data = true, .weights = true});
   const Memory on_x(runtime, p.type, x), on_filter(runtime, p.type, filter), on_bias(runtime, p.type, bias),
       on_dy(runtime, p.type, dy);
@@ -36,8 +36,8 @@ Results run(const ConvProblem& p, device::gpu::ConvolutionMaker& maker, device::
 }
 
 void expect_right(const ConvProblem& p, const ConvOptions& options, double tolerance) {
-  const auto runtime = device::cuda::make_cuda_runtime(0);
-  const auto maker = device::cuda::make_cudnn_convolutions(runtime, 0, options);
+  const auto runtime = backend::cuda::make_cuda_runtime(0);
+  const auto maker = backend::cuda::make_cudnn_convolutions(runtime, 0, options);
   const Sizes sizes(p);
   const Values x = random_values(sizes.x, p.type, 1), filter = random_values(sizes.filter, p.type, 2),
                bias = random_values(p.out_channels, p.type, 3), dy = random_values(sizes.y, p.type, 4);
@@ -176,9 +176,9 @@ TEST(CudnnConvolutionMaker, MeasuresOnceAndRemembers) {
   ConvProblem problem = kShapes[0].problem;
   problem.rows = 64;
   expect_right(problem, {.autotune = true}, 2e-3);
-  const auto runtime = device::cuda::make_cuda_runtime(0);
+  const auto runtime = backend::cuda::make_cuda_runtime(0);
   const auto name = [&] {
-    return device::cuda::make_cudnn_convolutions(runtime, 0, {.autotune = true})
+    return backend::cuda::make_cudnn_convolutions(runtime, 0, {.autotune = true})
         ->make(problem, {.forward = true, .data = true, .weights = true})
         ->name();
   };
@@ -192,8 +192,8 @@ TEST(CudnnConvolutionMaker, MeasuresOnceAndRemembers) {
 TEST(CudnnConvolutionMaker, RunsInARecording) {
   DPTRAIN_NEED_GPU();
   const ConvProblem p = kShapes[0].problem;
-  const auto runtime = device::cuda::make_cuda_runtime(0);
-  const auto maker = device::cuda::make_cudnn_convolutions(runtime, 0, {});
+  const auto runtime = backend::cuda::make_cuda_runtime(0);
+  const auto maker = backend::cuda::make_cudnn_convolutions(runtime, 0, {});
   const auto convolution = maker->make(p, {});
   const Sizes sizes(p);
   const Memory x(*runtime, p.type, random_values(sizes.x, p.type, 1)),

@@ -1,6 +1,6 @@
 // Which replica plans an engine and which take it. What cuDNN makes of an engine that is taken, tests/plans shows.
 
-#include "device/cuda/engine_share.h"
+#include "backend/cuda/engine_share.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace dptrain::test {
 namespace {
 
-using namespace device::cuda;
+using namespace backend::cuda;
 using std::chrono_literals::operator""s;
 
 /// A replica's plans: "planned conv3" where it made one, "taken conv3" where it took one.

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <iostream>
 
+#include "backend/cuda/cudnn_engines.h"
+#include "backend/cuda/cudnn_pass.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "cuda/conv_on_gpu.h"
-#include "device/cuda/cudnn_engines.h"
-#include "device/cuda/cudnn_pass.h"
 
 namespace dptrain::test {
 namespace {
 
-using namespace device::cuda;
+using namespace backend::cuda;
 
 constexpr std::size_t kMany = 40;  ///< more than the heuristics name
 
@@ -111,10 +111,10 @@ class Survey {
   int judged() const { return judged_; }
 
  private:
-  std::shared_ptr<device::gpu::Runtime> runtime_;
+  std::shared_ptr<backend::gpu::Runtime> runtime_;
   DeviceProperties device_;
   CudnnHandle handle_;
-  device::gpu::StreamHandle stream_;
+  backend::gpu::StreamHandle stream_;
   int judged_ = 0;
 };
 

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
+#include "backend/cuda/cudnn_tuner.h"
+#include "backend/cuda/paper_runtime.h"
 #include "core/error.h"
-#include "device/cuda/cudnn_tuner.h"
-#include "device/cuda/paper_runtime.h"
 
 namespace dptrain::test {
 namespace {
 
-using namespace device::cuda;
+using namespace backend::cuda;
 
-device::gpu::ConvProblem sample() {
+backend::gpu::ConvProblem sample() {
   return {{.in_h = 11,
            .in_w = 9,
            .in_channels = 6,
@@ -58,11 +58,11 @@ TEST(Engines, AProblemIsDescribedWithWhatIsNotUsual) {
 // Whatever changes the plan must change the key, or a replica would run another one's engine.
 TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   std::vector<std::string> keys;
-  const auto add = [&](const device::gpu::ConvProblem& problem, const device::gpu::ConvOptions& options = {},
+  const auto add = [&](const backend::gpu::ConvProblem& problem, const backend::gpu::ConvOptions& options = {},
                        ConvPass pass = ConvPass::kForward,
                        const FusedOps& fused = {}) { keys.push_back(plan_cache_key(problem, pass, fused, options)); };
   add(sample());
-  using Problem = device::gpu::ConvProblem;
+  using Problem = backend::gpu::ConvProblem;
   for (std::int64_t Problem::*member : std::initializer_list<std::int64_t Problem::*>{
            &Problem::rows, &Problem::in_h, &Problem::in_w, &Problem::in_channels, &Problem::out_h, &Problem::out_w,
            &Problem::out_channels, &Problem::kernel_h, &Problem::kernel_w, &Problem::stride_h, &Problem::stride_w,

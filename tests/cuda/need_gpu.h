@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "device/gpu_facts.h"
+#include "backend/gpu_facts.h"
 
 namespace dptrain::test {
 
@@ -18,8 +18,8 @@ inline bool gpu_is_required() {
 
 }  // namespace dptrain::test
 
-#define DPTRAIN_NEED_GPU()                                                  \
-  if (const std::string missing = device::why_no_gpu(); !missing.empty()) { \
-    if (gpu_is_required()) FAIL() << missing;                               \
-    GTEST_SKIP() << missing;                                                \
+#define DPTRAIN_NEED_GPU()                                                   \
+  if (const std::string missing = backend::why_no_gpu(); !missing.empty()) { \
+    if (gpu_is_required()) FAIL() << missing;                                \
+    GTEST_SKIP() << missing;                                                 \
   }

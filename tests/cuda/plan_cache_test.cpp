@@ -1,6 +1,6 @@
-#include "device/cuda/plan_cache.h"
+#include "backend/cuda/plan_cache.h"
 
-#include "device/cuda/cudnn_tuner.h"
+#include "backend/cuda/cudnn_tuner.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace dptrain::test {
 namespace {
 
-using device::cuda::PlanCache;
+using backend::cuda::PlanCache;
 
 class PlanCacheTest : public testing::Test {
  protected:
@@ -101,7 +101,7 @@ TEST(PlanCachePath, IsUnderTheCacheFolderAndNamesLibraryAndGpu) {
     const std::string kept_cache = old_cache ? old_cache : "", kept_home = old_home ? old_home : "";
     put("XDG_CACHE_HOME", cache);
     put("HOME", home);
-    const std::string path = device::cuda::plan_cache_path("9.19.0", "NVIDIA H200");
+    const std::string path = backend::cuda::plan_cache_path("9.19.0", "NVIDIA H200");
     put("XDG_CACHE_HOME", old_cache ? kept_cache.c_str() : nullptr);
     put("HOME", old_home ? kept_home.c_str() : nullptr);
     return path;
@@ -113,7 +113,7 @@ TEST(PlanCachePath, IsUnderTheCacheFolderAndNamesLibraryAndGpu) {
 }
 
 TEST(Tuner, RunsShortEnginesMoreOften) {
-  using device::cuda::runs_of_window;
+  using backend::cuda::runs_of_window;
   EXPECT_EQ(runs_of_window(0), 100);
   EXPECT_EQ(runs_of_window(1), 100);
   EXPECT_EQ(runs_of_window(10), 30);

@@ -1,7 +1,7 @@
 // dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: has every convolution of the
 // lists an engine of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each
 // list. dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
-// device/cuda/paper_h200.h.
+// backend/cuda/paper_h200.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
 //   --threads  that make plans side by side, as a replica's do (1)
@@ -22,22 +22,22 @@
 #include <fstream>
 #include <sstream>
 
+#include "backend/cuda/cudnn_api.h"
+#include "backend/cuda/cudnn_descriptor.h"
+#include "backend/cuda/cudnn_pass.h"
+#include "backend/cuda/paper_h200.h"
+#include "backend/cuda/plan_check.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "device/cuda/cudnn_api.h"
-#include "device/cuda/cudnn_descriptor.h"
-#include "device/cuda/cudnn_pass.h"
-#include "device/cuda/paper_h200.h"
-#include "device/cuda/plan_check.h"
 
 namespace dptrain {
 namespace {
 
-using device::cuda::PlanCase;
-using device::cuda::PlanCheck;
-using device::gpu::ConvOptions;
-using device::gpu::ConvProblem;
+using backend::cuda::PlanCase;
+using backend::cuda::PlanCheck;
+using backend::gpu::ConvOptions;
+using backend::gpu::ConvProblem;
 
 constexpr int kSkipped = 77;
 
@@ -91,7 +91,7 @@ std::vector<PlanCase> read_list(const std::string& path, DType type, std::int64_
 }
 
 void print(const std::string& list, const std::string& mode, const PlanCheck& check) {
-  for (const device::cuda::PlanLine& line : check.lines)
+  for (const backend::cuda::PlanLine& line : check.lines)
     std::printf("%s\n",
                 fmt::format("{} {} {} {}: {}{}", list, mode, line.where, line.pass,
                             line.engine.empty() ? "NONE: " + line.error : line.engine, line.bias_apart ? " + bias" : "")
@@ -109,7 +109,7 @@ void print(const std::string& list, const std::string& mode, const PlanCheck& ch
 
 /// What `runtime.autotune: time` chooses from, and what is behind it.
 void print_all(const std::string& list, const Mode& mode, std::string_view properties, std::int64_t batch) {
-  namespace cuda = device::cuda;
+  namespace cuda = backend::cuda;
   constexpr std::size_t kMany = 1000;
   const cuda::DeviceProperties gpu = cuda::DeviceProperties::from_json(properties);
   for (const PlanCase& one : read_list(list, mode.type, batch))
@@ -141,7 +141,7 @@ bool open_driver() {
 
 bool open_cudnn() {
   try {
-    std::printf("cuDNN %s\n", device::cuda::cudnn().version().c_str());
+    std::printf("cuDNN %s\n", backend::cuda::cudnn().version().c_str());
     return true;
   } catch (const Error& error) {
     std::printf("SKIPPED: %s\n", error.what());
@@ -150,17 +150,17 @@ bool open_cudnn() {
 }
 
 int run(std::vector<std::string> arguments) {
-  std::string properties{device::cuda::kPaperH200};
+  std::string properties{backend::cuda::kPaperH200};
   if (arguments.size() >= 2 && arguments[0] == "--gpu") {
     if (!open_driver() || !open_cudnn()) return kSkipped;
-    properties = device::cuda::DeviceProperties::from_device(std::stoi(arguments[1])).json();
+    properties = backend::cuda::DeviceProperties::from_device(std::stoi(arguments[1])).json();
     arguments.erase(arguments.begin(), arguments.begin() + 2);
     if (arguments == std::vector<std::string>{"--properties"}) {
       std::printf("%s\n", properties.c_str());
       return 0;
     }
   }
-  device::cuda::PlanCrew crew;
+  backend::cuda::PlanCrew crew;
   for (const auto& [flag, number] : {std::pair{"--threads", &crew.threads}, std::pair{"--replicas", &crew.replicas}})
     if (arguments.size() >= 2 && arguments[0] == flag) {
       *number = std::stoi(arguments[1]);
@@ -182,7 +182,7 @@ int run(std::vector<std::string> arguments) {
       continue;
     }
     const auto check =
-        device::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, crew);
+        backend::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, crew);
     const std::size_t slash = arguments[i].rfind('/');
     print(arguments[i].substr(slash == std::string::npos ? 0 : slash + 1), arguments[0], check);
     missing += check.missing;

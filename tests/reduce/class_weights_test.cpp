@@ -65,7 +65,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = golden_model(c);
     const Labels labels(c);
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     plan::PlanOptions options = options_for(c.at("loss").get<std::string>(), {"accuracy"}, labels.kind);
     options.objectives.front().class_weights = c.at("class_weight").get<std::vector<float>>();

@@ -35,8 +35,8 @@ struct CpuReplicasOutcome {
 CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& weights, const std::string& optimizer) {
   CpuReplicasOutcome outcome{.model = model_of(kSmallResNet), .losses = {}};
   const int replicas = static_cast<int>(weights.size());
-  std::vector<std::unique_ptr<device::Device>> devices;
-  for (int r = 0; r < replicas; ++r) devices.push_back(device::make_cpu_device(r, 1, {}));
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  for (int r = 0; r < replicas; ++r) devices.push_back(backend::make_cpu_device(r, 1, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;

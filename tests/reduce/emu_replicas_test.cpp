@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/emu/emu_runtime.h"
+#include "backend/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -42,7 +42,7 @@ struct EmuReplicasOutcome {
 /// When a step is over it is somebody else's.
 class Locked {
  public:
-  Locked(const SampleBatch& batch, device::Device& device)
+  Locked(const SampleBatch& batch, backend::Device& device)
       : rows_(batch.rows),
         count_(batch.inputs.size()),
         inputs_(device.allocate_host(batch.inputs.size() * sizeof(float))),
@@ -65,16 +65,16 @@ class Locked {
  private:
   const std::int64_t rows_;
   const std::size_t count_;
-  const std::unique_ptr<device::Buffer> inputs_, labels_;
+  const std::unique_ptr<backend::Buffer> inputs_, labels_;
 };
 
 /// Steps, the last with fewer rows; then evaluation and prediction of another batch.
 EmuReplicasOutcome train_emu(const EmuTraining& run) {
-  device::emu::reseed(run.seed);
+  backend::emu::reseed(run.seed);
   EmuReplicasOutcome o{
       .model = model_of(run.model), .sums = {}, .state = {}, .hashes = {}, .evaluated = {}, .predicted = {}};
   const int replicas = static_cast<int>(run.devices.size());
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < replicas; ++r)
     devices.push_back(device_of(run.devices[static_cast<std::size_t>(r)], r, run.compute));
   const plan::Plan plan = small_plan(o.model, *devices.front(), run.compute);
@@ -190,7 +190,7 @@ TEST(EmuReplicas, TrainInBfloat16) {
 
 TEST(EmuReplicas, NobodyWaitsForOneThatFailed) {
   const graph::Model model = model_of(kSmallNet);
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < 3; ++r) devices.push_back(device_of("emu:0", r));
   const plan::Plan plan = small_plan(model, *devices.front());
   const auto connector = make_local_streams(3);

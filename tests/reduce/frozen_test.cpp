@@ -51,7 +51,7 @@ std::vector<SampleBatch> batches() {
   return all;
 }
 
-plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan::Part part,
+plan::Plan plan_of(const graph::Model& model, const backend::Device& device, plan::Part part,
                    const std::vector<graph::Port>& border, DType compute) {
   plan::PlanOptions options;
   if (part != plan::Part::kPrefix) options = options_for("sparse_categorical_crossentropy", {"accuracy"});
@@ -64,7 +64,7 @@ plan::Plan plan_of(const graph::Model& model, const device::Device& device, plan
 struct Machine {
   Machine(const graph::Model& model, const std::string& device, int replicas, plan::Part part,
           const std::vector<graph::Port>& border, DType compute) {
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(device, r, compute));
     plan = std::make_unique<plan::Plan>(plan_of(model, *devices.front(), part, border, compute));
     connector = device == "cpu" ? make_local(replicas) : make_local_streams(replicas);

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <thread>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "core/index.h"
 #include "core/random.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "reduce/stream_rank.h"
 #include "support/sanitizer.h"
@@ -49,7 +49,7 @@ void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
 
 /// Floats that are not the sums in the order of the tree, of all ranks and steps.
 std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forget) {
-  device::emu::reseed(seed);
+  backend::emu::reseed(seed);
   std::vector<std::int64_t> wrong(at(ranks));
   on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector&) {
     for (std::int64_t step = 0; step < 4; ++step) {
@@ -75,11 +75,11 @@ TEST(LocalStreams, SumInTreeOrderWhateverTheTiming) {
 
 /// Floats that are not what the rank gave, of many gathers.
 std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget forget) {
-  device::emu::reseed(seed);
+  backend::emu::reseed(seed);
   constexpr int kRounds = 10, kMost = 11;
   std::vector<std::int64_t> wrong(at(ranks));
   on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector& connector) {
-    device::Collective& collective = *connector.collective(mine.rank);
+    backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), ranks);
     const auto given = mine.device.allocate(kMost * sizeof(float));

@@ -47,7 +47,7 @@ class Ranks {
 
   void step(int rank, std::int64_t step, bool dawdle) {
     replica::GradientSink& sink = connector->sink(rank);
-    device::Stream stream;
+    backend::Stream stream;
     RandomStream random(11, 1, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(rank));
     sink.begin(step, false);
     for (int k = 0; k < static_cast<int>(plan_.buckets.size()); ++k) {
@@ -62,7 +62,7 @@ class Ranks {
  private:
   const plan::Plan& plan_;
   test::ToyDevice device_{0};
-  device::Stream stream_;
+  backend::Stream stream_;
 
  public:
   std::unique_ptr<replica::Connector> connector;
@@ -95,8 +95,8 @@ TEST_P(Local, GathersInRankOrder) {
   Ranks all(ranks, plan);
   std::vector<int> wrong(at(ranks));
   all.on_each([&](int rank) {
-    device::Collective& collective = *all.connector->collective(rank);
-    device::Stream stream;
+    backend::Collective& collective = *all.connector->collective(rank);
+    backend::Stream stream;
     EXPECT_EQ(collective.rank(), rank);
     EXPECT_EQ(collective.size(), ranks);
     for (int round = 0; round < 200; ++round) {
@@ -129,7 +129,7 @@ TEST_P(LocalWaiting, EndsWithAnAbort) {
       if (rank % 2 == 0 || rank == ranks - 1) all.step(rank, 0, false);
       float mine = 0;
       std::vector<float> gathered(at(ranks));
-      device::Stream stream;
+      backend::Stream stream;
       all.connector->collective(rank)->all_gather(&mine, sizeof mine, gathered.data(), stream);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kDevice);
@@ -146,7 +146,7 @@ TEST(LocalSink, RefusesBucketsOutOfOrderTwiceOrMissing) {
   const plan::Plan plan = plan_with_buckets();
   Ranks one(1, plan);
   replica::GradientSink& sink = one.connector->sink(0);
-  device::Stream stream;
+  backend::Stream stream;
   sink.begin(0, false);
   EXPECT_THROW(sink.bucket_ready(1, stream), Error);
   sink.bucket_ready(0, stream);

@@ -117,7 +117,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
   for (const json& c : file.at("cases")) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = masked_loss_model(c);
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     const plan::Plan plan = plan::make_plan(model, masked_loss_options(c), *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
@@ -179,7 +179,7 @@ layers:
   - Dense: {name: tag, units: 3, activation: softmax}
 )");
   const graph::Model before = model;
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   devices.push_back(device_of("cpu", 0));
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {"accuracy"}), *devices.front());

@@ -54,7 +54,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
   for (const json& c : cases) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = masked_model(c);
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     const plan::Plan plan =
         plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {"accuracy"}), *devices.front());

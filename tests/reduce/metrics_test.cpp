@@ -20,7 +20,7 @@ layers:
   - Dense: {name: out, units: 3, activation: softmax}
 )";
 
-plan::Plan metrics_plan(const graph::Model& model, const device::Device& device) {
+plan::Plan metrics_plan(const graph::Model& model, const backend::Device& device) {
   return plan::make_plan(
       model,
       test::options_for("sparse_categorical_crossentropy",
@@ -36,7 +36,7 @@ struct MetricSumsOutcome {
 
 MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumulate) {
   graph::Model model = test::model_of(kMetricsNet);
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
   const plan::Plan plan = metrics_plan(model, *devices.front());
   const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);

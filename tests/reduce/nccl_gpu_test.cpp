@@ -24,8 +24,8 @@ struct NcclGpuOutcome {
 NcclGpuOutcome train(replica::Connector& connector, replica::Graphs graphs) {
   constexpr std::int64_t kGpuRows = 12;
   NcclGpuOutcome outcome{.model = model_of(kSmallNet), .losses = {}};
-  std::vector<std::unique_ptr<device::Device>> devices;
-  devices.push_back(device::make_cuda_device(0, {.tf32 = false}));
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  devices.push_back(backend::make_cuda_device(0, {.tf32 = false}));
   const plan::Plan plan = small_plan(outcome.model, *devices.front());
   replica::ReplicaSet set(
       plan, std::move(devices), connector,

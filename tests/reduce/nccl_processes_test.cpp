@@ -31,7 +31,7 @@ struct TogetherSet {
         seats{.process = processes.process(), .first_ranks = {0}} {
     for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
     std::vector<int> gpus;
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     const int first = seats.first_ranks[at(seats.process)];
     for (int lane = 0; lane < lanes[at(seats.process)]; ++lane) {
       gpus.push_back(lane);

@@ -49,7 +49,7 @@ struct Fixture {
           double exit_seconds = 60, const replica::Patience& patience = {})
       : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
     std::vector<int> gpus;
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) {
       gpus.push_back(r);
       devices.push_back(std::make_unique<ToyDevice>(r, switches(r)));

@@ -49,11 +49,11 @@ struct Factors {
 
 /// What both ops know.
 struct ScaleShape {
-  ScaleShape(const ScaleSpec& spec, const device::OpContext& context)
+  ScaleShape(const ScaleSpec& spec, const backend::OpContext& context)
       : packed(spec.packed), frozen(!context.step.parameter_gradients[0]), n(context.output().elements()) {}
 
   plan::Need need() const { return {.packed = packed ? static_cast<std::uint64_t>(n) * sizeof(float) : 0}; }
-  Factors factors(const device::OpArgs& a) const {
+  Factors factors(const backend::OpArgs& a) const {
     return {.values = packed ? static_cast<const float*>(a.packed) : a.weights[0], .n = n, .reversed = packed};
   }
 
@@ -61,20 +61,20 @@ struct ScaleShape {
   std::int64_t n;
 };
 
-class CpuScaleOp final : public device::Op {
+class CpuScaleOp final : public backend::Op {
  public:
-  CpuScaleOp(const ScaleSpec& spec, const device::OpContext& context, device::Device&) : shape_(spec, context) {}
+  CpuScaleOp(const ScaleSpec& spec, const backend::OpContext& context, backend::Device&) : shape_(spec, context) {}
 
   plan::Need need() const override { return shape_.need(); }
-  void pack(const device::OpArgs& a) override {
+  void pack(const backend::OpArgs& a) override {
     count_pack(shape_.frozen);
     std::reverse_copy(a.weights[0], a.weights[0] + shape_.n, static_cast<float*>(a.packed));
   }
-  void forward(const device::OpArgs& a) override {
+  void forward(const backend::OpArgs& a) override {
     const Factors factors = shape_.factors(a);
     for (std::int64_t i = 0; i < a.rows * shape_.n; ++i) a.out()[i] = a.in()[i] * factors[i % shape_.n];
   }
-  void backward(const device::OpArgs& a) override {
+  void backward(const backend::OpArgs& a) override {
     const Factors factors = shape_.factors(a);
     for (std::int64_t i = 0; a.weight_gradients[0] != nullptr && i < shape_.n; ++i) {
       float sum = 0;
@@ -89,7 +89,7 @@ class CpuScaleOp final : public device::Op {
   const ScaleShape shape_;
 };
 
-const device::RegisteredOp kCpuScale = device::op<ScaleSpec, CpuScaleOp>(device::DeviceKind::kCpu);
+const backend::RegisteredOp kCpuScale = backend::op<ScaleSpec, CpuScaleOp>(backend::DeviceKind::kCpu);
 
 }  // namespace dptrain::test
 
@@ -114,7 +114,7 @@ __global__ void scale_gradient_kernel(const float* x, const float* dy, std::int6
 
 }  // namespace dptrain::kernels::DPTRAIN_GPU
 
-namespace dptrain::device::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_GPU {
 
 class TestScaleOp final : public GpuOp {
  public:
@@ -144,7 +144,7 @@ class TestScaleOp final : public GpuOp {
 
 const RegisteredOp kTestScale = op<test::ScaleSpec, TestScaleOp>(kKind);
 
-}  // namespace dptrain::device::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_GPU
 
 namespace dptrain::reduce {
 namespace {
@@ -172,7 +172,7 @@ class Trained {
  public:
   Trained(const std::vector<std::string>& devices, bool packed, replica::Graphs graphs, std::int64_t accumulate)
       : model(scaled_model(packed)) {
-    std::vector<std::unique_ptr<device::Device>> all;
+    std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
     plan_ = test::small_plan(model, *all.front());
     const int lanes = static_cast<int>(devices.size());

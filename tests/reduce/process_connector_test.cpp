@@ -46,7 +46,7 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
 std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
   std::vector<float> seen;
   replica::GradientSink& sink = connector.sink(lane);
-  device::Stream stream;
+  backend::Stream stream;
   for (std::int64_t step = 0; step < 5; ++step) {
     sink.begin(step, false);
     for (int b = 0; b < static_cast<int>(plan.buckets.size()); ++b) {
@@ -71,9 +71,10 @@ std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank,
 }
 
 /// Arenas of the lanes of one process, where the connector wants them, all attached.
-std::vector<std::unique_ptr<device::Buffer>> attached(replica::Connector& connector, int lanes, device::Device& device,
-                                                      device::Stream& stream, const plan::Plan& plan) {
-  std::vector<std::unique_ptr<device::Buffer>> arenas;
+std::vector<std::unique_ptr<backend::Buffer>> attached(replica::Connector& connector, int lanes,
+                                                       backend::Device& device, backend::Stream& stream,
+                                                       const plan::Plan& plan) {
+  std::vector<std::unique_ptr<backend::Buffer>> arenas;
   for (int lane = 0; lane < lanes; ++lane) {
     arenas.push_back(
         connector.gradient_memory(lane, device, static_cast<std::size_t>(plan.statistics_end) * sizeof(float)));
@@ -93,7 +94,7 @@ std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std:
     const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
     ToyDevice device(0);
     device.enter();
-    device::Stream stream;
+    backend::Stream stream;
     const auto arenas = attached(*connector, count, device, stream, plan);
     std::vector<std::thread> threads;
     for (int lane = 0; lane < count; ++lane)
@@ -146,8 +147,8 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
   constexpr std::int64_t kSpreadBatch = 7;
   SpreadOutcome outcome;
   const int first = seats.first_ranks[at(seats.process)], count = seats.first_ranks[at(seats.process + 1)] - first;
-  std::vector<std::unique_ptr<device::Device>> devices;
-  for (int lane = 0; lane < count; ++lane) devices.push_back(device::make_cpu_device(lane, 1, {}));
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  for (int lane = 0; lane < count; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;
@@ -205,8 +206,8 @@ TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
     const Seats seats = seats_of({1, 2}, processes.process());
     const auto connector = make_processes(seats, processes);
     graph::Model model = model_of(kSpreadNet);
-    std::vector<std::unique_ptr<device::Device>> devices;
-    for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(device::make_cpu_device(lane, 1, {}));
+    std::vector<std::unique_ptr<backend::Device>> devices;
+    for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
     const plan::Plan plan =
         plan::make_plan(model, options_for("sparse_categorical_crossentropy", {}), *devices.front());
     replica::ReplicaSet set(plan, std::move(devices), *connector,
@@ -244,7 +245,7 @@ TEST(ProcessConnector, AFailureEndsAllProcesses) {
       const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
       ToyDevice device(0);
       device.enter();
-      device::Stream stream;
+      backend::Stream stream;
       const auto arenas = attached(*connector, count, device, stream, plan);
       std::vector<std::thread> threads;
       for (int lane = 0; lane < count; ++lane)

@@ -5,8 +5,8 @@
 
 #include <deque>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -22,7 +22,7 @@ constexpr int kQueuedSteps = 12;
 struct QueuedStepsOutcome {
   std::vector<double> sums;  ///< loss, the output's loss and metrics, penalty, samples of every step
   graph::Model model;
-  device::emu::HostWaits waits;
+  backend::emu::HostWaits waits;
 };
 
 void append(const StepSums& sums, std::vector<double>& all) {
@@ -33,7 +33,7 @@ void append(const StepSums& sums, std::vector<double>& all) {
 /// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
 QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, Graphs graphs,
                          std::int64_t accumulate_steps = 1) {
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int rank = 0; rank < replicas; ++rank) devices.push_back(device_of(device_name, rank));
   QueuedStepsOutcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};
   const plan::Plan plan = small_plan(o.model, *devices.front());
@@ -47,7 +47,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
                      .graphs = graphs};
   ReplicaSet set(plan, std::move(devices), *connector, std::move(options));
   set.push(o.model);
-  const device::emu::HostWaits before = device::emu::host_waits();
+  const backend::emu::HostWaits before = backend::emu::host_waits();
   std::deque<SampleBatch> batches;  // as long as they are in use
   for (int number = 0; number < kQueuedSteps; ++number) {
     const std::int64_t rows = number == 5 ? 4 : kQueuedRows;
@@ -58,7 +58,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
       batches.pop_front();
     }
   }
-  const device::emu::HostWaits after = device::emu::host_waits();
+  const backend::emu::HostWaits after = backend::emu::host_waits();
   o.waits = {.streams = after.streams - before.streams, .events = after.events - before.events};
   while (set.queued() > 0) append(set.collect(), o.sums);
   set.pull(o.model);
@@ -71,7 +71,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
       for (std::uint64_t seed = 1; seed <= test::seeds(3); ++seed) {
         if (test::kThreadSanitizer && replicas == 1) continue;  // two have its threads, and one another
         SCOPED_TRACE(fmt::format("{} on {}, {} micro-batches, seed {}", replicas, device, accumulate, seed));
-        device::emu::reseed(seed);
+        backend::emu::reseed(seed);
         const QueuedStepsOutcome one_by_one = train(device, replicas, 1, Graphs::kOff, accumulate);
         const QueuedStepsOutcome queued = train(device, replicas, Replica::kMostQueued, Graphs::kAuto, accumulate);
         EXPECT_EQ(one_by_one.sums, queued.sums);

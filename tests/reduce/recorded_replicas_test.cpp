@@ -7,9 +7,9 @@
 #include <deque>
 #include <thread>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "core/index.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
 #include "reduce/shared_gpus.h"
@@ -44,7 +44,7 @@ struct RecordedRun {
 /// Replicas on emulated GPUs of their own.
 struct Recorded {
   explicit Recorded(const RecordedRun& run_) : run(run_), model(model_of(kSmallNet)) {
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     std::vector<int> gpus;
     for (int r = 0; r < run.replicas; ++r) {
       gpus.push_back(r);
@@ -125,7 +125,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
       for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
         if (test::kThreadSanitizer && rounded != (replicas == 2)) continue;  // two of these have all its threads
         SCOPED_TRACE(fmt::format("{} replicas, sums {}, seed {}", replicas, rounded ? "in bfloat16" : "", seed));
-        device::emu::reseed(seed);
+        backend::emu::reseed(seed);
         RecordedRun run{.replicas = replicas, .compute = rounded ? DType::kBf16 : DType::kF32};
         run.nccl.sums_in_bfloat16 = rounded;
         Recorded recorded(run);
@@ -268,7 +268,7 @@ TEST(RecordedReplicas, AnEndWithRecordingsBehindAFailureWaitsForNobody) {
 std::string refusal_of(std::unique_ptr<replica::Connector> connector, const std::vector<int>& gpus,
                        replica::SetOptions options = {}) {
   const graph::Model model = model_of(kSmallNet);
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (const int gpu : gpus) devices.push_back(device_of(fmt::format("emu:{}", gpu), 0));
   const plan::Plan plan = small_plan(model, *devices.front());
   options.weights.assign(gpus.size(), 1.0);

@@ -40,7 +40,7 @@ graph::Model sequence_model(const json& c) {
 
 void train_as_keras(const json& c, const SequenceRun& run) {
   graph::Model model = sequence_model(c);
-  std::vector<std::unique_ptr<device::Device>> devices;
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < run.replicas; ++r) devices.push_back(test::device_of(run.device, r));
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {}), *devices.front());

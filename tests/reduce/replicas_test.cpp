@@ -109,8 +109,8 @@ TEST(Replicas, RepeatTheirBits) {
 }
 
 /// Only the replica of that rank has the fault.
-std::vector<std::unique_ptr<device::Device>> devices_with_fault(int replicas, int rank, const Fault& fault) {
-  std::vector<std::unique_ptr<device::Device>> devices;
+std::vector<std::unique_ptr<backend::Device>> devices_with_fault(int replicas, int rank, const Fault& fault) {
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < replicas; ++r)
     devices.push_back(
         std::make_unique<ToyDevice>(r, ToyDevice::Switches{.fault = r == rank ? std::optional(fault) : std::nullopt}));

@@ -91,8 +91,8 @@ std::vector<std::vector<float>> state_by_weight(const plan::Plan& plan, const st
 
 TableOutcome train_words(const TableRun& run) {
   TableOutcome outcome{.model = model_of(run.net), .state = {}, .losses = {}};
-  std::vector<std::unique_ptr<device::Device>> devices;
-  for (int r = 0; r < run.replicas; ++r) devices.push_back(device::make_cpu_device(r, 1 + r % 2, {}));
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  for (int r = 0; r < run.replicas; ++r) devices.push_back(backend::make_cpu_device(r, 1 + r % 2, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy");
   if (run.tables) options.tables_from = 200;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
@@ -183,7 +183,7 @@ TEST(RowTables, AddUpOverCallsReplicasAndMicroBatches) {
 
 /// More steps than a row may be behind.
 TEST(RowTables, ForgetNoStepOfALongRun) {
-  const std::int64_t steps = device::RowTable::kMostBehind * 5 / 2;
+  const std::int64_t steps = backend::RowTable::kMostBehind * 5 / 2;
   expect_same_bits(train_words({.steps = steps}), train_words({.tables = false, .steps = steps}));
 }
 

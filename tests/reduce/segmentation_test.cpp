@@ -45,7 +45,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
   for (const json& c : segmentation_cases()) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = segmentation_model(c);
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(test::device_of(name, r));
     const bool classes = c.at("labels") == "classes";
     const plan::Plan plan =

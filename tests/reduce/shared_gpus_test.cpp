@@ -11,9 +11,9 @@
 #include <numeric>
 #include <thread>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "core/index.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "reduce/fake_nccl.h"
 #include "reduce/stream_rank.h"
@@ -89,7 +89,7 @@ void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& wo
   const plan::Plan plan = plan_of_shared();
   FakeNccl nccl;
   nccl::Api api = nccl.api();
-  const auto runtime = device::emu::make_emu_runtime(0);
+  const auto runtime = backend::emu::make_emu_runtime(0);
   api.all_reduce = [&, call = api.all_reduce](const void* in, void* out, std::size_t n, int type, int operation,
                                               nccl::Handle handle, void* stream) {
     return runtime->synchronize(stream), call(in, out, n, type, operation, handle, stream);
@@ -106,11 +106,11 @@ void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& wo
 
 /// Floats that are not as they should be, of sums and gathers that take turns.
 std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, Forget forget) {
-  device::emu::reseed(seed);
+  backend::emu::reseed(seed);
   const int lanes = static_cast<int>(gpus.size());
   std::vector<std::int64_t> wrong(gpus.size());
   on_shared_lanes(gpus, forget, [&](StreamRank& mine, replica::Connector& connector) {
-    device::Collective& collective = *connector.collective(mine.rank);
+    backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), lanes);
     constexpr std::size_t kMost = 16;

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "core/index.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -116,8 +116,8 @@ struct SlotBatch {
   BatchRows rows;
 };
 
-std::vector<std::unique_ptr<device::Device>> slot_devices(const SlotRun& run) {
-  std::vector<std::unique_ptr<device::Device>> devices;
+std::vector<std::unique_ptr<backend::Device>> slot_devices(const SlotRun& run) {
+  std::vector<std::unique_ptr<backend::Device>> devices;
   const int count = run.replicas * static_cast<int>(run.slots.size());
   for (int i = 0; i < count; ++i)
     devices.push_back(device_of(run.device == "cpu" ? "cpu" : "emu:" + std::to_string(i), i, run.compute));
@@ -126,7 +126,7 @@ std::vector<std::unique_ptr<device::Device>> slot_devices(const SlotRun& run) {
 
 /// A set whose replicas have several slots, and what it was made of.
 struct SlotFixture {
-  explicit SlotFixture(const SlotRun& run, std::vector<std::unique_ptr<device::Device>> devices)
+  explicit SlotFixture(const SlotRun& run, std::vector<std::unique_ptr<backend::Device>> devices)
       : model(model_of(run.net)),
         plan(plan::make_plan(model, slot_options(run), *devices.front())),
         connector(run.device == "cpu" ? make_local(run.replicas) : make_local_streams(run.replicas)),
@@ -147,7 +147,7 @@ struct SlotFixture {
 };
 
 SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
-  device::emu::reseed(run.seed);
+  backend::emu::reseed(run.seed);
   SlotFixture f(run);
   EXPECT_EQ(f.plan.slot_count(), static_cast<int>(run.slots.size()));
   SlotOutcome outcome;
@@ -287,7 +287,7 @@ struct ToySlots {
       : model(model_of(kNet)), connector(make_local(replicas)) {
     plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
     options.slots = {{"a"}, {"b"}};
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int i = 0; i < 2 * replicas; ++i) devices.push_back(std::make_unique<ToyDevice>(i, switches(i)));
     plan = plan::make_plan(model, options, *devices.front());
     set = std::make_unique<replica::ReplicaSet>(

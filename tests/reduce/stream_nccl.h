@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "device/emu/emu_runtime.h"
+#include "backend/emu/emu_runtime.h"
 #include "reduce/nccl_api.h"
 #include "reduce/nccl_sums.h"
 
@@ -120,7 +120,7 @@ class StreamNccl {
 
   Result call(reduce::nccl::Handle handle, const Part& part, bool sums, void* stream) {
     Rank& rank = *static_cast<Rank*>(handle);
-    const bool recorded_call = device::emu::is_recorded(stream);
+    const bool recorded_call = backend::emu::is_recorded(stream);
     std::shared_ptr<Collective> all;
     if (recorded_call && refuses_recording == rank.rank) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     {
@@ -142,7 +142,7 @@ class StreamNccl {
       ++all->registered;
     }
     const auto held = recorded_call ? rank.held : nullptr;
-    device::emu::push_and_wait(
+    backend::emu::push_and_wait(
         stream, sums ? "all-reduce" : "all-gather",
         [this, all, me, part, sums, &rank, held] { arrive(*all, me, part, sums, rank, held != nullptr); },
         [all, me, &rank, held] {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/index.h"
-#include "device/emu/emu_runtime.h"
 #include "reduce/forgetful_device.h"
 #include "replica/replica_set.h"
 
@@ -26,7 +26,7 @@ struct StreamRank {
         connector(connector_),
         plan(plan_),
         gradient(gradient_),
-        device(device::make_emu_device(device_id, {}), forget) {
+        device(backend::make_emu_device(device_id, {}), forget) {
     device.enter();
     stream = device.make_stream(false);
     arena = device.allocate(bytes());
@@ -59,8 +59,8 @@ struct StreamRank {
   const plan::Plan& plan;
   const GradientOf gradient;
   ForgetfulDevice device;
-  std::unique_ptr<device::Stream> stream;
-  std::unique_ptr<device::Buffer> arena;
+  std::unique_ptr<backend::Stream> stream;
+  std::unique_ptr<backend::Buffer> arena;
 };
 
 /// Runs `work(StreamRank&)` on a thread for each of these devices and ends the ranks as ReplicaSet does.

@@ -70,7 +70,7 @@ TEST_P(TwoOutputs, TrainAsInKeras) {
   for (const json& c : two_output_cases()) {
     SCOPED_TRACE(c.at("name").get<std::string>());
     graph::Model model = two_output_model(c);
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     const plan::Plan plan = plan::make_plan(model, two_output_options(c), *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);

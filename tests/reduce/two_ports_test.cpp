@@ -16,19 +16,19 @@
 
 namespace dptrain::test {
 
-class CpuHalvesOp final : public device::Op {
+class CpuHalvesOp final : public backend::Op {
  public:
-  CpuHalvesOp(const HalvesSpec&, const device::OpContext& context, device::Device&)
+  CpuHalvesOp(const HalvesSpec&, const backend::OpContext& context, backend::Device&)
       : n_(context.input(0).elements()), low_(context.output(0).elements()) {}
 
-  void forward(const device::OpArgs& a) override {
+  void forward(const backend::OpArgs& a) override {
     for (std::int64_t row = 0; row < a.rows; ++row) {
       const float* const x = a.in() + row * n_;
       std::copy(x, x + low_, a.out(0) + row * low_);
       std::copy(x + low_, x + n_, a.out(1) + row * (n_ - low_));
     }
   }
-  void backward(const device::OpArgs& a) override {
+  void backward(const backend::OpArgs& a) override {
     for (std::int64_t row = 0; row < a.rows; ++row) {
       gather(a.dy(0), row, low_, a.dx() + row * n_);
       gather(a.dy(1), row, n_ - low_, a.dx() + row * n_ + low_);
@@ -46,7 +46,7 @@ class CpuHalvesOp final : public device::Op {
   const std::int64_t n_, low_;
 };
 
-const device::RegisteredOp kCpuHalves = device::op<HalvesSpec, CpuHalvesOp>(device::DeviceKind::kCpu);
+const backend::RegisteredOp kCpuHalves = backend::op<HalvesSpec, CpuHalvesOp>(backend::DeviceKind::kCpu);
 
 /// What it reads, twice, each time through a dropout of its own: draws 0 and 1 of the layer.
 struct TwoDropsSpec {};
@@ -63,17 +63,17 @@ constexpr float kDropRate = 0.5F;
 constexpr std::uint64_t kDropSeed = 11;
 
 /// The keys of both draws.
-std::array<std::uint32_t, 2> drop_keys(const device::OpContext& context) {
+std::array<std::uint32_t, 2> drop_keys(const backend::OpContext& context) {
   const auto dropout = static_cast<std::uint32_t>(Purpose::kDropout);
   return {dropout + context.stream(0), dropout + context.stream(1)};
 }
 
-class CpuTwoDropsOp final : public device::Op {
+class CpuTwoDropsOp final : public backend::Op {
  public:
-  CpuTwoDropsOp(const TwoDropsSpec&, const device::OpContext& context, device::Device&)
+  CpuTwoDropsOp(const TwoDropsSpec&, const backend::OpContext& context, backend::Device&)
       : keys_(drop_keys(context)), seed_(context.seed), width_(context.output().elements()) {}
 
-  void forward(const device::OpArgs& a) override {
+  void forward(const backend::OpArgs& a) override {
     for (std::size_t draw = 0; draw < keys_.size(); ++draw)
       kernels::cpu::dropout_forward({.rate = kDropRate,
                                      .seed = static_cast<std::uint32_t>(seed_),
@@ -82,7 +82,7 @@ class CpuTwoDropsOp final : public device::Op {
                                      .first_row = a.first_row},
                                     a.in(), a.rows, width_, a.out(draw));
   }
-  void backward(const device::OpArgs&) override { throw Error(ErrorKind::kInternal, "nothing below learns"); }
+  void backward(const backend::OpArgs&) override { throw Error(ErrorKind::kInternal, "nothing below learns"); }
 
  private:
   const std::array<std::uint32_t, 2> keys_;
@@ -90,11 +90,11 @@ class CpuTwoDropsOp final : public device::Op {
   const std::int64_t width_;
 };
 
-const device::RegisteredOp kCpuTwoDrops = device::op<TwoDropsSpec, CpuTwoDropsOp>(device::DeviceKind::kCpu);
+const backend::RegisteredOp kCpuTwoDrops = backend::op<TwoDropsSpec, CpuTwoDropsOp>(backend::DeviceKind::kCpu);
 
 }  // namespace dptrain::test
 
-namespace dptrain::device::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_GPU {
 
 class TestHalvesOp final : public GpuOp {
  public:
@@ -144,7 +144,7 @@ class TestTwoDropsOp final : public GpuOp {
 const RegisteredOp kTestHalves = op<test::HalvesSpec, TestHalvesOp>(kKind);
 const RegisteredOp kTestTwoDrops = op<test::TwoDropsSpec, TestTwoDropsOp>(kKind);
 
-}  // namespace dptrain::device::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_GPU
 
 namespace dptrain::reduce {
 namespace {
@@ -157,7 +157,7 @@ using DeviceNames = std::vector<std::string>;
 struct PortReplicas {
   PortReplicas(const DeviceNames& devices, const graph::Model& model, const plan::PlanOptions& options,
                std::int64_t rows) {
-    std::vector<std::unique_ptr<device::Device>> all;
+    std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
     plan = plan::make_plan(model, options, *all.front());
     const int lanes = static_cast<int>(devices.size());

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "device/emu/emu_runtime.h"
+#include "backend/emu/emu_runtime.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -74,9 +74,9 @@ std::vector<double> numbers_of(const replica::StepSums& sums) {
 
 struct ShardedReplicas {
   ShardedReplicas(const ShardedRun& run, const graph::Model& model, int replicas) {
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r)
-      devices.push_back(run.device == "cpu" ? device::make_cpu_device(r, run.threads, {})
+      devices.push_back(run.device == "cpu" ? backend::make_cpu_device(r, run.threads, {})
                                             : device_of(run.device, r, run.compute));
     plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy", "AUC"});
     options.bucket_bytes = options.first_bucket_bytes = 512;
@@ -99,7 +99,7 @@ struct ShardedReplicas {
 };
 
 ShardedOutcome train_sharded(const ShardedRun& run) {
-  device::emu::reseed(static_cast<std::uint64_t>(run.replicas));
+  backend::emu::reseed(static_cast<std::uint64_t>(run.replicas));
   ShardedOutcome o;
   graph::Model model = model_of(run.model);
   auto replicas = std::make_unique<ShardedReplicas>(run, model, run.replicas);

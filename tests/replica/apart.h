@@ -14,8 +14,8 @@ namespace dptrain::test {
 class Apart final : public replica::Connector {
  public:
   replica::GradientSink& sink(int) override { return none_; }
-  device::Collective* collective(int) override { return nullptr; }
-  void attach(int lane, device::Device&, device::Stream&, float*, const plan::Plan&) override {
+  backend::Collective* collective(int) override { return nullptr; }
+  void attach(int lane, backend::Device&, backend::Stream&, float*, const plan::Plan&) override {
     const std::lock_guard lock(mutex_);
     attached.insert(lane);
   }

@@ -31,16 +31,16 @@ std::vector<const void*> places(const graph::Model& model) {
 }
 
 struct ArenasFixture {
-  ArenasFixture(std::unique_ptr<device::Device> device_, plan::Plan plan_)
+  ArenasFixture(std::unique_ptr<backend::Device> device_, plan::Plan plan_)
       : device(std::move(device_)), plan(std::move(plan_)) {
     device->enter();
     stream = device->make_stream();
     arenas.emplace(plan, *device, *stream, Options{.optimizer = sgd()});
   }
 
-  std::unique_ptr<device::Device> device;
+  std::unique_ptr<backend::Device> device;
   plan::Plan plan;
-  std::unique_ptr<device::Stream> stream;
+  std::unique_ptr<backend::Stream> stream;
   std::optional<ParameterArenas> arenas;
 };
 

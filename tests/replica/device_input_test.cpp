@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "backend/emu/emu_runtime.h"
 #include "data/loader.h"
 #include "data/pixel_program.h"
-#include "device/emu/emu_runtime.h"
 #include "replica/device_input.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -126,7 +126,7 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
 
 TEST_P(Batches, AreTheLoaders) {
   const auto& [type, resident, seed] = GetParam();
-  device::emu::reseed(seed);
+  backend::emu::reseed(seed);
   const auto device = device_of("emu:0", 0);
   device->enter();
   for (const Case& c : cases()) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/piecewise.h"
+#include "backend/piecewise.h"
 #include "replica/sample_batch.h"
 
 namespace dptrain::replica {
@@ -37,8 +37,8 @@ layers:
 class PairsSink final : public GradientSink {
  public:
   void begin(std::int64_t, bool) override {}
-  void bucket_ready(int, device::Stream&) override {}
-  void finish(device::Stream&) override {}
+  void bucket_ready(int, backend::Stream&) override {}
+  void finish(backend::Stream&) override {}
 };
 
 /// Chunks of several steps of sums each, and a view between a convolution and its normalisation.
@@ -66,7 +66,7 @@ struct PairsOutcome {
 
 PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int threads, std::int64_t rows) {
   PairsOutcome outcome{.model = model_of(text), .losses = {}};
-  const auto device = device::make_cpu_device(0, threads, {});
+  const auto device = backend::make_cpu_device(0, threads, {});
   device->enter();
   const plan::Plan plan =
       plan::make_plan(outcome.model, options_for("sparse_categorical_crossentropy", {"accuracy"}), *device);
@@ -81,9 +81,9 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
   outcome.losses.push_back(replica.evaluate(batch.host().sub(0, 5)).loss);
   replica.pull(outcome.model);
 
-  std::vector<std::unique_ptr<device::Op>> ops;
+  std::vector<std::unique_ptr<backend::Op>> ops;
   for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = rows}));
-  const device::PiecePairs found = device::piece_pairs(plan, ops);
+  const backend::PiecePairs found = backend::piece_pairs(plan, ops);
   outcome.leads = static_cast<int>(std::ranges::count(found.leads, true));
   outcome.after = static_cast<int>(std::ranges::count(found.after, true));
   return outcome;

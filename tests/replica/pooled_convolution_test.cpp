@@ -16,7 +16,7 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 /// The device's answers, but for poolings.
 class Pooling final : public plan::Capabilities {
  public:
-  Pooling(const device::Device& device, bool fuses) : device_(device), fuses_(fuses) {}
+  Pooling(const backend::Device& device, bool fuses) : device_(device), fuses_(fuses) {}
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
     if (follower.layer.get_if<layers::MaxPooling2DSpec>() == nullptr) return device_.fuses(follower);
     const bool takes = fuses_ && follower.step.spec.get_if<layers::Conv2DSpec>() != nullptr;
@@ -27,15 +27,15 @@ class Pooling final : public plan::Capabilities {
   }
 
  private:
-  const device::Device& device_;
+  const backend::Device& device_;
   bool fuses_;
 };
 
 class NoSink final : public GradientSink {
  public:
   void begin(std::int64_t, bool) override {}
-  void bucket_ready(int, device::Stream&) override {}
-  void finish(device::Stream&) override {}
+  void bucket_ready(int, backend::Stream&) override {}
+  void finish(backend::Stream&) override {}
 };
 
 struct Trained {
@@ -58,7 +58,7 @@ layers:
   - Dense: {{units: 3, activation: softmax}}
 )",
                                                 channels, activation, bias))};
-  const auto device = device::make_cpu_device(0, 1, {});
+  const auto device = backend::make_cpu_device(0, 1, {});
   device->enter();
   const plan::Plan plan = plan::make_plan(trained.model, options_for("sparse_categorical_crossentropy", {"accuracy"}),
                                           Pooling(*device, fuses));

@@ -4,8 +4,8 @@
 
 #include <deque>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
-#include "device/emu/emu_runtime.h"
 #include "replica/small_net.h"
 
 namespace dptrain::replica {
@@ -19,8 +19,8 @@ constexpr std::int64_t kQueuedRows = 6;
 class QueuedApart final : public Connector {
  public:
   GradientSink& sink(int) override { return none_; }
-  device::Collective* collective(int) override { return nullptr; }
-  void attach(int, device::Device&, device::Stream&, float*, const plan::Plan&) override {}
+  backend::Collective* collective(int) override { return nullptr; }
+  void attach(int, backend::Device&, backend::Stream&, float*, const plan::Plan&) override {}
   void abort(const Error&) noexcept override {}
 
  private:
@@ -30,7 +30,7 @@ class QueuedApart final : public Connector {
 struct QueuedFixture {
   QueuedFixture(const std::vector<std::string>& names, bool trains)
       : model(model_of(kSmallPlainNet)), plan(small_plan(model, *device_of(names.front(), 0))) {
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (const std::string& name : names) devices.push_back(device_of(name, static_cast<int>(devices.size())));
     SetOptions options{.weights = std::vector<double>(names.size(), 1.0), .batch_sizes = {kQueuedRows}, .seed = 5};
     if (trains) options.optimizer = sgd();
@@ -114,13 +114,13 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
   QueuedFixture f({"emu:0"}, true);
   const std::vector<SampleBatch> data = batches(3);
   f.set->evaluate(data[0].host());
-  const device::emu::HostWaits before = device::emu::host_waits();
+  const backend::emu::HostWaits before = backend::emu::host_waits();
   for (const SampleBatch& batch : data) f.set->queue_evaluation(batch.host());
-  const device::emu::HostWaits queued = device::emu::host_waits();
+  const backend::emu::HostWaits queued = backend::emu::host_waits();
   EXPECT_EQ(queued.streams, before.streams);
   EXPECT_EQ(queued.events, before.events);
   for (std::size_t i = 0; i < data.size(); ++i) f.set->collect();
-  EXPECT_EQ(device::emu::host_waits().streams, before.streams) << "for a batch's sums alone";
+  EXPECT_EQ(backend::emu::host_waits().streams, before.streams) << "for a batch's sums alone";
 }
 
 TEST(QueuedEvaluations, HasRoomForSoManyOnly) {

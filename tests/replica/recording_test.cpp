@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/emu/emu_runtime.h"
 #include "core/error.h"
-#include "device/emu/emu_runtime.h"
 #include "replica/checks.h"
 #include "replica/small_net.h"
 #include "support/sanitizer.h"
@@ -57,7 +57,7 @@ struct Runner {
   }
 
   graph::Model model;
-  std::unique_ptr<device::Device> device;
+  std::unique_ptr<backend::Device> device;
   plan::Plan plan;
   NoReduction sink;
   std::optional<Replica> replica;
@@ -70,7 +70,7 @@ TEST(Recording, GivesTheBitsOfEagerSteps) {
       if (test::kThreadSanitizer && compute != DType::kF32) continue;  // the same threads
       for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
         SCOPED_TRACE(fmt::format("{} in {}, seed {}", optimizer, name_of(compute), seed));
-        device::emu::reseed(seed);
+        backend::emu::reseed(seed);
         const Outcome eager = Runner("emu:0", Graphs::kOff, optimizer, false, compute).train(9);
         const Outcome recorded = Runner("emu:0", Graphs::kAuto, optimizer, false, compute).train(9);
         EXPECT_THAT(eager.replayed, ::testing::Each(false));

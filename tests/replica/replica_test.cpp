@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 class RecordingSink final : public GradientSink {
  public:
   void begin(std::int64_t step, bool) override { events.push_back("begin " + std::to_string(step)); }
-  void bucket_ready(int bucket, device::Stream&) override { events.push_back("bucket " + std::to_string(bucket)); }
-  void finish(device::Stream&) override { events.emplace_back("finish"); }
+  void bucket_ready(int bucket, backend::Stream&) override { events.push_back("bucket " + std::to_string(bucket)); }
+  void finish(backend::Stream&) override { events.emplace_back("finish"); }
 
   std::vector<std::string> events;
 };

@@ -39,8 +39,8 @@ inline plan::Plan toy_plan(const graph::Model& model, std::uint64_t bucket_bytes
 
 inline config::Typed sgd() { return value_of(optim::optimizer_family(), "SGD: {momentum: 0.9}"); }
 
-inline std::vector<std::unique_ptr<device::Device>> toy_devices(int count, ToyDevice::Switches switches = {}) {
-  std::vector<std::unique_ptr<device::Device>> devices;
+inline std::vector<std::unique_ptr<backend::Device>> toy_devices(int count, ToyDevice::Switches switches = {}) {
+  std::vector<std::unique_ptr<backend::Device>> devices;
   for (int i = 0; i < count; ++i) devices.push_back(std::make_unique<ToyDevice>(i, switches));
   return devices;
 }

@@ -40,7 +40,7 @@ class LeftRows {
 struct Process {
   Process(const World& world_, int lanes_, std::vector<double> weights_)
       : world(world_), lanes(lanes_), weights(std::move(weights_)), model(model_of(kSmallNet)) {
-    std::vector<std::unique_ptr<device::Device>> devices;
+    std::vector<std::unique_ptr<backend::Device>> devices;
     for (int lane = 0; lane < lanes; ++lane) devices.push_back(device_of("cpu", lane));
     plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
     plan = plan::make_plan(model, options, *devices.front());

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "replica/sample_batch.h"
 
 namespace dptrain::test {
@@ -36,12 +36,12 @@ layers:
 inline constexpr std::int64_t kSmallNetInput = 5 * 6 * 2;
 
 /// "cpu", or "emu" with the number of an emulated GPU, one per replica; the same one may come twice.
-inline std::unique_ptr<device::Device> device_of(const std::string& name, int index, DType compute = DType::kF32) {
-  if (name == "cpu") return device::make_cpu_device(index, 1, {});
-  return device::make_emu_device(std::stoi(name.substr(4)), {.compute = compute, .tf32 = false});
+inline std::unique_ptr<backend::Device> device_of(const std::string& name, int index, DType compute = DType::kF32) {
+  if (name == "cpu") return backend::make_cpu_device(index, 1, {});
+  return backend::make_emu_device(std::stoi(name.substr(4)), {.compute = compute, .tf32 = false});
 }
 
-inline plan::Plan small_plan(const graph::Model& model, const device::Device& device, DType compute = DType::kF32) {
+inline plan::Plan small_plan(const graph::Model& model, const backend::Device& device, DType compute = DType::kF32) {
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;

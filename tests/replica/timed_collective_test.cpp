@@ -8,11 +8,11 @@
 namespace dptrain::replica {
 namespace {
 
-class Slow final : public device::Collective {
+class Slow final : public backend::Collective {
  public:
   int rank() const override { return 1; }
   int size() const override { return 3; }
-  void all_gather(const void* mine, std::int64_t, void* all, device::Stream&) override {
+  void all_gather(const void* mine, std::int64_t, void* all, backend::Stream&) override {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     *static_cast<int*>(all) = *static_cast<const int*>(mine);
   }
@@ -26,7 +26,7 @@ TEST(TimedCollective, CountsWhatGathersTake) {
   EXPECT_EQ(timed.size(), 3);
   const int mine = 7;
   int all = 0;
-  device::Stream stream;
+  backend::Stream stream;
   timed.all_gather(&mine, sizeof(mine), &all, stream);
   timed.all_gather(&mine, sizeof(mine), &all, stream);
   EXPECT_EQ(all, 7);

@@ -17,16 +17,16 @@
 #include <utility>
 #include <vector>
 
+#include "backend/device.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "device/device.h"
 #include "layers/dense.h"
 #include "support/tree_sum.h"
 
 namespace dptrain::test {
 
 /// Not a kind that the program knows, so that the ops below meet no others in the table.
-inline constexpr auto kToy = static_cast<device::DeviceKind>(100);
+inline constexpr auto kToy = static_cast<backend::DeviceKind>(100);
 
 /// Throws when `layer` runs forward (or backward) in that optimizer step; or never comes back from there.
 struct Fault {
@@ -45,7 +45,7 @@ inline float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std
 
 /// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does
 /// not return before `hanging` is reset.
-class ToyStream final : public device::Stream {
+class ToyStream final : public backend::Stream {
  public:
   ToyStream(const std::atomic<bool>* stuck, const std::atomic<bool>* hanging) : stuck_(stuck), hanging_(hanging) {}
   void synchronize() override {
@@ -63,7 +63,7 @@ class ToyStream final : public device::Stream {
   std::function<void()> watcher_;
 };
 
-class ToyDevice final : public device::Device {
+class ToyDevice final : public backend::Device {
  public:
   struct Switches {
     bool reads_host_memory = true;
@@ -79,30 +79,30 @@ class ToyDevice final : public device::Device {
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
   ToyDevice(int index, Switches switches) : index_(index), switches_(std::move(switches)) {}
 
-  device::DeviceKind kind() const noexcept override { return kToy; }
+  backend::DeviceKind kind() const noexcept override { return kToy; }
   std::string name() const override { return fmt::format("toy:{}", index_); }
   std::string description() const override { return name(); }
   void enter() override { entered_ = true; }
-  std::unique_ptr<device::Stream> make_stream(bool) override {
+  std::unique_ptr<backend::Stream> make_stream(bool) override {
     return std::make_unique<ToyStream>(switches_.stuck, switches_.hanging);
   }
-  std::unique_ptr<device::Event> make_event() override { return std::make_unique<device::Event>(); }
+  std::unique_ptr<backend::Event> make_event() override { return std::make_unique<backend::Event>(); }
 
-  std::unique_ptr<device::Buffer> allocate(std::size_t bytes) override {
+  std::unique_ptr<backend::Buffer> allocate(std::size_t bytes) override {
     if (!entered_) throw Error(ErrorKind::kInternal, "allocate before enter");
     auto buffer = std::make_unique<Memory>(bytes);
     ranges_.push_back({buffer->as<char>(), buffer->as<char>() + bytes});
     return buffer;
   }
-  std::unique_ptr<device::Buffer> allocate_host(std::size_t bytes) override { return std::make_unique<Memory>(bytes); }
-  void copy_to_device(void* to, const void* from, std::size_t bytes, device::Stream&) override {
+  std::unique_ptr<backend::Buffer> allocate_host(std::size_t bytes) override { return std::make_unique<Memory>(bytes); }
+  void copy_to_device(void* to, const void* from, std::size_t bytes, backend::Stream&) override {
     std::memcpy(to, from, bytes);
     (recording_ ? recorded_ends_ : host_ends_).push_back(from);
   }
-  void copy_between(void* to, const void* from, std::size_t bytes, device::Stream&) override {
+  void copy_between(void* to, const void* from, std::size_t bytes, backend::Stream&) override {
     std::memcpy(to, from, bytes);
   }
-  void copy_to_host(void* to, const void* from, std::size_t bytes, device::Stream& stream) override {
+  void copy_to_host(void* to, const void* from, std::size_t bytes, backend::Stream& stream) override {
     stream.synchronize();
     std::memcpy(to, from, bytes);
     (recording_ ? recorded_ends_ : host_ends_).push_back(to);
@@ -111,14 +111,14 @@ class ToyDevice final : public device::Device {
   std::vector<const void*> take_host_ends() { return std::exchange(host_ends_, {}); }
   /// The same of copies that are a part of what was recorded.
   std::vector<const void*> take_recorded_ends() { return std::exchange(recorded_ends_, {}); }
-  const device::RuntimeOptions& options() const noexcept override { return options_; }
+  const backend::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }
-  std::unique_ptr<device::LossOp> make_loss(const device::LossContext& context) override;
-  std::unique_ptr<device::Update> make_update(const device::UpdateContext& context) override;
+  std::unique_ptr<backend::LossOp> make_loss(const backend::LossContext& context) override;
+  std::unique_ptr<backend::Update> make_update(const backend::UpdateContext& context) override;
 
-  void fill(float* x, std::int64_t n, float value, device::Stream&) override { std::fill_n(x, n, value); }
+  void fill(float* x, std::int64_t n, float value, backend::Stream&) override { std::fill_n(x, n, value); }
   void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType, std::int64_t rows, std::int64_t classes,
-                   float* values, device::Stream&) override {
+                   float* values, backend::Stream&) override {
     if (fusion != plan::LossStep::Fusion::kSoftmax) throw Error(ErrorKind::kInternal, "the toy fuses softmax alone");
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* z = static_cast<const float*>(logits) + row * classes;
@@ -128,41 +128,41 @@ class ToyDevice final : public device::Device {
         values[row * classes + c] = static_cast<float>(std::exp(static_cast<double>(z[c])) / sum);
     }
   }
-  void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, device::Stream&) override {
+  void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, backend::Stream&) override {
     *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
   }
   void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
-                  device::Stream&) override {
+                  backend::Stream&) override {
     double sum = 0;
     for (int rank = 0; rank < ranks; ++rank) sum += valid[rank * stride];
     *scale = static_cast<float>(positions / sum);
   }
-  void taint(const double* value, float* gradient, device::Stream&) override {
+  void taint(const double* value, float* gradient, backend::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
   }
-  void accumulate(void* y, const void* x, DType, std::int64_t n, device::Stream&) override {
+  void accumulate(void* y, const void* x, DType, std::int64_t n, backend::Stream&) override {
     for (std::int64_t i = 0; i < n; ++i) static_cast<float*>(y)[i] += static_cast<const float*>(x)[i];
   }
-  void from_float(const float* x, void* y, DType type, std::int64_t n, device::Stream&) override {
+  void from_float(const float* x, void* y, DType type, std::int64_t n, backend::Stream&) override {
     if (type == DType::kBf16)
       std::transform(x, x + n, static_cast<std::uint16_t*>(y), bf16_of);
     else
       std::copy_n(x, n, static_cast<float*>(y));
   }
-  void to_float(const void* x, DType type, float* y, std::int64_t n, device::Stream&) override {
+  void to_float(const void* x, DType type, float* y, std::int64_t n, backend::Stream&) override {
     if (type == DType::kBf16)
       std::transform(static_cast<const std::uint16_t*>(x), static_cast<const std::uint16_t*>(x) + n, y, float_of_bf16);
     else
       std::copy_n(static_cast<const float*>(x), n, y);
   }
-  void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, device::Stream&) override {
+  void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, backend::Stream&) override {
     for (std::int64_t i = begin; i < end; ++i) {
       const float sum = tree_sum(0, static_cast<int>(arenas.size()),
                                  [&](int rank) { return arenas[static_cast<std::size_t>(rank)][i]; });
       for (float* arena : arenas) arena[i] = sum;
     }
   }
-  std::unique_ptr<device::Recording> record(device::Stream&, const std::function<void()>& work) override {
+  std::unique_ptr<backend::Recording> record(backend::Stream&, const std::function<void()>& work) override {
     if (switches_.refuses_to_record) throw Error(ErrorKind::kDevice, name() + ": capture refused");
     if (!switches_.records) return nullptr;
     recording_ = true;
@@ -170,7 +170,7 @@ class ToyDevice final : public device::Device {
     recording_ = false;
     return std::make_unique<Recording>();
   }
-  std::uint64_t hash(const float* x, std::int64_t n, device::Stream&) override {
+  std::uint64_t hash(const float* x, std::int64_t n, backend::Stream&) override {
     std::uint64_t hash = 14695981039346656037U;
     for (std::int64_t i = 0; i < n; ++i) {
       std::uint32_t bits = 0;
@@ -181,7 +181,7 @@ class ToyDevice final : public device::Device {
   }
 
   /// For the ops: breaks where it was told to, and when memory of the host is handed over that it cannot read.
-  void visit(const plan::Step& step, const device::OpArgs& args, bool backward) const {
+  void visit(const plan::Step& step, const backend::OpArgs& args, bool backward) const {
     const std::optional<Fault>& fault = switches_.fault;
     if (switches_.pause.count() > 0) std::this_thread::sleep_for(switches_.pause);
     if (switches_.visits != nullptr) ++*switches_.visits;
@@ -199,7 +199,7 @@ class ToyDevice final : public device::Device {
   }
 
  private:
-  class Memory final : public device::Buffer {
+  class Memory final : public backend::Buffer {
    public:
     explicit Memory(std::size_t bytes) : bytes_(bytes / sizeof(double) + 1) {}
     void* data() const noexcept override { return const_cast<double*>(bytes_.data()); }
@@ -209,14 +209,14 @@ class ToyDevice final : public device::Device {
     std::vector<double> bytes_;
   };
 
-  class Recording final : public device::Recording {
+  class Recording final : public backend::Recording {
    public:
-    void replay(device::Stream&) override {}
+    void replay(backend::Stream&) override {}
   };
 
   const int index_;
   const Switches switches_;
-  const device::RuntimeOptions options_;
+  const backend::RuntimeOptions options_;
   bool entered_ = false;
   std::vector<std::pair<const char*, const char*>> ranges_;
   std::vector<const void*> host_ends_, recorded_ends_;

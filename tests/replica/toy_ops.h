@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/metric_op.h"
+#include "backend/metric_op.h"
 #include "layers/activation_layer.h"
 #include "layers/add.h"
 #include "layers/batch_normalization.h"
@@ -17,9 +17,9 @@
 namespace dptrain::test {
 
 /// Checks what an op may rely on.
-class ToyOp : public device::Op {
+class ToyOp : public backend::Op {
  public:
-  ToyOp(const device::OpContext& context, device::Device& device)
+  ToyOp(const backend::OpContext& context, backend::Device& device)
       : step_(context.step),
         device_(static_cast<ToyDevice&>(device)),
         rows_(context.rows),
@@ -30,11 +30,11 @@ class ToyOp : public device::Op {
   void prepare(std::int64_t) override {
     if (called_) throw Error(ErrorKind::kInternal, "prepared after a call");
   }
-  void forward(const device::OpArgs& a) final {
+  void forward(const backend::OpArgs& a) final {
     check(a, false);
     compute(a);
   }
-  void backward(const device::OpArgs& a) final {
+  void backward(const backend::OpArgs& a) final {
     check(a, true);
     differentiate(a);
     // Others' gradients must not depend on what is left here.
@@ -42,15 +42,15 @@ class ToyOp : public device::Op {
   }
 
  protected:
-  virtual void compute(const device::OpArgs& a) = 0;
-  virtual void differentiate(const device::OpArgs& a) = 0;
+  virtual void compute(const backend::OpArgs& a) = 0;
+  virtual void differentiate(const backend::OpArgs& a) = 0;
 
   const plan::Step& step_;
   ToyDevice& device_;
   const std::int64_t rows_, inputs_, outputs_;
 
  private:
-  void check(const device::OpArgs& a, bool backward) {
+  void check(const backend::OpArgs& a, bool backward) {
     called_ = true;
     device_.visit(step_, a, backward);
     if (a.rows > rows_ || (a.rows == 0 && !runs_empty()))
@@ -62,11 +62,11 @@ class ToyOp : public device::Op {
 
 class ToyDense final : public ToyOp {
  public:
-  ToyDense(const layers::DenseSpec& spec, const device::OpContext& c, device::Device& d)
+  ToyDense(const layers::DenseSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), bias_(spec.use_bias), relu_(!c.step.tail.empty()) {}
 
  protected:
-  void compute(const device::OpArgs& a) override {
+  void compute(const backend::OpArgs& a) override {
     for (std::int64_t r = 0; r < a.rows; ++r)
       for (std::int64_t j = 0; j < outputs_; ++j) {
         double sum = bias_ ? a.weights[1][j] : 0;
@@ -76,7 +76,7 @@ class ToyDense final : public ToyOp {
         a.out()[r * outputs_ + j] = cut ? 0 : static_cast<float>(sum);
       }
   }
-  void differentiate(const device::OpArgs& a) override {
+  void differentiate(const backend::OpArgs& a) override {
     if (relu_)
       for (std::int64_t k = 0; k < a.rows * outputs_; ++k)
         if (a.out()[k] <= 0) a.dy()[k] = 0;
@@ -97,7 +97,7 @@ class ToyDense final : public ToyOp {
 
  private:
   template <class F>
-  static float sum_over_rows(const device::OpArgs& a, const F& f) {
+  static float sum_over_rows(const backend::OpArgs& a, const F& f) {
     double sum = 0;
     for (std::int64_t r = 0; r < a.rows; ++r) sum += f(r);
     return static_cast<float>(sum);
@@ -108,14 +108,14 @@ class ToyDense final : public ToyOp {
 
 class ToyActivation final : public ToyOp {
  public:
-  ToyActivation(const layers::ActivationSpec& spec, const device::OpContext& c, device::Device& d)
+  ToyActivation(const layers::ActivationSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), activation_(spec.activation) {}
 
  protected:
-  void compute(const device::OpArgs& a) override {
+  void compute(const backend::OpArgs& a) override {
     for (std::int64_t r = 0; r < a.rows; ++r) row(a.in() + r * outputs_, a.out() + r * outputs_);
   }
-  void differentiate(const device::OpArgs& a) override {
+  void differentiate(const backend::OpArgs& a) override {
     if (activation_ != layers::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k) a.dx()[k] = a.dy()[k] * (1 - a.out()[k] * a.out()[k]);
   }
@@ -138,17 +138,17 @@ class ToyActivation final : public ToyOp {
 
 class ToyAdd final : public ToyOp {
  public:
-  ToyAdd(const layers::AddSpec&, const device::OpContext& c, device::Device& d) : ToyOp(c, d) {}
+  ToyAdd(const layers::AddSpec&, const backend::OpContext& c, backend::Device& d) : ToyOp(c, d) {}
 
  protected:
-  void compute(const device::OpArgs& a) override {
+  void compute(const backend::OpArgs& a) override {
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k) {
       float sum = 0;
       for (std::size_t i = 0; i < a.inputs.size(); ++i) sum += a.in(i)[k];
       a.out()[k] = sum;
     }
   }
-  void differentiate(const device::OpArgs& a) override {
+  void differentiate(const backend::OpArgs& a) override {
     for (std::size_t i = 0; i < a.input_gradients.size(); ++i)
       if (a.dx(i) != nullptr) std::copy_n(a.dy(), a.rows * outputs_, a.dx(i));
   }
@@ -158,15 +158,15 @@ class ToyAdd final : public ToyOp {
 /// it.
 class ToyDropout final : public ToyOp {
  public:
-  ToyDropout(const layers::DropoutSpec&, const device::OpContext& c, device::Device& d)
+  ToyDropout(const layers::DropoutSpec&, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), key_(c.seed * 31 + c.stream_id) {}
 
  protected:
-  void compute(const device::OpArgs& a) override { apply(a, a.in(), a.out(), a.training); }
-  void differentiate(const device::OpArgs& a) override { apply(a, a.dy(), a.dx(), true); }
+  void compute(const backend::OpArgs& a) override { apply(a, a.in(), a.out(), a.training); }
+  void differentiate(const backend::OpArgs& a) override { apply(a, a.dy(), a.dx(), true); }
 
  private:
-  void apply(const device::OpArgs& a, const float* x, float* y, bool training) const {
+  void apply(const backend::OpArgs& a, const float* x, float* y, bool training) const {
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k) {
       std::uint64_t h = key_ ^ static_cast<std::uint64_t>(a.step * 1000003 + a.first_row * outputs_ + k);
       h = (h ^ h >> 33) * 0xFF51AFD7ED558CCDU;
@@ -180,7 +180,7 @@ class ToyDropout final : public ToyOp {
 /// Without gamma and beta; synchronised when asked.
 class ToyNorm final : public ToyOp {
  public:
-  ToyNorm(const layers::BatchNormalizationSpec& spec, const device::OpContext& c, device::Device& d)
+  ToyNorm(const layers::BatchNormalizationSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), replicas_(spec.synchronized ? c.replicas : 1), epsilon_(spec.epsilon) {}
 
   plan::Need need() const override {
@@ -189,7 +189,7 @@ class ToyNorm final : public ToyOp {
   bool runs_empty() const override { return replicas_ > 1; }
 
  protected:
-  void compute(const device::OpArgs& a) override {
+  void compute(const backend::OpArgs& a) override {
     float* mean = static_cast<float*>(a.saved);
     float* scale = mean + outputs_;
     if (a.training) moments(a, mean, scale);
@@ -205,7 +205,7 @@ class ToyNorm final : public ToyOp {
         a.out()[r * outputs_ + j] = static_cast<float>((a.in()[r * outputs_ + j] - m) * scale[j]);
     }
   }
-  void differentiate(const device::OpArgs& a) override {
+  void differentiate(const backend::OpArgs& a) override {
     if (a.input_gradients[0] == nullptr) return;
     const float* mean = static_cast<const float*>(a.saved);
     const float* scale = mean + outputs_;
@@ -226,7 +226,7 @@ class ToyNorm final : public ToyOp {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(outputs_) * sizeof(float); }
 
   /// Mean and biased variance over the rows of all replicas.
-  void moments(const device::OpArgs& a, float* mean, float* variance) {
+  void moments(const backend::OpArgs& a, float* mean, float* variance) {
     float mine = static_cast<float>(a.rows);
     std::vector<float> all(std::size_t(replicas_), mine);
     if (replicas_ > 1) a.collective->all_gather(&mine, sizeof mine, all.data(), *a.stream);
@@ -244,7 +244,7 @@ class ToyNorm final : public ToyOp {
   }
 
   template <class F>
-  std::vector<double> sum_over_replicas(const device::OpArgs& a, const F& f) const {
+  std::vector<double> sum_over_replicas(const backend::OpArgs& a, const F& f) const {
     std::vector<double> sums(std::size_t(2 * outputs_));
     for (std::int64_t r = 0; r < a.rows; ++r)
       for (std::int64_t j = 0; j < outputs_; ++j) {
@@ -269,25 +269,25 @@ class ToyNorm final : public ToyOp {
 };
 
 inline std::optional<plan::TailFusion> toy_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
-                                                const device::Device&) {
+                                                const backend::Device&) {
   if (!follower.step.tail.empty() || behind.activation != layers::Activation::kRelu) return std::nullopt;
   return plan::TailFusion{.reads_output = true};
 }
 
-inline const device::RegisteredOp kToyDense =
-    device::op<layers::DenseSpec, ToyDense>(kToy, {.fuses = {device::fuses<layers::ActivationSpec>(toy_relu)}});
-inline const device::RegisteredOp kToyActivation = device::op<layers::ActivationSpec, ToyActivation>(kToy);
-inline const device::RegisteredOp kToyAdd = device::op<layers::AddSpec, ToyAdd>(kToy);
-inline const device::RegisteredOp kToyDropout = device::op<layers::DropoutSpec, ToyDropout>(kToy);
-inline const device::RegisteredOp kToyNorm = device::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
+inline const backend::RegisteredOp kToyDense =
+    backend::op<layers::DenseSpec, ToyDense>(kToy, {.fuses = {backend::fuses<layers::ActivationSpec>(toy_relu)}});
+inline const backend::RegisteredOp kToyActivation = backend::op<layers::ActivationSpec, ToyActivation>(kToy);
+inline const backend::RegisteredOp kToyAdd = backend::op<layers::AddSpec, ToyAdd>(kToy);
+inline const backend::RegisteredOp kToyDropout = backend::op<layers::DropoutSpec, ToyDropout>(kToy);
+inline const backend::RegisteredOp kToyNorm = backend::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
 
 /// Softmax cross-entropy of class numbers, or the mean squared error of rows.
-class ToyLoss final : public device::LossOp {
+class ToyLoss final : public backend::LossOp {
  public:
-  ToyLoss(const device::LossContext& context, const ToyDevice& device) : loss_(context.loss), device_(device) {
+  ToyLoss(const backend::LossContext& context, const ToyDevice& device) : loss_(context.loss), device_(device) {
     width_ = context.plan.tensors[static_cast<std::size_t>(loss_.prediction)].shape.elements();
   }
-  void run(const device::LossArgs& a) override {
+  void run(const backend::LossArgs& a) override {
     device_.check_readable(a.labels, a.rows);
     for (std::int64_t r = 0; r < a.rows; ++r) {
       const float* p = static_cast<const float*>(a.prediction) + r * width_;
@@ -300,14 +300,14 @@ class ToyLoss final : public device::LossOp {
   }
 
  private:
-  void classify(const float* z, std::int32_t label, float* g, const device::LossArgs& a) const {
+  void classify(const float* z, std::int32_t label, float* g, const backend::LossArgs& a) const {
     double sum = 0;
     for (std::int64_t j = 0; j < width_; ++j) sum += std::exp(double(z[j]));
     a.sums[0] += std::log(sum) - z[label];
     for (std::int64_t j = 0; g != nullptr && j < width_; ++j)
       g[j] = static_cast<float>((std::exp(double(z[j])) / sum - (j == label ? 1 : 0)) * a.gradient_scale);
   }
-  void regress(const float* p, const float* y, float* g, const device::LossArgs& a) const {
+  void regress(const float* p, const float* y, float* g, const backend::LossArgs& a) const {
     for (std::int64_t j = 0; j < width_; ++j) {
       const double e = double(p[j]) - y[j];
       a.sums[0] += e * e / double(width_);
@@ -321,11 +321,11 @@ class ToyLoss final : public device::LossOp {
 };
 
 /// Accuracy of class numbers: argmax equal.
-class ToyAccuracy final : public device::MetricOp {
+class ToyAccuracy final : public backend::MetricOp {
  public:
-  ToyAccuracy(const optim::AccuracySpec&, const device::MetricContext& context, device::Device&)
+  ToyAccuracy(const optim::AccuracySpec&, const backend::MetricContext& context, backend::Device&)
       : classes_(context.classes()) {}
-  void run(const device::MetricArgs& a) override {
+  void run(const backend::MetricArgs& a) override {
     for (std::int64_t r = 0; r < a.rows; ++r) {
       const float* z = static_cast<const float*>(a.prediction) + r * classes_;
       *a.state += std::max_element(z, z + classes_) == z + a.classes[r] ? 1 : 0;
@@ -335,16 +335,16 @@ class ToyAccuracy final : public device::MetricOp {
  private:
   const std::int64_t classes_;
 };
-inline const device::RegisteredMetricOp kToyAccuracy = device::metric_op<optim::AccuracySpec, ToyAccuracy>(kToy);
+inline const backend::RegisteredMetricOp kToyAccuracy = backend::metric_op<optim::AccuracySpec, ToyAccuracy>(kToy);
 
 /// m = momentum m - lr (g + 2 l2 w); w += m. Statistics as documented.
-class ToyUpdate final : public device::Update {
+class ToyUpdate final : public backend::Update {
  public:
-  explicit ToyUpdate(const device::UpdateContext& context)
+  explicit ToyUpdate(const backend::UpdateContext& context)
       : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<optim::SGDSpec>().momentum)) {}
 
-  void run(const device::UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
-           device::Stream&) override {
+  void run(const backend::UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
+           backend::Stream&) override {
     if (state->step != args.step || state->learning_rate != args.learning_rate)
       throw Error(ErrorKind::kInternal, "the device was told another step or learning rate");
     for (const plan::Parameter& p : plan_.parameters)
@@ -360,7 +360,7 @@ class ToyUpdate final : public device::Update {
           w += b.slots[0][i] = momentum_ * b.slots[0][i] + step;
       }
   }
-  void penalty(const float* w, double* value, device::Stream&) override {
+  void penalty(const float* w, double* value, backend::Stream&) override {
     double sum = 0;
     for (const plan::Parameter& p : plan_.parameters)
       for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) sum += p.penalty.l2 * w[i] * w[i];
@@ -372,10 +372,10 @@ class ToyUpdate final : public device::Update {
   const float momentum_;
 };
 
-inline std::unique_ptr<device::LossOp> ToyDevice::make_loss(const device::LossContext& context) {
+inline std::unique_ptr<backend::LossOp> ToyDevice::make_loss(const backend::LossContext& context) {
   return std::make_unique<ToyLoss>(context, *this);
 }
-inline std::unique_ptr<device::Update> ToyDevice::make_update(const device::UpdateContext& context) {
+inline std::unique_ptr<backend::Update> ToyDevice::make_update(const backend::UpdateContext& context) {
   return std::make_unique<ToyUpdate>(context);
 }
 

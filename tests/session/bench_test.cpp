@@ -96,7 +96,7 @@ TEST(Bench, GivesEveryPassItsBound) {
 }
 
 TEST(Bench, KnowsNoPeakOfAGpu) {
-  DeviceRequest emulated = request_of({{device::DeviceKind::kEmu, 0}});
+  DeviceRequest emulated = request_of({{backend::DeviceKind::kEmu, 0}});
   const BenchRow row = tiny(true, emulated);
   EXPECT_FALSE(row.of_peak);
   EXPECT_TRUE(row.passes.empty());

@@ -47,12 +47,12 @@ SessionOptions on_cpus(int replicas) {
 class Bfloat16OnCpus : public testing::Test {
  protected:
   void SetUp() override {
-    if (device::list_cpu().front().bfloat16.empty()) GTEST_SKIP() << "this processor has neither AMX nor AVX-512 BF16";
+    if (backend::list_cpu().front().bfloat16.empty()) GTEST_SKIP() << "this processor has neither AMX nor AVX-512 BF16";
   }
 };
 
 TEST(Bfloat16Policy, LeavesTheCpusPlanInFloat32) {
-  const DeviceRequest cpu{.replicas = 1, .threads = 1}, emu = request_of({{device::DeviceKind::kEmu, 0}});
+  const DeviceRequest cpu{.replicas = 1, .threads = 1}, emu = request_of({{backend::DeviceKind::kEmu, 0}});
   EXPECT_EQ(compute_type(experiment::DtypePolicy::kMixedBfloat16, cpu), DType::kF32);
   EXPECT_EQ(compute_type(experiment::DtypePolicy::kMixedBfloat16, emu), DType::kBf16);
   EXPECT_TRUE(tables_from(with_policy("mixed_bfloat16").config.train, cpu));
@@ -87,7 +87,7 @@ TEST_F(Bfloat16OnCpus, ReplicasComputeWhatOneDoes) {
 TEST_F(Bfloat16OnCpus, TheEmulatorAndTheCpuJudgeEachOther) {
   VerifyOptions options;
   options.devices = {.replicas = 1, .threads = 1};
-  options.against = request_of({{device::DeviceKind::kEmu, 0}});
+  options.against = request_of({{backend::DeviceKind::kEmu, 0}});
   options.steps = 2;
   const VerifyResult result = verify(with_policy("mixed_bfloat16"), options);
   EXPECT_TRUE(result.passed) << result.rows.front().gradient << " in " << result.rows.front().layer;

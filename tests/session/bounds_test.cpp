@@ -6,10 +6,10 @@ namespace dptrain::session {
 namespace {
 
 /// 100 GFLOP/s; 1000 bytes at 50 GB/s, behind them 10 GB/s.
-const device::CpuLimits kLimits{.threads = 1,
-                                .peak_gflops = 100,
-                                .levels = {{.name = "L1", .bytes = 1000, .read_gbps = 40, .update_gbps = 50},
-                                           {.name = "memory", .read_gbps = 10, .update_gbps = 8}}};
+const backend::CpuLimits kLimits{.threads = 1,
+                                 .peak_gflops = 100,
+                                 .levels = {{.name = "L1", .bytes = 1000, .read_gbps = 40, .update_gbps = 50},
+                                            {.name = "memory", .read_gbps = 10, .update_gbps = 8}}};
 
 TEST(Bound, IsTheSlowerOfOperationsAndBytes) {
   const Bound fma = bound_of({.operations = 1e9, .bytes = 1e7, .set = 1e7}, kLimits);
@@ -29,7 +29,7 @@ TEST(Bound, TakesTheNearestLevelThatHoldsTheSet) {
 }
 
 TEST(Bound, WithoutKnownCachesIsThatOfTheOperations) {
-  device::CpuLimits unknown = kLimits;
+  backend::CpuLimits unknown = kLimits;
   unknown.levels.clear();
   const Bound bound = bound_of({.operations = 1e9, .bytes = 1e12, .set = 1}, unknown);
   EXPECT_DOUBLE_EQ(bound.ms, 10);

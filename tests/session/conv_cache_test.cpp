@@ -128,9 +128,9 @@ TEST_F(ConvCacheFile, CannotBeKeptWhereNothingCanBeWritten) {
 
 TEST_F(ConvCacheFile, DecidesForEveryReplicaAndThePlan) {
   const DeviceRequest two{.replicas = 2, .threads = 1};
-  const auto asked = std::make_shared<device::ConvChoices>();
+  const auto asked = std::make_shared<backend::ConvChoices>();
   collect_convolutions(experiment(file_), two, asked);
-  device::ConvChoices::Names names;
+  backend::ConvChoices::Names names;
   for (const auto& [key, use] : asked->uses()) {
     EXPECT_EQ(use.name, "winograd") << key;
     names[key] = "dnnl nhwc";

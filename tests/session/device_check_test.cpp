@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "device/device.h"
+#include "backend/device.h"
 #include "layers/layer.h"
 #include "layers/volume_passes.h"
 #include "optim/loss.h"
@@ -20,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const DeviceRequest kEmulator = request_of({{device::DeviceKind::kEmu, 0}});
+const DeviceRequest kEmulator = request_of({{backend::DeviceKind::kEmu, 0}});
 
 std::vector<DeviceCheckLine> lines_of(const std::vector<DeviceCheck>& checks, bool passes) {
   std::vector<DeviceCheckLine> lines;
@@ -34,7 +34,7 @@ TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
     for (const std::string& name : check.names) names += "|" + name + "|";
   for (const config::TypeDef* layer : layers::layer_family().types()) {
     const auto& type = static_cast<const layers::LayerType&>(*layer);
-    const bool has_op = device::has_op(device::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies ||
+    const bool has_op = backend::has_op(backend::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies ||
                         layers::is_computed_in_passes(type.type);
     if (!has_op || layer->name == "Activation") continue;
     EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));

@@ -17,7 +17,7 @@
 namespace dptrain::session {
 namespace {
 
-using device::DeviceKind;
+using backend::DeviceKind;
 
 const char* kConfig =
     "dptrain: 1\n"
@@ -153,7 +153,7 @@ TEST(Devices, TheConfigSaysHowTheyRun) {
   const experiment::Experiment all =
       experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
                   "train.dtype_policy=mixed_float16"});
-  const device::RuntimeOptions options = runtime_options(all.config);
+  const backend::RuntimeOptions options = runtime_options(all.config);
   EXPECT_EQ(options.compute, DType::kF16);
   EXPECT_FALSE(options.tf32);
   EXPECT_TRUE(options.autotune);

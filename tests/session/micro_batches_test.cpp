@@ -103,7 +103,7 @@ TEST_F(MicroBatchesOfARun, AsTheConfigSays) {
 TEST_F(MicroBatchesOfARun, NotOfShardsNorOnGpus) {
   EXPECT_EQ(parts({"parallel.virtual_shards=2"}), 1);
   EXPECT_EQ(dry_->memory.rows, 2048);
-  EXPECT_EQ(parts({}, request_of({{device::DeviceKind::kEmu, 0}})), 1);
+  EXPECT_EQ(parts({}, request_of({{backend::DeviceKind::kEmu, 0}})), 1);
 }
 
 }  // namespace

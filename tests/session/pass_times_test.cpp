@@ -6,7 +6,8 @@
 namespace dptrain::session {
 namespace {
 
-const device::CpuLimits kFourThreads{.threads = 4, .peak_gflops = 400, .levels = {{.name = "memory", .read_gbps = 40}}};
+const backend::CpuLimits kFourThreads{
+    .threads = 4, .peak_gflops = 400, .levels = {{.name = "memory", .read_gbps = 40}}};
 
 std::vector<std::string> pass_names(const std::vector<PassTime>& passes) {
   std::vector<std::string> names;

@@ -40,7 +40,7 @@ experiment::Experiment slots_experiment(const std::vector<std::string>& sets = {
 
 DeviceRequest emulated(const std::vector<int>& ids, int slots = 1) {
   std::vector<GpuId> gpus;
-  for (const int id : ids) gpus.push_back({device::DeviceKind::kEmu, id});
+  for (const int id : ids) gpus.push_back({backend::DeviceKind::kEmu, id});
   DeviceRequest request = request_of(gpus);
   request.slots = slots;
   request.grouped = slots > 1;

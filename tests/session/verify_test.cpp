@@ -46,7 +46,7 @@ TEST(Verify, NamesTheSideWhoseLossIsNotFinite) {
   // Beyond 65504, the largest number of 16 bits, on the emulator only: the CPU computes in float32.
   const VerifyResult result = verify(
       experiment("{Input: [5]}, {Rescaling: 1e6}, {Rescaling: 1e-6}, {Dense: 2}", {"train.dtype_policy=mixed_float16"}),
-      {.devices = request_of({{device::DeviceKind::kEmu, 0}}),
+      {.devices = request_of({{backend::DeviceKind::kEmu, 0}}),
        .against = DeviceRequest{.replicas = 1, .threads = 1},
        .data = DataMode::kSynthetic,
        .steps = 1});

@@ -25,7 +25,7 @@ experiment::Experiment tiny(const std::vector<std::string>& sets = {}) {
 
 session::SessionOptions on_emulators(const std::vector<int>& ids) {
   std::vector<session::GpuId> gpus;
-  for (const int id : ids) gpus.push_back({device::DeviceKind::kEmu, id});
+  for (const int id : ids) gpus.push_back({backend::DeviceKind::kEmu, id});
   session::SessionOptions options;
   options.devices = session::request_of(gpus);
   options.wants_validation = false;

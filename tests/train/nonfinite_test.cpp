@@ -58,7 +58,7 @@ struct Place {
 };
 
 std::vector<Place> all_places() {
-  using device::DeviceKind;
+  using backend::DeviceKind;
   return {{"cpu", {.replicas = 1, .threads = 1}},
           {"3 cpus", {.replicas = 3, .threads = 1}},
           {"emu", session::request_of({{DeviceKind::kEmu, 0}})},

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backend/emu/emu_runtime.h"
 #include "checkpoint/checkpoint.h"
-#include "device/emu/emu_runtime.h"
 #include "train/trainer.h"
 
 namespace dptrain::train {
@@ -37,7 +37,7 @@ class QueuedFit : public ::testing::Test {
   struct Outcome {
     FitResult result;
     std::vector<std::string> step_rows;
-    device::emu::HostWaits waits;
+    backend::emu::HostWaits waits;
     std::size_t template_values = 0;  ///< that the session's model holds after the run
   };
 
@@ -45,7 +45,7 @@ class QueuedFit : public ::testing::Test {
     const experiment::Experiment experiment =
         experiment::load_experiment_text(kQueuedFitConfig, "tiny.yaml", {sets, {}});
     session::SessionOptions options;
-    options.devices = emulated ? session::request_of({{device::DeviceKind::kEmu, 0}})
+    options.devices = emulated ? session::request_of({{backend::DeviceKind::kEmu, 0}})
                                : session::DeviceRequest{.replicas = 1, .threads = 1};
     session::Session session(experiment, options);
     RunOptions run_options;
@@ -53,8 +53,8 @@ class QueuedFit : public ::testing::Test {
     RunDirectory run(experiment, run_options, {"a", "b", "c"});
     path_ = run.path();
     Trainer trainer(session, run, {.epochs = {}, .steps = steps, .progress = ProgressMode::kOff});
-    const device::emu::HostWaits before = device::emu::host_waits();
-    Outcome o{.result = trainer.fit(), .step_rows = {}, .waits = device::emu::host_waits()};
+    const backend::emu::HostWaits before = backend::emu::host_waits();
+    Outcome o{.result = trainer.fit(), .step_rows = {}, .waits = backend::emu::host_waits()};
     for (const graph::Weight& weight : session.model().weights) o.template_values += weight.values.size();
     o.waits.streams -= before.streams;
     std::ifstream rows(run.file("steps.csv"));

@@ -169,7 +169,7 @@ TEST(StepTrace, HasTheWorkersOfTheLoader) {
 }
 
 TEST(StepTrace, OnGpusItSaysWhatItMeasures) {
-  const Lines lines = traced_fit(session::request_of({{device::DeviceKind::kEmu, 0}}), {2, 2});
+  const Lines lines = traced_fit(session::request_of({{backend::DeviceKind::kEmu, 0}}), {2, 2});
   expect_nested(lines);
   const auto line = lines.find("trainer and replica 0 (emu:0)");
   ASSERT_NE(line, lines.end());

@@ -43,7 +43,7 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
     const experiment::Experiment experiment =
         experiment::load_experiment_text(kValidatedConfig, "tiny.yaml", {sets, {}});
     session::SessionOptions options;
-    options.devices = GetParam() ? session::request_of({{device::DeviceKind::kEmu, 0}, {device::DeviceKind::kEmu, 0}})
+    options.devices = GetParam() ? session::request_of({{backend::DeviceKind::kEmu, 0}, {backend::DeviceKind::kEmu, 0}})
                                  : session::DeviceRequest{.replicas = 2, .threads = 1};
     session::Session session(experiment, options);
     RunOptions run_options;

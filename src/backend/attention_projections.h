@@ -1,0 +1,76 @@
+#pragma once
+
+// The projections of MultiHeadAttention on all devices: those of inputs that are the same tensor are one product, with
+// their kernels side by side. Plain arithmetic, any thread.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "backend/op.h"
+#include "layers/multi_head_attention.h"
+
+namespace dptrain::backend {
+
+/// The three roles, in Keras's order of their weights.
+enum AttentionRole : std::size_t { kQuery, kKey, kValue };
+
+/// Where a weight stands among the layer's: kernel [features, heads, dim] and bias of a role, or, of role 3, those of
+/// the output.
+struct AttentionWeights {
+  bool bias;
+  std::size_t kernel_of(std::size_t role) const { return bias ? 2 * role : role; }
+  std::size_t bias_of(std::size_t role) const { return 2 * role + 1; }
+};
+inline constexpr std::size_t kOutputRole = 3;
+
+struct AttentionProjection {
+  std::vector<std::size_t> inputs;  ///< all that are this tensor; the first is read
+  std::vector<std::size_t> roles;
+  std::vector<std::int64_t> first;  ///< column of each role
+  std::int64_t steps = 0, features = 0, columns = 0;
+
+  bool fused() const { return roles.size() > 1; }
+};
+
+class AttentionProjections {
+ public:
+  AttentionProjections(const layers::MultiHeadAttentionSpec& spec, const OpContext& context) {
+    const auto sources = layers::attention_sources(context.inputs());
+    std::vector<int> tensors;  // of the projections
+    for (std::size_t role = 0; role < sources.size(); ++role) {
+      const int tensor = context.step.inputs[sources[role]];
+      std::size_t p = 0;
+      while (p < tensors.size() && tensors[p] != tensor) ++p;
+      if (p == tensors.size()) {
+        const Shape shape = context.input(sources[role]);
+        tensors.push_back(tensor);
+        all_.push_back({.inputs = {}, .roles = {}, .first = {}, .steps = shape[0], .features = shape[1]});
+      }
+      AttentionProjection& projection = all_[p];
+      if (projection.inputs.empty())
+        for (std::size_t i = 0; i < context.inputs(); ++i)
+          if (context.step.inputs[i] == tensor) projection.inputs.push_back(i);
+      place_[role] = p;
+      first_[role] = projection.columns;
+      projection.roles.push_back(role);
+      projection.first.push_back(projection.columns);
+      projection.columns += width_of(spec, role);
+    }
+  }
+
+  static std::int64_t width_of(const layers::MultiHeadAttentionSpec& spec, std::size_t role) {
+    return spec.num_heads * (role == kValue ? spec.value_width() : spec.key_dim);
+  }
+  const std::vector<AttentionProjection>& all() const { return all_; }
+  /// The projection that a role is part of, and its first column there.
+  std::size_t place(std::size_t role) const { return place_[role]; }
+  std::int64_t first(std::size_t role) const { return first_[role]; }
+
+ private:
+  std::vector<AttentionProjection> all_;
+  std::array<std::size_t, 3> place_{};
+  std::array<std::int64_t, 3> first_{};
+};
+
+}  // namespace dptrain::backend

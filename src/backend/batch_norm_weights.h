@@ -1,0 +1,24 @@
+#pragma once
+
+// Where a BatchNormalization's weights stand among its arguments, in Keras's order.
+
+#include <cstddef>
+
+#include "layers/batch_normalization.h"
+
+namespace dptrain::backend {
+
+struct BatchNormWeights {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  explicit BatchNormWeights(const layers::BatchNormalizationSpec& spec)
+      : gamma(spec.scale ? 0 : kNone),
+        beta(spec.center ? std::size_t{spec.scale} : kNone),
+        moving_mean(std::size_t{spec.scale} + std::size_t{spec.center}),
+        moving_variance(moving_mean + 1) {}
+
+  std::size_t gamma, beta;  ///< kNone: it has none
+  std::size_t moving_mean, moving_variance;
+};
+
+}  // namespace dptrain::backend

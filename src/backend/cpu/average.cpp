@@ -1,0 +1,17 @@
+#include "layers/average.h"
+
+#include "backend/cpu/sum_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class AverageOp final : public SumOp {
+ public:
+  AverageOp(const layers::AverageSpec&, const OpContext& context, Device&)
+      : SumOp(context, 1.0F / static_cast<float>(context.step.inputs.size())) {}
+};
+
+const RegisteredOp kCpuAverage = op<layers::AverageSpec, AverageOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

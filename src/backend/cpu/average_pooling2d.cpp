@@ -1,0 +1,25 @@
+#include "layers/average_pooling2d.h"
+
+#include "backend/device.h"
+#include "backend/pool_window.h"
+#include "kernels/cpu/pool.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class AveragePooling2DOp final : public Op {
+ public:
+  AveragePooling2DOp(const layers::AveragePooling2DSpec& spec, const OpContext& context, Device&)
+      : window_(pool_window(spec, context)) {}
+
+  void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.in(), a.rows, a.out()); }
+  void backward(const OpArgs& a) override { kernels::cpu::avg_pool_backward(window_, a.dy(), a.rows, a.dx()); }
+
+ private:
+  kernels::cpu::PoolWindow window_;
+};
+
+const RegisteredOp kCpuAveragePooling2D = op<layers::AveragePooling2DSpec, AveragePooling2DOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

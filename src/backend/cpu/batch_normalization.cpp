@@ -1,0 +1,258 @@
+#include "layers/batch_normalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "backend/batch_norm_weights.h"
+#include "backend/cpu/activation.h"
+#include "backend/cpu/workspace.h"
+#include "backend/device.h"
+#include "backend/piecewise.h"
+#include "backend/tail.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cpu/batch_norm.h"
+#include "layers/add.h"
+#include "plan/tail.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+using kernels::cpu::BatchNormGradient;
+
+/// Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
+/// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
+/// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
+/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in
+/// backward.
+///
+/// Forward begins with the sums over x and ends with y: passes that a convolution beside it may run (piecewise.h).
+class BatchNormalizationOp final : public Op, private PieceWise {
+ public:
+  BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
+      : channels_(context.input(0).back()),
+        spatial_(context.input(0).elements() / channels_),
+        epsilon_(static_cast<float>(spec.epsilon)),
+        unbiased_(device.options().bn_unbiased_running_var),
+        activation_(plan::tail_activation(context.step).activation),
+        masks_(activation_ != layers::Activation::kLinear && !plan::tail_activation(context.step).undone),
+        adds_(plan::tail_has<layers::AddSpec>(context.step)),
+        inference_mode_(context.step.inference_mode),
+        replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
+        weights_(spec),
+        workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
+          return kFloatsOfDouble * kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
+        })) {}
+
+  plan::Need need() const override {
+    const auto messages = static_cast<std::uint64_t>((replicas_ > 1 ? 1 + replicas_ : 1) * message_doubles());
+    const auto vectors = static_cast<std::uint64_t>((kVectors + kSavedVectors) * channels_);
+    return {.saved = static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float),
+            .beside = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
+  }
+
+  bool runs_empty() const override { return replicas_ > 1; }
+  std::string implementation() const override {
+    return replicas_ > 1 ? fmt::format("moments over {} replicas", replicas_) : "";
+  }
+
+  void forward(const OpArgs& a) override {
+    Room room(*this, a);
+    if (!a.training || inference_mode_) {
+      if (a.rows == 0) return;
+      const float* const mean = a.weights[weights_.moving_mean];
+      const float* const variance = a.weights[weights_.moving_variance];
+      if (a.training) write_statistics(a, mean, variance);
+      normalize(a, room, mean, variance);
+      return;
+    }
+    const std::int64_t positions = a.rows * spatial_;
+    if (a.followed)
+      kernels::cpu::batch_norm_add_up(positions, channels_, room.workspace, room.sums, room.products);
+    else
+      kernels::cpu::batch_norm_sums(a.in(), positions, channels_, room.workspace, room.sums, room.products);
+    const std::int64_t total = add_replicas(a, room, positions);
+    kernels::cpu::batch_norm_moments(room.sums, room.products, total, epsilon_, channels_, room.mean, room.variance,
+                                     room.inv_std);
+    normalize(a, room, room.mean, room.variance);
+    if (unbiased_ && total > 1) {
+      const float factor = static_cast<float>(total) / static_cast<float>(total - 1);
+      for (std::int64_t c = 0; c < channels_; ++c) room.variance[c] *= factor;
+    }
+    write_statistics(a, room.mean, room.variance);
+  }
+
+  void backward(const OpArgs& a) override {
+    Room room(*this, a);
+    const float* mean = room.mean;
+    if (inference_mode_) {
+      mean = a.weights[weights_.moving_mean];
+      for (std::int64_t c = 0; c < channels_; ++c)
+        room.inv_std[c] = 1.0F / std::sqrt(a.weights[weights_.moving_variance][c] + epsilon_);
+    }
+    const bool by_output = masks_ && (adds_ || inference_mode_);
+    BatchNormGradient gradient{.x = a.in(),
+                               .dy = a.dy(),
+                               .output = by_output ? a.out() : nullptr,
+                               .mean = mean,
+                               .inv_std = room.inv_std,
+                               .scale = masks_ && !by_output ? room.scale : nullptr,
+                               .offset = room.offset,
+                               .ceiling = ceiling()};
+    const std::int64_t positions = a.rows * spatial_;
+    const bool wants_dx = a.dx() != nullptr, leaves_sum_gradient = adds_ && masks_;
+    if ((wants_dx && !inference_mode_) || wants(a, weights_.gamma) || wants(a, weights_.beta)) {
+      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products,
+                                             leaves_sum_gradient ? a.dy() : nullptr);
+      if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
+      if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
+    } else if (leaves_sum_gradient) {
+      activate_backward(activation_, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
+    }
+    if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
+    if (!wants_dx) return;
+    if (inference_mode_) {
+      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
+                                            nullptr, epsilon_, channels_, room.scale, room.offset);
+      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, ceiling(), room.scale, positions, channels_,
+                                               a.dx());
+      return;
+    }
+    const std::int64_t total = add_replicas(a, room, positions);
+    round(room.sums, room.sum_dy);
+    round(room.products, room.sum_dy_xhat);
+    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, weights_.gamma), room.sum_dy, room.sum_dy_xhat, total,
+                                            positions, channels_, a.dx());
+  }
+
+  PieceWise* piecewise() override { return this; }
+  bool follows() const override { return !inference_mode_; }
+  bool leads() const override { return !inference_mode_; }
+
+  kernels::cpu::PiecePass follow(const OpArgs& a) override {
+    first_ = {.x = a.in(), .positions = a.rows * spatial_, .workspace = Room(*this, a).workspace};
+    const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
+      const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
+      kernels::cpu::batch_norm_add(op.first_.x, begin, end, op.first_.positions, op.channels_, op.first_.workspace);
+    };
+    return {.step = kernels::cpu::batch_norm_step(first_.positions, channels_), .pass = this, .run = run};
+  }
+
+  kernels::cpu::PiecePass lead() override {
+    const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
+      const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
+      const LastPass& last = op.last_;
+      kernels::cpu::batch_norm_apply_piece(last.x, last.affine, begin, end, op.channels_, last.y);
+    };
+    return {.pass = this, .run = run, .reads = {last_.x, last_.affine.addend}};
+  }
+
+ private:
+  static constexpr std::int64_t kVectors = 3;  // of Room, in `beside`
+  // Those that the last pass and backward read, in training in `saved`.
+  static constexpr std::int64_t kSavedVectors = 4;
+  static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
+
+  /// What the passes read that other ops run.
+  struct FirstPass {
+    const float* x = nullptr;
+    std::int64_t positions = 0;
+    double* workspace = nullptr;
+  };
+  struct LastPass {
+    kernels::cpu::BatchNormAffine affine;
+    const float* x;
+    float* y;
+  };
+
+  /// Where things lie in `saved` and `beside`.
+  struct Room {
+    double* workspace;
+    double *mine, *all;       // messages: positions, then the two sums of every channel
+    double *sums, *products;  // those in `mine`
+    float *mean, *inv_std, *scale, *offset;
+    float *variance, *sum_dy, *sum_dy_xhat;
+
+    Room(const BatchNormalizationOp& op, const OpArgs& a)
+        : workspace(static_cast<double*>(a.beside)),
+          mine(workspace + op.workspace_bytes_ / sizeof(double)),
+          all(mine + op.message_doubles()),
+          sums(mine + 1),
+          products(sums + op.channels_) {
+      float* next = reinterpret_cast<float*>(all + (op.replicas_ > 1 ? op.replicas_ * op.message_doubles() : 0));
+      for (float** vector : {&variance, &sum_dy, &sum_dy_xhat}) *vector = std::exchange(next, next + op.channels_);
+      if (a.training) next = static_cast<float*>(a.saved);
+      for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
+    }
+  };
+
+  float ceiling() const { return activation_ == layers::Activation::kRelu6 ? 6.0F : kernels::cpu::kNoCeiling; }
+  std::int64_t message_doubles() const { return 1 + 2 * channels_; }
+
+  const float* weight(const OpArgs& a, std::size_t index) const {
+    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
+  }
+  static bool wants(const OpArgs& a, std::size_t index) {
+    return index < a.weight_gradients.size() && a.weight_gradients[index] != nullptr;
+  }
+  void round(const double* values, float* to) const {
+    std::transform(values, values + channels_, to, [](double value) { return static_cast<float>(value); });
+  }
+
+  void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) {
+    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_,
+                                          channels_, room.scale, room.offset);
+    const kernels::cpu::BatchNormAffine affine{.scale = room.scale,
+                                               .offset = room.offset,
+                                               .addend = adds_ ? a.in(1) : nullptr,
+                                               .relu = activation_ != layers::Activation::kLinear,
+                                               .ceiling = ceiling(),
+                                               .kept = a.training};
+    last_ = {affine, a.in(), a.out()};
+    if (!a.leads) kernels::cpu::batch_norm_apply(a.in(), affine, a.rows * spatial_, channels_, a.out());
+  }
+
+  void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
+    const auto share = static_cast<float>(a.share);
+    for (const auto& [index, values] :
+         {std::pair(weights_.moving_mean, mean), std::pair(weights_.moving_variance, variance)})
+      if (wants(a, index))
+        for (std::int64_t c = 0; c < channels_; ++c) a.weight_gradients[index][c] = share * values[c];
+  }
+
+  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  std::int64_t add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+    if (replicas_ == 1) return positions;
+    if (a.collective == nullptr || a.collective->size() != replicas_)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                              a.collective == nullptr ? 1 : a.collective->size()));
+    const std::int64_t size = message_doubles();
+    room.mine[0] = static_cast<double>(positions);
+    a.collective->all_gather(room.mine, size * std::int64_t{sizeof(double)}, room.all, *a.stream);
+    std::copy_n(room.all, size, room.mine);
+    for (const double* part = room.all + size; part < room.all + replicas_ * size; part += size)
+      std::transform(part, part + size, room.mine, room.mine, std::plus<>());
+    return static_cast<std::int64_t>(room.mine[0]);
+  }
+
+  std::int64_t channels_, spatial_;
+  float epsilon_;
+  bool unbiased_;
+  layers::Activation activation_;  // none, a ReLU or relu6
+  bool masks_;                     // backward multiplies dy by its mask
+  bool adds_, inference_mode_;
+  int replicas_;  // that moments are put together over; 1: unsynchronised
+  const BatchNormWeights weights_;
+  std::uint64_t workspace_bytes_;
+  FirstPass first_;
+  LastPass last_{};
+};
+
+const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
+    DeviceKind::kCpu, {.fuses = {takes_sum(), takes_relu_behind_sum(true)}});
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

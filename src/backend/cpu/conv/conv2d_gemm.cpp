@@ -1,0 +1,140 @@
+#include "backend/cpu/conv/conv2d_gemm.h"
+
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cpu/gemm_conv.h"
+#include "kernels/cpu/gemm_forward.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/processor.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+// Gradients of the weights, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here. Operands that are
+// packed, on a core of an Intel Xeon with AVX-512 (Sapphire Rapids class), 8 rows:
+//
+//   1x1, 2048->512 and 512->2048, 7x7    1.30  1.26      3x3/2, 128->128, 56x56    1.15
+//   1x1, 1024->256 and 256->1024, 14x14  0.97  0.98      3x3/2, 256->256, 28x28    1.18
+//   1x1, 1024->512, 14x14                1.16            3x3/2, 512->512, 14x14    1.42
+//   1x1, 512->256, 28x28                 0.96            1x1/2, 256->512, 56x56    1.02
+//                                                        1x1/2, 512->1024 and 1024->2048      1.15  1.37
+//
+// The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
+// larger than that cache, and images that are large against the products they take. Windows of one pixel that can be
+// read where they stand (gemm_conv_reads_in_place), as they are up to 65,536 weights, gain everywhere, but on the
+// processors of which processor_rules.cpp says otherwise; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
+// core), 32 rows, 0.72 to 0.87 of the multiply-add peak:
+//
+//   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
+//   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
+//   1x1, 64->256 and 256->64, 56x56      1.35  1.30      1x1/2, 256->512 and 512->1024        1.18  1.07
+constexpr std::int64_t kLargeStrided = 128 << 10;
+constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
+constexpr std::int64_t kManyPixels = 32;  // so that a batch has hundreds
+
+bool fits_gemm(const ConvShape& s) {
+  return !s.pool && s.groups == 1 && !s.dilated() && s.kernel_h * s.kernel_w <= kernels::cpu::kGemmConvTaps &&
+         (s.one_pixel() || s.strided());
+}
+
+class GemmGradient final : public ConvPass {
+ public:
+  explicit GemmGradient(const ConvShape& s) : shape_(s) {}
+
+  std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
+  std::size_t scratch() const override {
+    return static_cast<std::size_t>(kernels::cpu::gemm_conv_backward_weights_workspace(shape_, shape_.rows, threads_)) *
+           sizeof(float);
+  }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    if (kernels::cpu::thread_count() > threads_)
+      throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
+    kernels::cpu::gemm_conv_backward_weights(shape_, t.x, t.dy, shape_.rows, static_cast<float*>(scratch), t.dweights,
+                                             t.dbias);
+  }
+
+ private:
+  ConvShape shape_;
+  int threads_ = kernels::cpu::thread_count();
+};
+
+/// Products of the pixels of dy with the weights turned, where each meets one pixel of dx.
+bool reads_dy_in_place(const ConvShape& s) {
+  return s.one_pixel() && !s.strided() && !s.pool && s.groups == 1 && s.in_channels % 16 == 0 && s.out_h == s.in_h &&
+         s.out_w == s.in_w;
+}
+
+class GemmProducts final : public ConvPass {
+ public:
+  GemmProducts(ConvPassKind kind, const ConvShape& s) : is_forward_(kind == ConvPassKind::kForward), shape_(s) {
+    if (!is_forward_) std::swap(shape_.in_channels, shape_.out_channels);
+  }
+
+  std::string name() const override { return fmt::format("gemm {} nhwc", kernels::cpu::isa_name()); }
+  std::size_t scratch() const override {
+    return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(shape_, shape_.rows, threads_)) *
+           sizeof(float);
+  }
+  bool takes_pieces() const override { return is_forward_; }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    if (kernels::cpu::thread_count() > threads_)
+      throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
+    kernels::cpu::GemmForward products{.window = shape_, .weights = t.weights, .rows = shape_.rows};
+    if (is_forward_) {
+      products.x = t.x;
+      products.bias = t.bias;
+      products.relu = shape_.relu;
+      products.y = t.y;
+      products.before = t.before;
+      products.after = t.after;
+    } else {
+      products.x = t.dy;
+      products.turned = true;
+      products.y = t.dx;
+    }
+    kernels::cpu::gemm_forward(products, static_cast<float*>(scratch));
+  }
+
+ private:
+  bool is_forward_;  // else the gradient of x
+  ConvShape shape_;  // of the products
+  int threads_ = kernels::cpu::thread_count();
+};
+
+}  // namespace
+
+bool gemm_pairs(ConvPassKind kind, const ConvShape& s) {
+  return kind == ConvPassKind::kForward && s.pairs && !s.pool &&
+         s.weights() <= rules_for(kernels::cpu::this_processor()).paired_weights && s.in_channels % 16 == 0 &&
+         kernels::cpu::gemm_forward_pairs(s) && kernels::cpu::gemm_forward_fits(s);
+}
+
+bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
+  return gemm_pays(kind, s, rules_for(kernels::cpu::this_processor()));
+}
+
+bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rules) {
+  if (kind == ConvPassKind::kForward)
+    return s.strided() && !s.one_pixel() && !s.pool && s.in_channels >= rules.strided_channels &&
+           kernels::cpu::gemm_forward_fits(s);
+  if (kind == ConvPassKind::kBackwardData) return rules.data_products && reads_dy_in_place(s);
+  if (kind != ConvPassKind::kBackwardWeights || !fits_gemm(s)) return false;
+  const std::int64_t weights = s.weights();
+  if (!s.one_pixel()) return weights >= kLargeStrided;
+  if (s.out_h * s.out_w >= kManyPixels && kernels::cpu::gemm_conv_reads_in_place(s))
+    return weights <= rules.in_place_weights || weights >= rules.packed_weights;
+  return weights >= rules.packed_weights || (s.in_channels <= kFewChannels && s.out_channels >= kManyChannels);
+}
+
+std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape) {
+  if (kind == ConvPassKind::kForward && !shape.pool && kernels::cpu::gemm_forward_fits(shape))
+    return std::make_unique<GemmProducts>(kind, shape);
+  if (kind == ConvPassKind::kBackwardData)
+    return reads_dy_in_place(shape) ? std::make_unique<GemmProducts>(kind, shape) : nullptr;
+  return kind == ConvPassKind::kBackwardWeights && fits_gemm(shape) ? std::make_unique<GemmGradient>(shape) : nullptr;
+}
+
+}  // namespace dptrain::backend::cpu

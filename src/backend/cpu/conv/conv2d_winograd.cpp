@@ -1,0 +1,115 @@
+#include "backend/cpu/conv/conv2d_winograd.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/winograd.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+namespace cpu = kernels::cpu;
+
+bool fits_winograd(const ConvShape& s) {
+  return !s.strided() && !s.dilated() && s.groups == 1 && s.kernel_h == s.kernel_w &&
+         (s.kernel_h == 3 || s.kernel_h == 5) && std::max(s.pad_top, s.pad_left) < s.kernel_h;
+}
+
+/// A pass was made for so many threads.
+void check_threads(int threads) {
+  if (cpu::thread_count() > threads)
+    throw Error(ErrorKind::kDevice,
+                fmt::format("a convolution made for {} threads runs on {}", threads, cpu::thread_count()));
+}
+
+std::string name_of(const cpu::WinogradShape& shape) {
+  return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape), cpu::isa_name());
+}
+
+/// Both gradients.
+class WinogradBackward final : public ConvPass {
+ public:
+  WinogradBackward(const cpu::WinogradShape& shape, std::int64_t rows, int threads, bool bias, std::int64_t floats)
+      : shape_(shape), rows_(rows), threads_(threads), bias_(bias), floats_(floats) {}
+
+  std::string name() const override { return name_of(shape_); }
+  std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
+  void run(const ConvTensors& t, void* scratch) override {
+    check_threads(threads_);
+    cpu::winograd_backward(shape_, t.x, t.dy, t.taken, t.weights, rows_, static_cast<float*>(scratch), t.dx, t.dweights,
+                           bias_ ? t.dbias : nullptr);
+  }
+
+ private:
+  cpu::WinogradShape shape_;
+  std::int64_t rows_;
+  int threads_;
+  bool bias_;
+  std::int64_t floats_;
+};
+
+class WinogradConv final : public ConvPass {
+ public:
+  WinogradConv(ConvPassKind kind, const ConvShape& s)
+      : kind_(kind),
+        rows_(s.rows),
+        threads_(cpu::thread_count()),
+        bias_(s.bias),
+        shape_{s, s.relu, s.pool},
+        floats_(workspace()) {}
+
+  std::string name() const override { return name_of(shape_); }
+
+  std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
+
+  std::unique_ptr<ConvPass> together_with(const ConvPass& data) const override {
+    if (dynamic_cast<const WinogradConv*>(&data) == nullptr) return nullptr;
+    const std::int64_t floats = cpu::winograd_backward_workspace(shape_, rows_, threads_);
+    if (floats == 0) return nullptr;
+    return std::make_unique<WinogradBackward>(shape_, rows_, threads_, bias_, floats);
+  }
+
+  void run(const ConvTensors& t, void* scratch) override {
+    check_threads(threads_);
+    auto* const room = static_cast<float*>(scratch);
+    switch (kind_) {
+      case ConvPassKind::kForward:
+        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, room, t.y, t.taken);
+        break;
+      case ConvPassKind::kBackwardData:
+        cpu::winograd_backward_data(shape_, t.dy, t.taken, t.weights, rows_, room, t.dx);
+        break;
+      case ConvPassKind::kBackwardWeights:
+        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.taken, rows_, room, t.dweights, bias_ ? t.dbias : nullptr);
+        break;
+    }
+  }
+
+ private:
+  std::int64_t workspace() const {
+    switch (kind_) {
+      case ConvPassKind::kForward: return cpu::winograd_forward_workspace(shape_, rows_, threads_);
+      case ConvPassKind::kBackwardData: return cpu::winograd_backward_data_workspace(shape_, rows_, threads_);
+      case ConvPassKind::kBackwardWeights: return cpu::winograd_backward_weights_workspace(shape_, rows_, threads_);
+    }
+    return 0;
+  }
+
+  ConvPassKind kind_;
+  std::int64_t rows_;
+  int threads_;
+  bool bias_;
+  cpu::WinogradShape shape_;
+  std::int64_t floats_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvPass> make_winograd_conv(ConvPassKind kind, const ConvShape& shape) {
+  if (!fits_winograd(shape)) return nullptr;
+  return std::make_unique<WinogradConv>(kind, shape);
+}
+
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,31 @@
+#pragma once
+
+// What tells convolution passes apart where choices are kept: in the cache file, in checkpoints. Any thread.
+
+#include <string>
+
+#include "backend/conv_choices.h"
+#include "backend/cpu/conv/conv_pass.h"
+
+namespace dptrain::backend {
+
+struct ConvChoices::Pass {
+  cpu::ConvPassKind kind;
+  cpu::ConvShape shape;
+  int threads;
+};
+
+namespace cpu {
+
+/// "forward", "data", "weights".
+const char* name_of(ConvPassKind kind);
+/// "forward 28x28x1 to 26x26x32 kernel 3x3 strides 1x1 dilation 1x1 pads 0,0,0,0 groups 1 bias relu pool threads 2":
+/// with the number of threads that the calling thread's work is shared by, without the rows; " beside a normalisation"
+/// where one goes along, " products of bfloat16 by
+/// AMX" in front of the threads where the policy rounds.
+std::string conv_key(ConvPassKind kind, const ConvShape& shape);
+/// Multiply-adds times two of one sample.
+double flops_of(const ConvShape& shape);
+
+}  // namespace cpu
+}  // namespace dptrain::backend

@@ -1,0 +1,13 @@
+#include "layers/conv3d_transpose.h"
+
+#include "backend/conv3d_transpose_op.h"
+#include "backend/cpu/volume_kernels.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredOp kCpuConv3DTranspose = op<layers::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
+    DeviceKind::kCpu, {.fuses = {takes_activation()}, .weight_orders = {{1, 2, 0, 3, 4}}});
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,130 @@
+#include "backend/cpu_limits.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <system_error>
+
+#include "core/format.h"
+#include "core/machine.h"
+#include "core/mapped_memory.h"
+#include "kernels/cpu/bandwidth.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace dptrain::backend {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;  // of memory to measure it with
+constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kStep = 4096;  // bytes of a thread are a multiple: whole pages
+
+/// Measurements one after the other; those of 0.1 s must not be each other's neighbours.
+std::mutex& measuring() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// The calling thread has so many threads meanwhile.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(kernels::cpu::thread_count()) { kernels::cpu::set_thread_count(count); }
+  ~Threads() { kernels::cpu::set_thread_count(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  const int before_;
+};
+
+/// A level with each thread's part of it; nothing where the system gives no memory.
+std::optional<MemoryLevel> measured(MemoryLevel level, std::uint64_t bytes_of_thread, int threads) {
+  const std::uint64_t bytes = bytes_of_thread / kStep * kStep;
+  if (bytes == 0) return std::nullopt;
+  try {
+    const MappedMemory memory(bytes * static_cast<std::uint64_t>(threads));
+    const kernels::cpu::Bandwidth found = kernels::cpu::measure_bandwidth(
+        static_cast<float*>(memory.data()), static_cast<std::int64_t>(bytes / sizeof(float)));
+    level.read_gbps = found.read;
+    level.update_gbps = found.update;
+    return level;
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<MemoryLevel> measure_levels(int threads) {
+  std::vector<MemoryLevel> levels;
+  const auto each = static_cast<std::uint64_t>(threads);
+  std::uint64_t nearer = 0;  // bytes of the level before
+  for (const machine::Cache& cache : machine::caches()) {
+    const std::uint64_t bytes = cache.reached_by(threads);
+    // Half of it, so that what else there is does not push it out, but more than the level before holds.
+    const std::uint64_t used = std::max(bytes / 2, nearer + nearer / 2);
+    if (used >= bytes) continue;  // the level before holds as much
+    nearer = bytes;
+    if (auto level = measured({.name = fmt::format("L{}", cache.level), .bytes = bytes}, used / each, threads))
+      levels.push_back(*level);
+  }
+  const std::uint64_t available = machine::memory().available;  // 0: not told
+  const std::uint64_t most = available > 0 ? std::min(kMostBytes, available / 4) : kMostBytes;
+  const std::uint64_t used = std::min(most, std::max(kLeastBytes, 3 * nearer));
+  if (!levels.empty() && used >= nearer + nearer / 2)
+    if (auto memory = measured({.name = "memory"}, used / each, threads)) levels.push_back(*memory);
+  // Where other programs have held a measurement up: nearer is not slower.
+  for (std::size_t i = levels.size(); i-- > 1;) {
+    levels[i - 1].read_gbps = std::max(levels[i - 1].read_gbps, levels[i].read_gbps);
+    levels[i - 1].update_gbps = std::max(levels[i - 1].update_gbps, levels[i].update_gbps);
+  }
+  return levels;
+}
+
+double known_peak(int threads) {
+  static std::map<int, double> known;
+  const auto [entry, is_new] = known.try_emplace(threads, 0);
+  if (is_new) {
+    const Threads busy(threads);
+    entry->second = kernels::cpu::measure_fma_peak_gflops_side_by_side();
+  }
+  return entry->second;
+}
+
+}  // namespace
+
+const MemoryLevel* CpuLimits::level_of(double set) const {
+  for (const MemoryLevel& level : levels)
+    if (!level.bytes || set <= static_cast<double>(*level.bytes)) return &level;
+  return nullptr;
+}
+
+CpuLimits CpuLimits::share(int of_threads) const {
+  const double part = static_cast<double>(of_threads) / threads;
+  CpuLimits out = *this;
+  out.threads = of_threads;
+  out.peak_gflops *= part;
+  for (MemoryLevel& level : out.levels) {
+    if (level.bytes) level.bytes = static_cast<std::uint64_t>(static_cast<double>(*level.bytes) * part);
+    level.read_gbps *= part;
+    level.update_gbps *= part;
+  }
+  return out;
+}
+
+double cpu_peak_gflops(int threads) {
+  const std::lock_guard lock(measuring());
+  return known_peak(threads);
+}
+
+const CpuLimits& cpu_limits(int threads) {
+  static std::map<int, CpuLimits> known;  // whose entries stay where they are
+  const std::lock_guard lock(measuring());
+  const auto [entry, is_new] = known.try_emplace(threads);
+  if (is_new) {
+    const double peak = known_peak(threads);
+    const Threads busy(threads);
+    entry->second = {.threads = threads, .peak_gflops = peak, .levels = measure_levels(threads)};
+  }
+  return entry->second;
+}
+
+}  // namespace dptrain::backend

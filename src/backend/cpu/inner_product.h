@@ -1,0 +1,221 @@
+#pragma once
+
+// Products of a matrix of rows with weights [in, units], and their gradients: what a Dense layer is, and what a
+// recurrent one makes of all its inputs at once. Belongs to one op; one set per number of rows (per_rows.h).
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "backend/cpu/dnnl_support.h"
+#include "backend/cpu/dnnl_threads.h"
+#include "backend/cpu/processor_rules.h"
+#include "kernels/cpu/few_rows.h"
+#include "kernels/cpu/gemm_conv.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/parallel.h"
+
+namespace dptrain::backend::cpu {
+
+/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as
+/// its own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 +
+/// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
+///
+/// But for the gradient of large weights from few rows, which it writes through the caches and kernels/cpu past them (8
+/// rows, 25088 to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and from many
+/// rows: kernels/cpu read those of small weights where they stand, faster on some processors (processor_rules.h), and
+/// pack those of larger ones (Intel Xeon with AMX, 512 rows, 784 to 512: 2.4 ms against 2.2; 4096 to 4096: 104 against
+/// 87; 4,096 rows, 2048 to 512: 20 against 14). A few rows and the gradient of their inputs read the weights once,
+/// which kernels/cpu do as fast as memory gives them (8 rows, 25088 to 4096, forward: 35 ms against 79; 512 to 512:
+/// 0.05 against 0.08; 12 rows: 0.06 against 0.08; 32: 0.17 against 0.15).
+///
+/// Where factors are rounded to bfloat16, weights that an op packs (RoundedWeights, as Dense does) are rounded once an
+/// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in
+/// every call. Their gradient stays of float32 where they are large and rows few: oneDNN's takes twice as long (8 rows,
+/// 4096 to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1; but 512 rows: 49 and 179).
+class InnerProduct {
+ public:
+  /// `rounded`: the weights that forward() and backward_data() read are in bfloat16 already.
+  InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
+               bool wants_dweights, Dnnl& dnnl, bool rounded = false)
+      : positions_(positions),
+        in_(in),
+        units_(units),
+        one_thread_sums_(dnnl.one_thread_sums),
+        factors_(dnnl.bfloat16_products ? DataType::bf16 : DataType::f32),
+        x_(desc({positions, in}, Tag::ab)),
+        weights_(desc({units, in}, Tag::ba)),
+        bias_(bias ? desc({units}, Tag::a) : Desc()),
+        y_(desc({positions, units}, Tag::ab)),
+        x_factor_(desc({positions, in}, Tag::ab, factors_)),
+        weights_factor_(desc({units, in}, Tag::ba, factors_)),
+        dy_factor_(desc({positions, units}, Tag::ab, factors_)),
+        read_weights_(rounded ? weights_factor_ : weights_) {
+    const bool rounds = dnnl.bfloat16_products;
+    const OneDnnlThread alone(one_thread_sums_);
+    const auto pd = present(describe<dnnl::inner_product_forward>(dnnl, attributes(), dnnl::prop_kind::forward_training,
+                                                                  x_factor_, weights_factor_, bias_, y_));
+    const bool few_rows = !rounds && positions <= kernels::cpu::kFewRows;
+    own_forward_ = few_rows && in * units >= kLeastOfForward && (positions >= kRowsOfAnyWidth || units % kAligned == 0);
+    own_data_ = few_rows && wants_dx && in * units >= kLeastOfData;
+    if (own_forward_)
+      name_ = std::string("forward rows ") + kernels::cpu::isa_name();
+    else
+      make_forward(dnnl, pd, bias);
+    if (own_data_)
+      name_ += std::string("; data rows ") + kernels::cpu::isa_name();
+    else if (wants_dx)
+      make_data(dnnl, pd);
+    if (!wants_dweights) return;
+    if (own_gradient_pays(rounds))
+      own_gradient_ = kernels::cpu::matrix_window(in, units);
+    else
+      make_weights(dnnl, pd, bias);
+    if (own_gradient_)
+      name_ += std::string("; weights ") + (rounds ? "of float32 gemm " : "gemm ") + kernels::cpu::isa_name();
+  }
+
+  std::size_t scratch() const {
+    std::size_t bytes = 0;
+    for (const auto* one : {&forward_, &data_, &weights_gradient_})
+      if (*one) bytes = std::max(bytes, (*one)->scratch());
+    if (!own_gradient_) return bytes;
+    const auto floats = kernels::cpu::gemm_conv_backward_weights_workspace(*own_gradient_, positions_, threads_);
+    return std::max(bytes, static_cast<std::size_t>(floats) * sizeof(float));
+  }
+  const std::string& name() const { return name_; }
+
+  void forward(const float* x, const void* weights, const float* bias, float* y, void* scratch) {
+    if (own_forward_)
+      return kernels::cpu::rows_times_matrix(x, positions_, static_cast<const float*>(weights), bias, in_, units_, y);
+    const OneDnnlThread alone(one_thread_sums_);
+    forward_->run({{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, y}}, scratch);
+  }
+  void backward_data(const float* dy, const void* weights, float* dx, void* scratch) {
+    if (own_data_)
+      return kernels::cpu::rows_times_lines(dy, positions_, static_cast<const float*>(weights), in_, units_, dx);
+    const OneDnnlThread alone(one_thread_sums_);
+    data_->run({{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, dx}}, scratch);
+  }
+  void backward_weights(const float* x, const float* dy, float* dweights, float* dbias, void* scratch) {
+    if (own_gradient_) {
+      if (kernels::cpu::thread_count() > threads_)
+        throw Error(ErrorKind::kInternal, "an inner product made for fewer threads than run it");
+      kernels::cpu::gemm_conv_backward_weights(*own_gradient_, x, dy, positions_, static_cast<float*>(scratch),
+                                               dweights, dbias);
+      return;
+    }
+    const OneDnnlThread alone(one_thread_sums_);
+    weights_gradient_->run(
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dweights}, {DNNL_ARG_DIFF_BIAS, dbias}},
+        scratch);
+  }
+
+ private:
+  using ForwardDesc = dnnl::inner_product_forward::primitive_desc;
+
+  void make_forward(Dnnl& dnnl, const ForwardDesc& pd, bool bias) {
+    forward_ = job<dnnl::inner_product_forward>(dnnl, pd);
+    forward_->reads(DNNL_ARG_SRC, x_, x_factor_);
+    forward_->reads(DNNL_ARG_WEIGHTS, read_weights_, weights_factor_);
+    if (bias) forward_->reads(DNNL_ARG_BIAS, bias_, bias_);
+    forward_->writes(DNNL_ARG_DST, y_, y_);
+    name_ =
+        std::string(factors_ == DataType::bf16 ? "of bfloat16: forward dnnl " : "forward dnnl ") + pd.impl_info_str();
+  }
+
+  void make_data(Dnnl& dnnl, const ForwardDesc& hint) {
+    const auto pd =
+        present(describe_backward<dnnl::inner_product_backward_data>(dnnl, hint, x_, weights_factor_, dy_factor_));
+    data_ = job<dnnl::inner_product_backward_data>(dnnl, pd);
+    data_->reads(DNNL_ARG_DIFF_DST, y_, dy_factor_);
+    data_->reads(DNNL_ARG_WEIGHTS, read_weights_, weights_factor_);
+    data_->writes(DNNL_ARG_DIFF_SRC, x_, x_);
+    name_ += std::string("; data dnnl ") + pd.impl_info_str();
+  }
+
+  void make_weights(Dnnl& dnnl, const ForwardDesc& hint, bool bias) {
+    const auto pd = present(
+        describe_backward<dnnl::inner_product_backward_weights>(dnnl, hint, x_factor_, weights_, bias_, dy_factor_));
+    weights_gradient_ = job<dnnl::inner_product_backward_weights>(dnnl, pd);
+    weights_gradient_->reads(DNNL_ARG_SRC, x_, x_factor_);
+    weights_gradient_->reads(DNNL_ARG_DIFF_DST, y_, dy_factor_);
+    weights_gradient_->writes(DNNL_ARG_DIFF_WEIGHTS, weights_, weights_);
+    if (bias) weights_gradient_->writes(DNNL_ARG_DIFF_BIAS, bias_, bias_);
+    name_ += std::string("; weights dnnl ") + pd.impl_info_str();
+  }
+
+  /// Whether kernels/cpu are faster with the gradient of the weights.
+  bool own_gradient_pays(bool rounds) const {
+    const std::int64_t weights = in_ * units_;
+    const bool many_rows = positions_ >= kernels::cpu::kGemmConvManyWindows;
+    if (weights >= kLargeWeights) return units_ % kAligned == 0 && !(many_rows && rounds);
+    if (!many_rows || rounds) return false;
+    if (weights >= kPackedWeights) return true;
+    const bool by_processor = weights <= rules_for(kernels::cpu::this_processor()).in_place_weights;
+    return (by_processor || positions_ >= kManyPositions) &&
+           kernels::cpu::gemm_conv_reads_in_place(kernels::cpu::matrix_window(in_, units_));
+  }
+
+  template <class PrimitiveDesc>
+  static PrimitiveDesc present(std::optional<PrimitiveDesc> pd) {
+    if (!pd) throw Error(ErrorKind::kDevice, "oneDNN has no inner product for these shapes on this processor");
+    return *std::move(pd);
+  }
+  template <class Primitive>
+  static std::optional<Job> job(Dnnl& dnnl, const typename Primitive::primitive_desc& pd) try {
+    return std::optional<Job>(std::in_place, dnnl, Primitive(pd), pd.scratchpad_desc());
+  } catch (const dnnl::error& error) {
+    throw device_error("inner product", error);
+  }
+
+  /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
+  static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
+  /// Floats from which on packed operands of many rows are faster here.
+  static constexpr std::int64_t kPackedWeights = 256 << 10;
+  /// Floats from which on few rows are faster here.
+  static constexpr std::int64_t kLeastOfForward = 16 << 10, kLeastOfData = 128 << 10;
+  /// Fewer rows are forward 0.84 to 0.91 as fast here where lines of the weights begin inside a line of the cache (2048
+  /// to 1000).
+  static constexpr std::int64_t kRowsOfAnyWidth = 3;
+  /// From so many on (steps of a batch of sequences) the rules of a processor do not hold: 8,960 positions of an LSTM's
+  /// inputs are then 0.94 to 0.97 as fast.
+  static constexpr std::int64_t kManyPositions = 2048;
+
+  std::int64_t positions_, in_, units_;
+  bool own_forward_ = false, own_data_ = false;  // computed by kernels/cpu
+  bool one_thread_sums_;                         // also of few rows, whose long sums oneDNN cuts among threads
+  int threads_ = kernels::cpu::thread_count();
+  std::optional<kernels::ConvWindow> own_gradient_;  // computed by kernels/cpu
+  DataType factors_;
+  Desc x_, weights_, bias_, y_;                 // of the caller
+  Desc x_factor_, weights_factor_, dy_factor_;  // of the products
+  Desc read_weights_;
+  std::optional<Job> forward_, data_, weights_gradient_;
+  std::string name_;
+};
+
+/// Rounds the weights of one op to bfloat16, for InnerProducts that read them `rounded`.
+class RoundedWeights {
+ public:
+  RoundedWeights(std::int64_t n, Dnnl& dnnl)
+      : dnnl_(dnnl),
+        from_(desc({n}, Tag::a), dnnl.engine, DNNL_MEMORY_NONE),
+        to_(desc({n}, Tag::a, DataType::bf16), dnnl.engine, DNNL_MEMORY_NONE),
+        reorder_(dnnl::reorder::primitive_desc(from_, to_)) {}
+
+  std::size_t bytes() const { return to_.get_desc().get_size(); }
+  void run(const float* weights, void* rounded) {
+    from_.set_data_handle(const_cast<float*>(weights));  // oneDNN takes no const
+    to_.set_data_handle(rounded);
+    reorder_.execute(dnnl_.stream, from_, to_);
+    dnnl_.stream.wait();
+  }
+
+ private:
+  Dnnl& dnnl_;
+  dnnl::memory from_, to_;
+  dnnl::reorder reorder_;
+};
+
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,23 @@
+#include "layers/layer_normalization.h"
+
+#include "backend/cpu/group_norm_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+/// One group of the axes that are normalised; whatever is before them are rows.
+class LayerNormalizationOp final : public GroupNormOp {
+ public:
+  LayerNormalizationOp(const layers::LayerNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp({.spatial = 1,
+                     .channels = layers::normalized_shape(spec, context.input(0)).elements(),
+                     .groups = 1,
+                     .epsilon = static_cast<float>(spec.epsilon)},
+                    context.input(0).elements() / layers::normalized_shape(spec, context.input(0)).elements(),
+                    spec.scale, spec.center, context) {}
+};
+
+const RegisteredOp kCpuLayerNormalization = op<layers::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

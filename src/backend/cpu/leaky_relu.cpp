@@ -1,0 +1,17 @@
+#include "layers/leaky_relu.h"
+
+#include "backend/cpu/rectifier_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class LeakyReLUOp final : public RectifierOp {
+ public:
+  LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device&)
+      : RectifierOp(kernels::cpu::Activation::kLeakyRelu, spec.negative_slope, context) {}
+};
+
+const RegisteredOp kCpuLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

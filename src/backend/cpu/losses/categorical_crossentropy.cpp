@@ -1,0 +1,14 @@
+#include "optim/losses/categorical_crossentropy.h"
+
+#include "backend/cpu/losses/crossentropy.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredLossOp kCpuCategorical = cpu_loss<optim::CategoricalCrossentropySpec>(
+    [](const optim::CategoricalCrossentropySpec& spec, const LossContext& context) {
+      return crossentropy(context, spec.label_smoothing);
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

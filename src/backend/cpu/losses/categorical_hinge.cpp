@@ -1,0 +1,15 @@
+#include "optim/losses/categorical_hinge.h"
+
+#include "backend/cpu/losses/row_loss.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredLossOp kCpuCategoricalHinge =
+    cpu_loss<optim::CategoricalHingeSpec>([](const optim::CategoricalHingeSpec&, const LossContext& context) {
+      return RowLoss{.sample = position_rows(loss_shape(context)),
+                     .run = [](const LossCall& c) { kernels::cpu::categorical_hinge(c.value_rows()); }};
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

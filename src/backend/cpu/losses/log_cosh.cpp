@@ -1,0 +1,15 @@
+#include "optim/losses/log_cosh.h"
+
+#include "backend/cpu/losses/row_loss.h"
+#include "kernels/losses/log_cosh.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredLossOp kCpuLogCosh =
+    cpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::LogCosh{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

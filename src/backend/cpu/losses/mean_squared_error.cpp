@@ -1,0 +1,15 @@
+#include "optim/losses/mean_squared_error.h"
+
+#include "backend/cpu/losses/row_loss.h"
+#include "kernels/losses/mean_squared_error.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredLossOp kCpuMeanSquaredError =
+    cpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Squared{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,14 @@
+#include "optim/losses/sparse_categorical_crossentropy.h"
+
+#include "backend/cpu/losses/crossentropy.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredLossOp kCpuSparseCategorical = cpu_loss<optim::SparseCategoricalCrossentropySpec>(
+    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) {
+      return crossentropy(context, 0.0);
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,16 @@
+#include "layers/maximum.h"
+
+#include "backend/cpu/extreme_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class MaximumOp final : public ExtremeOp {
+ public:
+  MaximumOp(const layers::MaximumSpec&, const OpContext& context, Device&) : ExtremeOp(context, true) {}
+};
+
+const RegisteredOp kCpuMaximum = op<layers::MaximumSpec, MaximumOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,19 @@
+#include "optim/metrics/auc.h"
+
+#include "backend/cpu/metrics/cpu_counts.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class AUCMetricOp final : public ThresholdMetric {
+ public:
+  AUCMetricOp(const optim::AUCSpec& spec, const MetricContext& context, Device&)
+      : ThresholdMetric(context,
+                        {.even = spec.evenly_spaced(), .by_class = spec.by_class(), .sigmoid = spec.from_logits},
+                        spec.all_thresholds()) {}
+};
+
+const RegisteredMetricOp kCpuAUCMetric = metric_op<optim::AUCSpec, AUCMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

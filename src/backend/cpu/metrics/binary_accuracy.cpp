@@ -1,0 +1,18 @@
+#include "optim/metrics/binary_accuracy.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class BinaryAccuracyMetricOp final : public BinaryMetric {
+ public:
+  BinaryAccuracyMetricOp(const optim::BinaryAccuracySpec& spec, const MetricContext& context, Device&)
+      : BinaryMetric(context, spec.threshold) {}
+};
+
+const RegisteredMetricOp kCpuBinaryAccuracyMetric =
+    metric_op<optim::BinaryAccuracySpec, BinaryAccuracyMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,18 @@
+#include "optim/metrics/categorical_accuracy.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class CategoricalAccuracyMetricOp final : public ArgmaxMetric {
+ public:
+  CategoricalAccuracyMetricOp(const optim::CategoricalAccuracySpec&, const MetricContext& context, Device&)
+      : ArgmaxMetric(context) {}
+};
+
+const RegisteredMetricOp kCpuCategoricalAccuracyMetric =
+    metric_op<optim::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,17 @@
+#include "optim/metrics/f1_score.h"
+
+#include "backend/cpu/metrics/cpu_counts.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class F1ScoreMetricOp final : public ThresholdMetric {
+ public:
+  F1ScoreMetricOp(const optim::F1ScoreSpec& spec, const MetricContext& context, Device&)
+      : ThresholdMetric(context, {.largest = !spec.threshold, .by_class = true}, {spec.threshold.value_or(0)}) {}
+};
+
+const RegisteredMetricOp kCpuF1ScoreMetric = metric_op<optim::F1ScoreSpec, F1ScoreMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

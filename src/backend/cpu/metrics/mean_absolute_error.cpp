@@ -1,0 +1,18 @@
+#include "optim/metrics/mean_absolute_error.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class MeanAbsoluteErrorMetricOp final : public ErrorMetric {
+ public:
+  MeanAbsoluteErrorMetricOp(const optim::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device&)
+      : ErrorMetric(context, kernels::cpu::absolute_errors) {}
+};
+
+const RegisteredMetricOp kCpuMeanAbsoluteErrorMetric =
+    metric_op<optim::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

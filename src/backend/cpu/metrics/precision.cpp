@@ -1,0 +1,17 @@
+#include "optim/metrics/precision.h"
+
+#include "backend/cpu/metrics/cpu_counts.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class PrecisionMetricOp final : public ThresholdMetric {
+ public:
+  PrecisionMetricOp(const optim::PrecisionSpec& spec, const MetricContext& context, Device&)
+      : ThresholdMetric(context, bins_above(spec), spec.ascending()) {}
+};
+
+const RegisteredMetricOp kCpuPrecisionMetric = metric_op<optim::PrecisionSpec, PrecisionMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,17 @@
+#include "optim/metrics/recall.h"
+
+#include "backend/cpu/metrics/cpu_counts.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class RecallMetricOp final : public ThresholdMetric {
+ public:
+  RecallMetricOp(const optim::RecallSpec& spec, const MetricContext& context, Device&)
+      : ThresholdMetric(context, bins_above(spec), spec.ascending()) {}
+};
+
+const RegisteredMetricOp kCpuRecallMetric = metric_op<optim::RecallSpec, RecallMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,18 @@
+#include "optim/metrics/root_mean_squared_error.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class RootMeanSquaredErrorMetricOp final : public ErrorMetric {
+ public:
+  RootMeanSquaredErrorMetricOp(const optim::RootMeanSquaredErrorSpec&, const MetricContext& context, Device&)
+      : ErrorMetric(context, kernels::cpu::squared_errors) {}
+};
+
+const RegisteredMetricOp kCpuRootMeanSquaredErrorMetric =
+    metric_op<optim::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

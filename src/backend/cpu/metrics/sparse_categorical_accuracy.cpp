@@ -1,0 +1,18 @@
+#include "optim/metrics/sparse_categorical_accuracy.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class SparseCategoricalAccuracyMetricOp final : public ArgmaxMetric {
+ public:
+  SparseCategoricalAccuracyMetricOp(const optim::SparseCategoricalAccuracySpec&, const MetricContext& context, Device&)
+      : ArgmaxMetric(context) {}
+};
+
+const RegisteredMetricOp kCpuSparseCategoricalAccuracyMetric =
+    metric_op<optim::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,18 @@
+#include "optim/metrics/top_k_categorical_accuracy.h"
+
+#include "backend/cpu/metrics/cpu_metric.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class TopKCategoricalAccuracyMetricOp final : public TopKMetric {
+ public:
+  TopKCategoricalAccuracyMetricOp(const optim::TopKCategoricalAccuracySpec& spec, const MetricContext& context, Device&)
+      : TopKMetric(context, spec.k) {}
+};
+
+const RegisteredMetricOp kCpuTopKCategoricalAccuracyMetric =
+    metric_op<optim::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

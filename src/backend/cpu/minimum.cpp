@@ -1,0 +1,16 @@
+#include "layers/minimum.h"
+
+#include "backend/cpu/extreme_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class MinimumOp final : public ExtremeOp {
+ public:
+  MinimumOp(const layers::MinimumSpec&, const OpContext& context, Device&) : ExtremeOp(context, false) {}
+};
+
+const RegisteredOp kCpuMinimum = op<layers::MinimumSpec, MinimumOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,29 @@
+#include "optim/optimizers/adadelta.h"
+
+#include "backend/optimizer_op.h"
+#include "kernels/cpu/optimizer.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class AdadeltaOp final : public OptimizerOp {
+ public:
+  AdadeltaOp(const optim::AdadeltaSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+
+  void run(const OptimizerArgs& a) override {
+    const kernels::cpu::AdadeltaStep step{.learning_rate = a.update.learning_rate,
+                                          .rho = spec_.rho,
+                                          .epsilon = spec_.epsilon,
+                                          .weight_decay = spec_.weight_decay.value_or(0)};
+    const UpdateBuffers& b = a.buffers;
+    kernels::cpu::adadelta_update(step, b.gradients, a.n, b.weights, b.slots[0], b.slots[1]);
+  }
+
+ private:
+  const optim::AdadeltaSpec& spec_;
+};
+
+const RegisteredOptimizerOp kCpuAdadelta = optimizer_op<optim::AdadeltaSpec, AdadeltaOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,9 @@
+#include "backend/cpu/optimizers/adam_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredOptimizerOp kCpuAdam = optimizer_op<optim::AdamSpec, AdamOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

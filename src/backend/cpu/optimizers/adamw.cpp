@@ -1,0 +1,11 @@
+#include "optim/optimizers/adamw.h"
+
+#include "backend/cpu/optimizers/adam_op.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+const RegisteredOptimizerOp kCpuAdamW = optimizer_op<optim::AdamWSpec, AdamOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

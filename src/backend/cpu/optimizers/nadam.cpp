@@ -1,0 +1,24 @@
+#include "optim/optimizers/nadam.h"
+
+#include "backend/cpu/optimizers/adam_step.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class NadamOp final : public OptimizerOp {
+ public:
+  NadamOp(const optim::NadamSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+
+  void run(const OptimizerArgs& a) override {
+    const UpdateBuffers& b = a.buffers;
+    kernels::cpu::nadam_update(adam_step(spec_, a.update), b.gradients, a.n, b.weights, b.slots[0], b.slots[1]);
+  }
+
+ private:
+  const optim::NadamSpec& spec_;
+};
+
+const RegisteredOptimizerOp kCpuNadam = optimizer_op<optim::NadamSpec, NadamOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

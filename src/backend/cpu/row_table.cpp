@@ -1,0 +1,281 @@
+// Rows are updated in small groups that are copied together, so that what is contiguous to the optimizer's op stays in
+// the nearest cache through all the updates that are made up.
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/cpu_device.h"
+#include "backend/optimizer_op.h"
+#include "kernels/cpu/optimizer.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+namespace kernel = kernels::cpu;
+
+constexpr std::size_t count_of(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+/// None at all may have no address.
+void copy_bytes(const void* from, std::size_t bytes, void* to) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+class CpuRowTable final : public RowTable {
+ public:
+  CpuRowTable(const RowTableContext& context, Device& device)
+      : rows_(context.parameter.shape[0]),
+        width_(context.parameter.elements() / rows_),
+        weights_(context.weights),
+        slots_(context.slots),
+        first_(optim::slots(context.optimizer)),
+        optimizer_(context.optimizer),
+        rests_(optim::common(optimizer_).weight_decay.value_or(0) == 0),
+        group_(std::max<std::int64_t>(1, kGroupFloats / width_)),
+        stream_(device.make_stream()),
+        op_(make_optimizer_op({.plan = context.plan, .optimizer = optimizer_}, device)),
+        place_(count_of(rows_), kAbsent),
+        made_(count_of(rows_), 0),
+        history_(count_of(kHistory)) {
+    rooms_.reserve(count_of(kernel::thread_count()));
+    for (int thread = 0; thread < kernel::thread_count(); ++thread) rooms_.emplace_back(group_ * width_, slots_.size());
+    restart();
+  }
+
+  void read(const std::int32_t* ids, std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) note(ids[i]);
+    make_up();
+  }
+
+  void clear() override {
+    for (const std::int32_t row : touched_) place_[count_of(row)] = kAbsent;
+    touched_.clear();
+    gradient_.clear();
+  }
+
+  void add(const std::int32_t* ids, std::int64_t count, const float* dy) override {
+    to_.resize(count_of(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int32_t& place = place_[count_of(ids[i])];
+      if (place == kAbsent) {
+        place = static_cast<std::int32_t>(touched_.size());
+        touched_.push_back(ids[i]);
+      }
+      to_[count_of(i)] = place;
+    }
+    gradient_.resize(touched_.size() * count_of(width_), 0.0F);
+    // A piece has some columns of all rows to itself, so that no two add to one element and the order is that of i.
+    constexpr std::int64_t kColumns = 16;
+    kernel::parallel_ranges(width_, kColumns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float* const from = dy + i * width_;
+        float* const to = gradient_.data() + to_[count_of(i)] * width_;
+        for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+      }
+    });
+  }
+
+  void share(Collective& collective, Stream& stream) override {
+    const std::size_t ranks = count_of(collective.size());
+    std::vector<std::int64_t>& counts = counts_;
+    counts.resize(ranks);
+    const auto mine = static_cast<std::int64_t>(touched_.size());
+    collective.all_gather(&mine, sizeof(mine), counts.data(), stream);
+    // From each rank: as many ids as the largest has, then as many rows.
+    const std::size_t most = count_of(*std::ranges::max_element(counts));
+    const std::size_t words = most * (1 + count_of(width_));
+    if (most == 0) return;
+    given_.resize(words);
+    copy_bytes(touched_.data(), touched_.size() * sizeof(std::int32_t), given_.data());
+    copy_bytes(gradient_.data(), gradient_.size() * sizeof(float), given_.data() + most);
+    got_.resize(ranks * words);
+    collective.all_gather(given_.data(), static_cast<std::int64_t>(words * sizeof(float)), got_.data(), stream);
+    clear();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const float* const from = got_.data() + rank * words;
+      ids_.resize(count_of(counts[rank]));
+      copy_bytes(from, ids_.size() * sizeof(std::int32_t), ids_.data());
+      add(ids_.data(), counts[rank], from + most);
+    }
+  }
+
+  bool is_finite() const override {
+    return kernel::all_finite(gradient_.data(), static_cast<std::int64_t>(gradient_.size()));
+  }
+
+  void clip(float limit) override {
+    kernel::clip_by_value(limit, static_cast<std::int64_t>(gradient_.size()), gradient_.data());
+  }
+
+  void write_gradient(float* gradient) const override {
+    std::fill_n(gradient, rows_ * width_, 0.0F);
+    for (std::size_t i = 0; i < touched_.size(); ++i)
+      std::copy_n(gradient_.data() + i * count_of(width_), width_, gradient + touched_[i] * width_);
+  }
+
+  void update(const optim::UpdateArgs& args) override {
+    for (const std::int32_t row : touched_) note(row);  // those that only other replicas have read
+    make_up();
+    history_[count_of(updates_ % kHistory)] = args;
+    const auto count = static_cast<std::int64_t>(touched_.size());
+    kernel::parallel_slots(kernel::pieces_of(count, group_), [&](std::int64_t group, int slot) {
+      const std::int64_t begin = group * group_, rows = std::min(count - begin, group_);
+      Room& room = rooms_[count_of(slot)];
+      copy(
+          rows, room, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, true);
+      run(room, gradient_.data() + begin * width_, rows, updates_);
+      copy(
+          rows, room, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, false);
+    });
+    ++updates_;
+    if (rests_ && slots_.empty()) return;  // no row is ever behind
+    for (const std::int32_t row : touched_) made_[count_of(row)] = updates_;
+    keep_near();
+  }
+
+  void catch_up() override {
+    for (std::int64_t row = 0; row < rows_; ++row) note(row);
+    make_up();
+  }
+
+  void restart() override {
+    updates_ = 0;
+    next_ = 0;
+    for (std::int64_t row = 0; row < rows_; ++row) made_[count_of(row)] = rests_ && is_untouched(row) ? kUntouched : 0;
+  }
+
+  std::size_t bytes() const override {
+    std::size_t sum =
+        made_.size() * sizeof(std::int64_t) + (place_.size() + touched_.capacity()) * sizeof(std::int32_t);
+    for (const auto* floats : {&gradient_, &given_, &got_}) sum += floats->capacity() * sizeof(float);
+    return sum;
+  }
+
+ private:
+  static constexpr std::int32_t kAbsent = -1;
+  static constexpr std::int64_t kUntouched = -1;  ///< an update with a zero gradient changes nothing
+  static constexpr std::int64_t kHistory = 2 * kMostBehind;
+  static constexpr std::int64_t kGroupFloats = 4096;
+
+  /// A thread's copies of the rows of a group.
+  struct Room {
+    Room(std::int64_t floats, std::size_t arrays)
+        : weights(count_of(floats)), zeros(count_of(floats)), slots(arrays, weights) {
+      for (auto& slot : slots) buffers.slots.push_back(slot.data());
+      buffers.weights = weights.data();
+    }
+    std::vector<float> weights, zeros;
+    std::vector<std::vector<float>> slots;
+    UpdateBuffers buffers;
+  };
+  struct Behind {
+    std::int64_t made;  ///< updates
+    std::int64_t row;
+  };
+
+  bool is_untouched(std::int64_t row) const {
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      const float* const slot = slots_[s] + row * width_;
+      if (std::any_of(slot, slot + width_, [&](float x) { return x != first_[s].initial; })) return false;
+    }
+    return true;
+  }
+
+  /// Puts the row on the list of make_up() where it is behind.
+  void note(std::int64_t row) {
+    std::int64_t& made = made_[count_of(row)];
+    if (made == kUntouched || made == updates_) return;
+    behind_.push_back({made, row});
+    made = updates_;
+  }
+
+  /// Makes up the updates that noted rows have missed: in each group those that miss most come first, so that every
+  /// update is that of the group's first rows.
+  void make_up() {
+    if (behind_.empty()) return;
+    std::ranges::stable_sort(behind_, {}, &Behind::made);
+    const auto count = static_cast<std::int64_t>(behind_.size());
+    kernel::parallel_slots(kernel::pieces_of(count, group_), [&](std::int64_t group, int slot) {
+      const std::int64_t begin = group * group_, rows = std::min(count - begin, group_);
+      const Behind* const first = behind_.data() + begin;
+      const auto row = [&](std::int64_t i) { return first[i].row; };
+      Room& room = rooms_[count_of(slot)];
+      copy(rows, room, row, true);
+      std::int64_t joined = 0;
+      for (std::int64_t update = first->made; update < updates_; ++update) {
+        while (joined < rows && first[joined].made <= update) ++joined;
+        std::fill_n(room.zeros.data(), joined * width_, 0.0F);  // the op may have used them as room
+        run(room, room.zeros.data(), joined, update);
+      }
+      copy(rows, room, row, false);
+    });
+    behind_.clear();
+  }
+
+  /// The update of that number, of the room's first rows.
+  void run(Room& room, float* gradient, std::int64_t rows, std::int64_t update) const {
+    room.buffers.gradients = gradient;
+    op_->run({.buffers = room.buffers,
+              .n = rows * width_,
+              .update = history_[count_of(update % kHistory)],
+              .stream = *stream_});
+  }
+
+  /// Rows row(0), row(1), ... of weights and slots into the room, or back.
+  template <class Row>
+  void copy(std::int64_t rows, Room& room, const Row& row, bool in) const {
+    const auto one = [&](float* array, float* room_array) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        float* const there = array + row(i) * width_;
+        float* const here = room_array + i * width_;
+        in ? std::copy_n(there, width_, here) : std::copy_n(here, width_, there);
+      }
+    };
+    one(weights_, room.weights.data());
+    for (std::size_t s = 0; s < slots_.size(); ++s) one(slots_[s], room.slots[s].data());
+  }
+
+  /// A part of the table in turn, so that no row falls far behind.
+  void keep_near() {
+    const std::int64_t end = std::min(next_ + pieces(), rows_);
+    for (; next_ < end; ++next_) note(next_);
+    if (next_ == rows_) next_ = 0;
+    make_up();
+  }
+  std::int64_t pieces() const { return kernel::pieces_of(rows_, kMostBehind - 1); }
+
+  const std::int64_t rows_, width_;
+  float* const weights_;
+  const std::vector<float*> slots_;
+  const std::vector<optim::SlotDef> first_;
+  const config::Typed optimizer_;
+  const bool rests_;          ///< an update without a gradient leaves a row alone whose slots have their first values
+  const std::int64_t group_;  ///< rows of a group
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<OptimizerOp> op_;
+
+  std::vector<std::int32_t> place_;    ///< per row: its place in the gradient
+  std::vector<std::int32_t> touched_;  ///< rows of the gradient, in the order in which they came
+  std::vector<float> gradient_;        ///< [touched, width]
+
+  std::vector<std::int64_t> made_;          ///< per row: updates that it holds, or kUntouched
+  std::int64_t updates_ = 0;                ///< since restart()
+  std::vector<optim::UpdateArgs> history_;  ///< of update u at u % kHistory
+  std::int64_t next_ = 0;                   ///< of keep_near()
+
+  // Room that is kept.
+  std::vector<Room> rooms_;  ///< per thread
+  std::vector<Behind> behind_;
+  std::vector<std::int32_t> to_, ids_;
+  std::vector<std::int64_t> counts_;
+  std::vector<float> given_, got_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowTable> make_cpu_row_table(const RowTableContext& context, Device& device) {
+  return std::make_unique<CpuRowTable>(context, device);
+}
+
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,25 @@
+#include "layers/up_sampling2d.h"
+
+#include "backend/device.h"
+#include "backend/upsample_shape.h"
+#include "kernels/cpu/upsample.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+class UpSampling2DOp final : public Op {
+ public:
+  UpSampling2DOp(const layers::UpSampling2DSpec& spec, const OpContext& context, Device&)
+      : shape_(upsample_shape(context, spec.interpolation)) {}
+
+  void forward(const OpArgs& a) override { kernels::cpu::upsample_forward(shape_, a.in(), a.rows, a.out()); }
+  void backward(const OpArgs& a) override { kernels::cpu::upsample_backward(shape_, a.dy(), a.rows, a.dx()); }
+
+ private:
+  kernels::UpsampleShape shape_;
+};
+
+const RegisteredOp kCpuUpSampling2D = op<layers::UpSampling2DSpec, UpSampling2DOp>(DeviceKind::kCpu);
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

@@ -1,0 +1,60 @@
+// The CUDA devices of device.h: those of this machine, and those on paper.
+
+#include "backend/cuda/cuda_runtime.h"
+#include "backend/cuda/cudnn_convolution.h"
+#include "backend/cuda/paper_h100.h"
+#include "backend/cuda/paper_h200.h"
+#include "backend/cuda/paper_runtime.h"
+#include "backend/gpu/make_device.h"
+#include "backend/gpu_facts.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::backend {
+namespace {
+
+gpu::ConvOptions conv_options(const RuntimeOptions& options) {
+  return {.tf32 = options.tf32,
+          .deterministic = options.deterministic,
+          .workspace_limit = options.workspace_limit,
+          .autotune = options.autotune};
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_cuda() {
+  std::vector<DeviceInfo> all;
+  for (const GpuFacts& facts : gpu_facts()) {
+    DeviceInfo& info = all.emplace_back();
+    info.id = fmt::format("gpu:{}", facts.id);
+    info.name = facts.name;
+    info.memory_bytes = facts.memory_bytes;
+    info.details = fmt::format("{}, compute capability {}, {}", facts.bus_id, facts.compute_capability,
+                               human_bytes(facts.memory_bytes));
+    if (facts.knows_used) info.details += fmt::format(", {} in use", human_bytes(facts.used_bytes));
+  }
+  return all;
+}
+
+std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) {
+  auto runtime = cuda::make_cuda_runtime(id);
+  auto convolutions = cuda::make_cudnn_convolutions(runtime, id, conv_options(options));
+  return cuda::make_gpu_device(std::move(runtime), std::move(convolutions), options);
+}
+
+std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options) {
+  const auto make = [&](const char* description, int multiprocessors, std::uint64_t memory, std::string_view json) {
+    return cuda::make_gpu_device(
+        cuda::make_paper_runtime(
+            {.name = model, .description = description, .multiprocessors = multiprocessors, .memory_bytes = memory}),
+        cuda::plan_cudnn_convolutions(json, conv_options(options)), options);
+  };
+  if (model == "h100")
+    return make("NVIDIA H100, on paper", cuda::kPaperH100Multiprocessors, cuda::kPaperH100Memory, cuda::kPaperH100);
+  if (model == "h200")
+    return make("NVIDIA H200, on paper", cuda::kPaperH200Multiprocessors, cuda::kPaperH200Memory, cuda::kPaperH200);
+  throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there are h100 and h200", model));
+}
+
+}  // namespace dptrain::backend

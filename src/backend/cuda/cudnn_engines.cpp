@@ -1,0 +1,163 @@
+#include "backend/cuda/cudnn_engines.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::backend::cuda {
+namespace {
+
+// More than cuDNN 9 has kinds of either, with room for what later versions may add.
+constexpr std::size_t kManyNotes = 32, kManyKnobs = 64;
+
+/// An engine as the heuristics propose it, its support already checked.
+struct Candidate {
+  EnginePlan plan;
+  std::vector<cudnnBackendNumericalNote_t> notes;
+
+  std::string label() const { return plan.rank + " eng" + std::to_string(plan.name.engine); }
+};
+
+Candidate read_candidate(CudnnDescriptor config, std::string rank) {
+  Candidate candidate;
+  candidate.plan.rank = std::move(rank);
+  const std::vector<CudnnDescriptor> engines =
+      config.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+  if (engines.size() != 1) throw Error(ErrorKind::kDevice, "cuDNN names an engine configuration without its engine");
+  candidate.plan.name.engine = engines.front().get_int64(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  candidate.notes = engines.front().get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, kManyNotes);
+  for (const auto note :
+       engines.front().get_all<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, kManyNotes))
+    candidate.plan.runtime_compiled |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+  for (const CudnnDescriptor& knob :
+       config.get_descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kManyKnobs))
+    for (const auto kind : knob.get_all<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, 1))
+      candidate.plan.name.knobs.emplace_back(kind, knob.get_int64(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+  std::ranges::sort(candidate.plan.name.knobs);
+  candidate.plan.config = std::move(config);
+  return candidate;
+}
+
+std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& device, cudnnBackendHeurMode_t mode) {
+  CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph)
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode)
+      .set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device.descriptor())
+      .finalize();
+  std::vector<Candidate> candidates;
+  constexpr auto kResults = CUDNN_ATTR_ENGINEHEUR_RESULTS;
+  const std::size_t count = heuristics.count(kResults, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+  for (CudnnDescriptor& config : heuristics.get_descriptors(kResults, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count))
+    candidates.push_back(read_candidate(
+        std::move(config), fmt::format("{}{}", mode == CUDNN_HEUR_MODE_FALLBACK ? 'F' : 'A', candidates.size())));
+  return candidates;
+}
+
+/// What a note breaks of the promises, or "".
+std::string objection(cudnnBackendNumericalNote_t note, const EngineQuery& query) {
+  const bool strict = query.type == DType::kF32 && !query.options.tf32;
+  switch (note) {
+    case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return query.options.deterministic ? "not deterministic" : "";
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return strict ? "rounds to TF32, which is off" : "";
+    case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return strict ? "rounds its inputs, and TF32 is off" : "";
+    // Sums in the 16-bit type, and transforms that lose digits: never worth it in training.
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: return "sums in 16 bits";
+    case CUDNN_NUMERICAL_NOTE_FFT: return "by FFT";
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return "by Winograd";
+    default: return "";
+  }
+}
+
+/// What engines get wrong and no note says, found by tests/cuda/engine_survey_test.cpp, on an H100 with cuDNN 9.14.
+std::string known_fault(std::int64_t engine, const EngineQuery& query) {
+  if (query.pass != ConvPass::kWeights) return "";
+  if (engine == 1 && query.uneven_padding) return "wrong where padding is uneven";
+  // 5e-4 of the gradient's norm, where others of float32 are 1e-6 away
+  if (engine == 17 && query.type == DType::kF32 && !query.options.tf32) return "loses digits";
+  return "";
+}
+
+/// Makes the plan and reads its workspace; of an engine compiled at run time, without a device, only the workspace.
+void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
+  if (chosen.runtime_compiled && device.deviceless()) {
+    chosen.workspace = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, chosen.config.get_int64(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE)));
+    return;
+  }
+  chosen.plan = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  chosen.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, chosen.config)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device.descriptor())
+      .finalize();
+  chosen.workspace = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, chosen.plan.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)));
+}
+
+/// Whether the candidate becomes a plan; if not, why goes to the rejections.
+bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQuery& query, Rejections& rejections) {
+  if (!query.only.empty() && candidate.plan.name.text() != query.only) return false;
+  std::string why = known_fault(candidate.plan.name.engine, query);
+  for (const auto note : candidate.notes)
+    if (why.empty()) why = objection(note, query);
+  if (!why.empty()) {
+    rejections.add(why, candidate.label());
+    return false;
+  }
+  try {
+    make_plan(candidate.plan, device);
+  } catch (const Error& error) {
+    rejections.add(error.what(), candidate.label());
+    return false;
+  }
+  if (candidate.plan.workspace > query.options.workspace_limit) {
+    rejections.add(fmt::format("workspace over {}", human_bytes(query.options.workspace_limit)),
+                   fmt::format("{} ({})", candidate.label(), human_bytes(candidate.plan.workspace)));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string EngineName::text() const {
+  std::string words = "eng" + std::to_string(engine);
+  for (const auto& [kind, value] : knobs) words += fmt::format(" k{}={}", kind, value);
+  return words;
+}
+
+std::string Rejections::text() const {
+  std::vector<std::string> reasons;
+  for (const auto& [reason, engines] : engines_) reasons.push_back(reason + ": " + join(engines, ", "));
+  return reasons.empty() ? "the heuristics name none" : join(reasons, "; ");
+}
+
+std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
+                                     const EngineQuery& query, Rejections& rejections) {
+  std::vector<EnginePlan> plans;
+  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (plans.size() >= query.wanted) break;
+    std::vector<Candidate> candidates;
+    try {
+      candidates = propose(*graph, device, mode);
+    } catch (const Error& error) {
+      rejections.add(error.what(), mode == CUDNN_HEUR_MODE_A ? "mode A" : "mode FALLBACK");
+      continue;
+    }
+    for (Candidate& candidate : candidates) {
+      if (plans.size() == query.wanted) break;
+      const bool named_before = std::ranges::any_of(
+          plans, [&](const EnginePlan& plan) { return plan.name.text() == candidate.plan.name.text(); });
+      if (named_before) continue;
+      if (!accept(candidate, device, query, rejections)) continue;
+      candidate.plan.graph = graph;
+      plans.push_back(std::move(candidate.plan));
+    }
+  }
+  return plans;
+}
+
+}  // namespace dptrain::backend::cuda

@@ -1,0 +1,81 @@
+#pragma once
+
+// A convolution pass that has its engine: what runs it and how. Belongs to one replica and its thread.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/cuda/cudnn_engines.h"
+
+namespace dptrain::backend::cuda {
+
+/// A cudnnHandle_t on the thread's current device.
+class CudnnHandle {
+ public:
+  CudnnHandle();
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  /// The handle, its work going to this stream.
+  cudnnHandle_t on(gpu::StreamHandle stream);
+
+ private:
+  cudnnHandle_t raw_ = nullptr;
+  gpu::StreamHandle stream_ = nullptr;  ///< set_stream is not called again for the same one
+};
+
+/// Where the tensors lie; bias may be null if the plan has none.
+struct ConvMemory {
+  const void* x = nullptr;
+  const void* filter = nullptr;
+  const void* bias = nullptr;
+  const void* y = nullptr;
+  void* workspace = nullptr;
+
+  bool operator==(const ConvMemory&) const = default;
+};
+
+/// Any of the states of the family CUDNN_STATUS_BAD_PARAM.
+constexpr bool is_bad_parameter(cudnnStatus_t status) {
+  return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header wants it; should a
+/// version refuse to execute such a plan, `remake` makes it from a handle, as all did before, and it is tried once
+/// more.
+template <class Execute, class Remake>
+cudnnStatus_t first_execution(const Execute& execute, const Remake& remake) {
+  const cudnnStatus_t status = execute();
+  if (!is_bad_parameter(status)) return status;
+  remake();
+  return execute();
+}
+
+class CudnnPass {
+ public:
+  explicit CudnnPass(std::shared_ptr<const EnginePlan> plan) : plan_(std::move(plan)) {}
+
+  std::uint64_t workspace() const noexcept { return plan_->workspace; }
+  const FusedOps& fused() const noexcept { return plan_->graph->fused; }
+  const std::shared_ptr<const EnginePlan>& plan() const noexcept { return plan_; }
+  /// "eng57 k13=2 (A0, 12.0 MiB)"
+  std::string name() const;
+
+  /// Queues the pass. Throws Error{kDevice}; Error{kInternal} if it was planned without a device.
+  void run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream);
+
+ private:
+  void pack(const ConvMemory& memory);
+  void remake(cudnnHandle_t handle);
+
+  std::shared_ptr<const EnginePlan> plan_;  ///< of all equal convolutions
+  CudnnDescriptor remade_;                  ///< the plan from a handle, where that one did not execute
+  bool executed_ = false;
+  ConvMemory packed_for_;
+  CudnnDescriptor pack_;  ///< the pointers as cuDNN wants them; made again when they change
+};
+
+}  // namespace dptrain::backend::cuda

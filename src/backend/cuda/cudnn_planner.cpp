@@ -1,0 +1,97 @@
+#include "backend/cuda/cudnn_planner.h"
+
+#include <utility>
+
+#include "backend/cuda/shared_engine.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::backend::cuda {
+namespace {
+
+constexpr std::size_t kTried = 32;
+
+/// What to try forward, the most in one graph first.
+std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
+  if (pass != ConvPass::kForward || !problem.bias) return {{}};
+  return {{.bias = true}, {}};
+}
+
+EngineQuery query_of(const gpu::ConvProblem& problem, ConvPass pass, const gpu::ConvOptions& options) {
+  return {
+      .type = problem.type, .options = options, .pass = pass, .uneven_padding = problem.uneven_padding(), .wanted = 1};
+}
+
+std::string where(const gpu::ConvProblem& problem, ConvPass pass) {
+  return fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem));
+}
+
+}  // namespace
+
+CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner,
+                           std::shared_ptr<EngineShare> share)
+    : device_(std::make_shared<const DeviceProperties>(std::move(device))),
+      options_(options),
+      tuner_(std::move(tuner)),
+      shared_(share != nullptr),
+      plans_(std::move(share)) {}
+
+std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::ConvProblem& problem, ConvPass pass) {
+  gpu::ConvProblem key = problem;
+  if (pass != ConvPass::kForward) key.bias = key.relu = false;
+  const std::string words =
+      plan_cache_key(problem, pass, {.bias = key.bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
+  const auto make = [&] {
+    auto mine = std::make_shared<const EnginePlan>(choose(problem, pass));
+    auto engine = shared_ ? shared_engine(*mine) : nullptr;
+    return std::pair(SharedPlan(std::move(mine)), std::move(engine));
+  };
+  const auto take = [problem, pass, device = device_, options = options_,
+                     taken = taken_](const SharedEngine& engine) -> SharedPlan {
+    try {
+      ++*taken;
+      return std::make_shared<const EnginePlan>(
+          take_engine(engine, make_conv_graph(problem, pass, engine.fused), *device, query_of(problem, pass, options)));
+    } catch (const Error& error) {
+      throw error.within(where(problem, pass));
+    }
+  };
+  return plans_.begin({key, pass}, words, make, take);
+}
+
+EnginePlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {
+  Rejections rejections;
+  for (const FusedOps& fused : fusions(problem, pass)) {
+    rejections = {};
+    if (auto found = find(problem, pass, fused, rejections)) return std::move(*found);
+  }
+  throw Error(
+      ErrorKind::kDevice,
+      fmt::format(
+          "cuDNN {} has no engine for the {} pass of the convolution {} ({}, {}, workspace up to {} bytes): {}; try "
+          "a larger runtime.workspace_limit or a smaller batch_size",
+          cudnn().version(), name_of(pass), describe(problem), options_.tf32 ? "tf32" : "no tf32",
+          options_.deterministic ? "deterministic" : "not deterministic", options_.workspace_limit, rejections.text()));
+}
+
+std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
+                                             Rejections& rejections) {
+  // An engine may take such addresses when it is planned and refuse them when it runs.
+  const bool tries = tuner_ && problem.alignment != kFullAlignment;
+  EngineQuery query = query_of(problem, pass, options_);
+  if (tries) query.wanted = kTried;
+  try {
+    const auto graph = make_conv_graph(problem, pass, fused);
+    if (tuner_ && options_.autotune && tuner_->remembers())
+      return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, *device_, query,
+                            rejections);
+    auto plans = find_engines(graph, *device_, query, rejections);
+    if (plans.empty()) return std::nullopt;
+    if (tries) return tuner_->first_that_runs(std::move(plans), problem, rejections);
+    return std::move(plans.front());
+  } catch (const Error& error) {
+    throw error.within(where(problem, pass));
+  }
+}
+
+}  // namespace dptrain::backend::cuda

@@ -1,0 +1,58 @@
+#include "backend/cuda/paper_runtime.h"
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::backend::cuda {
+namespace {
+
+class PaperRuntime final : public gpu::Runtime {
+ public:
+  explicit PaperRuntime(const PaperGpu& gpu) : gpu_(gpu) {}
+
+  std::string name() const override { return gpu_.name; }
+  std::string description() const override { return gpu_.description; }
+  int multiprocessors() const override { return gpu_.multiprocessors; }
+  gpu::MemoryInfo memory() const override { return {.total = gpu_.memory_bytes, .free = gpu_.memory_bytes}; }
+  void enter() override {}
+
+  void* allocate(std::size_t) override { refuse("memory"); }
+  void free(void*) noexcept override {}
+  void* allocate_host(std::size_t) override { refuse("page-locked memory"); }
+  void free_host(void*) noexcept override {}
+
+  gpu::StreamHandle make_stream(bool) override { return this; }
+  void destroy_stream(gpu::StreamHandle) noexcept override {}
+  void synchronize(gpu::StreamHandle) override {}
+  bool idle(gpu::StreamHandle) override { return true; }
+
+  void copy_in(void*, const void*, std::size_t, gpu::StreamHandle) override { refuse("a copy"); }
+  void copy_out(void*, const void*, std::size_t, gpu::StreamHandle) override { refuse("a copy"); }
+  void copy(void*, const void*, std::size_t, gpu::StreamHandle) override { refuse("a copy"); }
+  void set_zero(void*, std::size_t, gpu::StreamHandle) override { refuse("a fill"); }
+
+  gpu::EventHandle make_event() override { return this; }
+  void destroy_event(gpu::EventHandle) noexcept override {}
+  void record(gpu::EventHandle, gpu::StreamHandle) override {}
+  void wait(gpu::StreamHandle, gpu::EventHandle) override {}
+  void synchronize_event(gpu::EventHandle) override {}
+  bool passed(gpu::EventHandle) override { return true; }
+
+  void begin_recording(gpu::StreamHandle) override { refuse("a recording"); }
+  gpu::GraphHandle end_recording(gpu::StreamHandle) override { refuse("a recording"); }
+  void replay(gpu::GraphHandle, gpu::StreamHandle) override { refuse("a replay"); }
+  void destroy_graph(gpu::GraphHandle) noexcept override {}
+
+ private:
+  [[noreturn]] void refuse(const char* what) const {
+    throw Error(ErrorKind::kInternal, fmt::format("{} was asked for {}, and is a GPU on paper", gpu_.name, what));
+  }
+
+  PaperGpu gpu_;
+};
+
+}  // namespace
+
+std::shared_ptr<gpu::Runtime> make_paper_runtime(const PaperGpu& gpu) { return std::make_shared<PaperRuntime>(gpu); }
+
+}  // namespace dptrain::backend::cuda

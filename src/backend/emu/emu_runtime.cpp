@@ -1,0 +1,206 @@
+#include "backend/emu/emu_runtime.h"
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backend/emu/emu_capture.h"
+#include "backend/emu/emu_memory.h"
+#include "backend/emu/emu_scheduler.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/subnormals.h"
+
+namespace dptrain::backend::emu {
+
+namespace {
+
+using gpu::EventHandle;
+using gpu::GraphHandle;
+using gpu::StreamHandle;
+
+struct EmuEvent {
+  EmuDevice* device;
+  std::mutex mutex;
+  std::shared_ptr<Mark> last;  ///< null before the first record
+};
+
+struct EmuGraph {
+  std::shared_ptr<Capture> capture;
+};
+
+EmuStream& stream_of(StreamHandle handle) { return *static_cast<EmuStream*>(static_cast<simt::Queue*>(handle)); }
+
+Scheduler& scheduler() { return Scheduler::instance(); }
+
+class EmuRuntime final : public gpu::Runtime {
+ public:
+  explicit EmuRuntime(int id) { device_.id = id, device_.name = fmt::format("emu:{}", id); }
+  ~EmuRuntime() override { scheduler().finish(device_); }
+  EmuRuntime(const EmuRuntime&) = delete;
+  EmuRuntime& operator=(const EmuRuntime&) = delete;
+
+  std::string name() const override { return device_.name; }
+  std::string description() const override {
+    return fmt::format("{} emulated GPU {:.1f} GiB", device_.name, static_cast<double>(memory().total) / (1 << 30));
+  }
+  int multiprocessors() const override { return 2; }
+  gpu::MemoryInfo memory() const override { return memory_.info(); }
+  /// As GPUs, it knows subnormal floats: float16's are read through them.
+  void enter() override {
+    keep_subnormals();
+    enter_device(device_.id);
+  }
+
+  void* allocate(std::size_t bytes) override {
+    scheduler().forbid_while_recording("allocate");
+    return memory_.allocate(bytes, device_.name);
+  }
+  void free(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    scheduler().spoil_recording("free");
+    scheduler().finish(device_);
+    memory_.free(memory);
+  }
+  void* allocate_host(std::size_t bytes) override {
+    scheduler().forbid_while_recording("allocate_host");
+    void* memory = host_blocks().add(bytes);
+    if (memory == nullptr) {
+      throw Error(ErrorKind::kMemory,
+                  fmt::format("{}: out of page-locked memory: {} bytes asked for", device_.name, bytes));
+    }
+    return memory;
+  }
+  void free_host(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    scheduler().spoil_recording("free_host");
+    scheduler().finish(device_);
+    host_blocks().remove(memory, "free_host");
+  }
+
+  StreamHandle make_stream(bool) override {
+    auto* stream = new EmuStream(device_);
+    scheduler().add(*stream);
+    return static_cast<simt::Queue*>(stream);
+  }
+  void destroy_stream(StreamHandle handle) noexcept override {
+    if (handle == nullptr) return;
+    EmuStream* stream = &stream_of(handle);
+    scheduler().remove(*stream);
+    delete stream;
+  }
+  void synchronize(StreamHandle stream) override { scheduler().synchronize(stream_of(stream)); }
+  bool idle(StreamHandle stream) override { return scheduler().idle(stream_of(stream)); }
+
+  void copy_in(void* device, const void* host, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("copy_in", device, bytes);
+    if (host_blocks().contain(host, bytes)) {
+      queue("copy_in", stream, [=] { std::memcpy(device, host, bytes); });
+      return;
+    }
+    scheduler().forbid_while_recording("copy_in from pageable memory");
+    const auto* first = static_cast<const unsigned char*>(host);
+    queue("copy_in", stream, [device, content = std::vector<unsigned char>(first, first + bytes)] {
+      std::memcpy(device, content.data(), content.size());
+    });
+  }
+  void copy_out(void* host, const void* device, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("copy_out", device, bytes);
+    if (!host_blocks().contain(host, bytes)) scheduler().forbid_while_recording("copy_out to pageable memory");
+    queue("copy_out", stream, [=] { std::memcpy(host, device, bytes); });
+  }
+  void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    if (!host_blocks().contain(to, bytes)) check_device_memory("copy", to, bytes);
+    if (!host_blocks().contain(from, bytes)) check_device_memory("copy", from, bytes);
+    queue("copy", stream, [=] { std::memmove(to, from, bytes); });
+  }
+  void set_zero(void* device, std::size_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return;
+    check_device_memory("set_zero", device, bytes);
+    queue("set_zero", stream, [=] { std::memset(device, 0, bytes); });
+  }
+
+  EventHandle make_event() override { return new EmuEvent{&device_, {}, nullptr}; }
+  void destroy_event(EventHandle event) noexcept override { delete static_cast<EmuEvent*>(event); }
+  void record(EventHandle handle, StreamHandle stream) override {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    if (event.device != &stream_of(stream).device()) {
+      throw Error(ErrorKind::kDevice, fmt::format("record: an event of {} in a stream of {}", event.device->name,
+                                                  stream_of(stream).device().name));
+    }
+    const std::lock_guard lock(event.mutex);
+    event.last = scheduler().record(stream_of(stream));
+  }
+  void wait(StreamHandle stream, EventHandle handle) override {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    const std::lock_guard lock(event.mutex);
+    scheduler().wait(stream_of(stream), event.last);
+  }
+  void synchronize_event(EventHandle handle) override { scheduler().synchronize(*last_mark(handle), device_); }
+  bool passed(EventHandle handle) override { return scheduler().passed(*last_mark(handle), device_); }
+
+  void begin_recording(StreamHandle stream) override { scheduler().begin_capture(stream_of(stream)); }
+  GraphHandle end_recording(StreamHandle stream) override {
+    return new EmuGraph{scheduler().end_capture(stream_of(stream))};
+  }
+  void replay(GraphHandle graph, StreamHandle stream) override {
+    scheduler().replay(*static_cast<EmuGraph*>(graph)->capture, stream_of(stream));
+  }
+  void destroy_graph(GraphHandle graph) noexcept override { delete static_cast<EmuGraph*>(graph); }
+
+ private:
+  static std::shared_ptr<Mark> last_mark(EventHandle handle) {
+    EmuEvent& event = *static_cast<EmuEvent*>(handle);
+    const std::lock_guard lock(event.mutex);
+    if (event.last == nullptr)
+      event.last = std::make_shared<Mark>(Mark{.passed = true, .captured = false, .capture = {}});
+    return event.last;
+  }
+  void queue(const char* name, StreamHandle stream, std::function<void()> work) const {
+    scheduler().push(stream_of(stream), {name, nullptr, std::move(work), nullptr});
+  }
+  void check_device_memory(const char* call, const void* memory, std::size_t bytes) const {
+    if (device_blocks().contain(memory, bytes)) return;
+    throw Error(ErrorKind::kDevice,
+                fmt::format("{}: {}: {} bytes at {} do not lie in device memory", device_.name, call, bytes, memory));
+  }
+
+  EmuDevice device_;
+  EmuMemory memory_;
+};
+
+}  // namespace
+
+std::shared_ptr<gpu::Runtime> make_emu_runtime(int id) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<gpu::Runtime>> runtimes;
+  if (id < 0) throw Error(ErrorKind::kDevice, fmt::format("emu:{}: no such device; emulated GPUs count from 0", id));
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<gpu::Runtime> runtime = runtimes[id].lock();
+  if (runtime == nullptr) runtimes[id] = runtime = std::make_shared<EmuRuntime>(id);
+  return runtime;
+}
+
+void push_and_wait(gpu::StreamHandle handle, const char* name, std::function<void()> work,
+                   std::function<bool()> ready) {
+  EmuStream& stream = stream_of(handle);
+  stream.push(name, std::move(work));
+  scheduler().push(stream, {name, nullptr, nullptr, nullptr, std::move(ready)});
+}
+
+bool is_recorded(gpu::StreamHandle stream) { return scheduler().is_recorded(stream_of(stream)); }
+
+HostWaits host_waits() { return scheduler().host_waits(); }
+
+void reseed(std::uint64_t seed) {
+  simt::set_seed(seed);
+  scheduler().reseed(seed);
+}
+
+}  // namespace dptrain::backend::emu

@@ -1,0 +1,12 @@
+#include "layers/additive_attention.h"
+
+#include "backend/gpu/attention_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredOp kAdditiveAttention =
+    op<layers::AdditiveAttentionSpec, AttentionOp<layers::AdditiveAttentionSpec>>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,192 @@
+#include "layers/batch_normalization.h"
+
+#include <utility>
+
+#include "backend/batch_norm_weights.h"
+#include "backend/gpu/activation.h"
+#include "backend/gpu/gpu_op.h"
+#include "backend/tail.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cuda/batch_norm.h"
+#include "layers/add.h"
+#include "plan/tail.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+/// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
+/// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
+/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order on the device,
+/// and so in backward. Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
+class BatchNormalizationOp final : public GpuOp {
+ public:
+  BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        channels_(context.input(0).back()),
+        spatial_(context.input(0).elements() / channels_),
+        epsilon_(static_cast<float>(spec.epsilon)),
+        unbiased_(device.options().bn_unbiased_running_var),
+        relu_(plan::tail_activation(context.step).activation == layers::Activation::kRelu),
+        masks_(relu_ && !plan::tail_activation(context.step).undone),
+        adds_(plan::tail_has<layers::AddSpec>(context.step)),
+        inference_mode_(context.step.inference_mode),
+        replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
+        has_backward_(context.step.has_backward),
+        weights_(spec),
+        workspace_(kernel::batch_norm_workspace(type_, context.rows * spatial_, channels_)) {}
+
+  plan::Need need() const override {
+    const std::int64_t messages = (replicas_ > 1 ? 1 + replicas_ : 1) * kernel::batch_norm_message(channels_);
+    return {.saved = saves() ? bytes<float>(kSavedVectors * channels_) : 0,
+            .scratch = bytes<double>(workspace_ + messages) + bytes<float>(kSavedVectors * channels_)};
+  }
+
+  bool runs_empty() const override { return replicas_ > 1; }
+  std::string implementation() const override {
+    return replicas_ > 1 ? fmt::format("moments over {} replicas", replicas_) : "";
+  }
+
+  void forward(const OpArgs& a) override {
+    const Room room(*this, a);
+    if (!a.training || inference_mode_) return normalize_by_moving(a, room);
+    const std::int64_t positions = a.rows * spatial_;
+    const float *const gamma = weight(a, weights_.gamma), *const beta = weight(a, weights_.beta);
+    const kernel::BatchNormMoments moments{.mean = room.mean,
+                                           .inv_std = room.inv_std,
+                                           .scale = room.scale,
+                                           .offset = room.offset,
+                                           .statistics_mean = gradient(a, weights_.moving_mean),
+                                           .statistics_variance = gradient(a, weights_.moving_variance),
+                                           .statistics_share = static_cast<float>(a.share),
+                                           .unbiased = unbiased_};
+    if (replicas_ == 1) {
+      kernel::batch_norm_statistics(at(a), type_, a.inputs[0], positions, epsilon_, gamma, beta, channels_,
+                                    room.workspace, moments);
+    } else {
+      kernel::batch_norm_sums(at(a), type_, a.inputs[0], positions, channels_, room.workspace, room.sums);
+      const kernel::BatchNormTotal total = add_replicas(a, room, positions);
+      kernel::batch_norm_moments(at(a), room.sums.sum, room.sums.product, total, epsilon_, gamma, beta, channels_,
+                                 moments);
+    }
+    apply(a, room);
+  }
+
+  void backward(const OpArgs& a) override {
+    const Room room(*this, a);
+    const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : room.mean;
+    if (inference_mode_)  // nothing lives from forward to backward
+      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
+                                      nullptr, epsilon_, channels_, room.scale, nullptr, room.inv_std);
+    const bool by_output = masks_ && (adds_ || inference_mode_);
+    kernel::BatchNormGradient through{.x = a.inputs[0],
+                                      .dy = a.dy<void>(),
+                                      .output = by_output ? a.out<void>() : nullptr,
+                                      .mean = mean,
+                                      .inv_std = room.inv_std,
+                                      .scale = masks_ && !by_output ? room.scale : nullptr,
+                                      .offset = room.offset};
+    const std::int64_t positions = a.rows * spatial_;
+    void* const dx = a.input_gradients[0];
+    float *const dgamma = gradient(a, weights_.gamma), *const dbeta = gradient(a, weights_.beta);
+    const bool leaves_sum_gradient = adds_ && masks_;
+    if ((dx != nullptr && !inference_mode_) || dgamma != nullptr || dbeta != nullptr)
+      kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, room.workspace, room.sums, dgamma,
+                                       dbeta, leaves_sum_gradient ? a.dy<void>() : nullptr);
+    else if (leaves_sum_gradient)
+      activate_backward(at(a), type_, layers::Activation::kRelu, nullptr, a.out<void>(), a.dy<void>(), a.dy<void>(),
+                        positions, channels_);
+    if (leaves_sum_gradient) through.output = nullptr;  // dy is masked
+    if (dx == nullptr) return;
+    if (inference_mode_)
+      return kernel::batch_norm_gradient_frozen(at(a), type_, through, room.scale, positions, channels_, dx);
+    const kernel::BatchNormTotal total = add_replicas(a, room, positions);
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum,
+                                      room.sums.product, total, positions, channels_, dx);
+  }
+
+ private:
+  static constexpr std::int64_t kSavedVectors = 4;  // those of Room
+
+  template <class T>
+  static std::uint64_t bytes(std::int64_t n) {
+    return static_cast<std::uint64_t>(n) * sizeof(T);
+  }
+
+  /// Where things lie in `saved` and `scratch`: vectors first, at multiples of 16 bytes where there are so many
+  /// channels, as the wide kernels want them; messages have an odd number of doubles.
+  struct Room {
+    float *mean, *inv_std, *scale, *offset;  // live from forward to backward
+    double* workspace;
+    double *message, *gathered;  // this replica's, and all replicas'
+    kernel::BatchNormSums sums;  // those in `message`
+
+    Room(const BatchNormalizationOp& op, const OpArgs& a) {
+      auto* const vectors = static_cast<float*>(a.scratch);
+      workspace = reinterpret_cast<double*>(vectors + kSavedVectors * op.channels_);
+      message = workspace + op.workspace_;
+      gathered = message + kernel::batch_norm_message(op.channels_);
+      sums = kernel::batch_norm_message_sums(message, op.channels_);
+      // Without a backward, and in inference mode, nobody reads them again.
+      float* next = op.saves() && a.training ? static_cast<float*>(a.saved) : vectors;
+      for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
+    }
+  };
+
+  bool saves() const { return has_backward_ && !inference_mode_; }
+
+  const float* weight(const OpArgs& a, std::size_t index) const {
+    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
+  }
+  /// Null where it is not wanted.
+  static float* gradient(const OpArgs& a, std::size_t index) {
+    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
+  }
+
+  void apply(const OpArgs& a, const Room& room) const {
+    const kernel::BatchNormAffine affine{
+        .scale = room.scale, .offset = room.offset, .addend = adds_ ? a.inputs[1] : nullptr, .relu = relu_};
+    kernel::batch_norm_apply(at(a), type_, a.inputs[0], affine, a.rows * spatial_, channels_, a.out<void>());
+  }
+
+  void normalize_by_moving(const OpArgs& a, const Room& room) const {
+    if (a.rows == 0) return;
+    for (const std::size_t index : {weights_.moving_mean, weights_.moving_variance})
+      if (a.training && gradient(a, index) != nullptr)
+        kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
+    kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance],
+                                    weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
+                                    room.scale, room.offset, nullptr);
+    apply(a, room);
+  }
+
+  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  kernel::BatchNormTotal add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+    if (replicas_ == 1) return {.counted = nullptr, .known = positions};
+    if (a.collective == nullptr || a.collective->size() != replicas_)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                              a.collective == nullptr ? 1 : a.collective->size()));
+    a.collective->all_gather(room.message,
+                             static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
+                             room.gathered, *a.stream);
+    kernel::batch_norm_add_messages(at(a), room.gathered, replicas_, channels_, room.message);
+    return {.counted = room.message, .known = 0};
+  }
+
+  std::int64_t channels_, spatial_;
+  float epsilon_;
+  bool unbiased_, relu_;
+  bool masks_;  // backward multiplies dy by the ReLU's mask
+  bool adds_, inference_mode_;
+  int replicas_;  // that moments are put together over; 1: unsynchronised
+  bool has_backward_;
+  const BatchNormWeights weights_;
+  std::int64_t workspace_;  // doubles
+};
+
+const RegisteredOp kBatchNormalization =
+    op<layers::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,17 @@
+#include "layers/elu.h"
+
+#include "backend/gpu/rectifier_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class ELUOp final : public RectifierOp {
+ public:
+  ELUOp(const layers::ELUSpec& spec, const OpContext& context, Device& device)
+      : RectifierOp(kernel::Activation::kElu, spec.alpha, context, device) {}
+};
+
+const RegisteredOp kELU = op<layers::ELUSpec, ELUOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,17 @@
+#include "layers/leaky_relu.h"
+
+#include "backend/gpu/rectifier_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class LeakyReLUOp final : public RectifierOp {
+ public:
+  LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device& device)
+      : RectifierOp(kernel::Activation::kLeakyRelu, spec.negative_slope, context, device) {}
+};
+
+const RegisteredOp kLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,22 @@
+#include "optim/losses/categorical_focal_crossentropy.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/categorical_focal_crossentropy.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<optim::CategoricalFocalCrossentropySpec>(
+    [](const optim::CategoricalFocalCrossentropySpec& spec, const LossContext& context) {
+      const bool logits = context.loss.from_logits;
+      const auto smoothing = static_cast<float>(spec.label_smoothing);
+      const kernels::losses::CategoricalFocal f{spec.alpha, spec.gamma};
+      return RowLoss{.sample = position_rows(loss_shape(context)),
+                     .run = [=](const kernel::Launch& at, kernel::LossRows rows) {
+                       rows.targets.label_smoothing = smoothing;
+                       kernel::class_loss(at, rows, logits, f);
+                     }};
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,13 @@
+#include "optim/losses/hinge.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/hinge.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuHinge = gpu_loss<optim::HingeSpec>(
+    [](const optim::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/kl_divergence.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/kl_divergence.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuKLDivergence =
+    gpu_loss<optim::KLDivergenceSpec>([](const optim::KLDivergenceSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::KullbackLeibler{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/log_cosh.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/log_cosh.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuLogCosh =
+    gpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::LogCosh{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/mean_absolute_error.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/mean_absolute_error.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuMeanAbsoluteError =
+    gpu_loss<optim::MeanAbsoluteErrorSpec>([](const optim::MeanAbsoluteErrorSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Absolute{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/mean_squared_error.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/mean_squared_error.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuMeanSquaredError =
+    gpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Squared{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,15 @@
+#include "optim/losses/poisson.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/poisson.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuPoisson =
+    gpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Poisson{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

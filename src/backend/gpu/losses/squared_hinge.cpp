@@ -1,0 +1,15 @@
+#include "optim/losses/squared_hinge.h"
+
+#include "backend/gpu/losses/row_loss.h"
+#include "kernels/losses/squared_hinge.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredLossOp kGpuSquaredHinge =
+    gpu_loss<optim::SquaredHingeSpec>([](const optim::SquaredHingeSpec&, const LossContext& context) {
+      return of_elements(context, kernels::losses::SquaredHinge{});
+    });
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

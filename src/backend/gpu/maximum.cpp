@@ -1,0 +1,17 @@
+#include "layers/maximum.h"
+
+#include "backend/gpu/extreme_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class MaximumOp final : public ExtremeOp {
+ public:
+  MaximumOp(const layers::MaximumSpec&, const OpContext& context, Device& device)
+      : ExtremeOp(context, device, kernel::Extreme::kLargest) {}
+};
+
+const RegisteredOp kMaximum = op<layers::MaximumSpec, MaximumOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

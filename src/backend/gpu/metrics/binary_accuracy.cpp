@@ -1,0 +1,17 @@
+#include "optim/metrics/binary_accuracy.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class BinaryAccuracyMetricOp final : public BinaryMetric {
+ public:
+  BinaryAccuracyMetricOp(const optim::BinaryAccuracySpec& spec, const MetricContext& context, Device& device)
+      : BinaryMetric(context, device, spec.threshold) {}
+};
+
+const RegisteredMetricOp kBinaryAccuracyMetric = metric_op<optim::BinaryAccuracySpec, BinaryAccuracyMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,18 @@
+#include "optim/metrics/categorical_accuracy.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class CategoricalAccuracyMetricOp final : public ArgmaxMetric {
+ public:
+  CategoricalAccuracyMetricOp(const optim::CategoricalAccuracySpec&, const MetricContext& context, Device& device)
+      : ArgmaxMetric(context, device) {}
+};
+
+const RegisteredMetricOp kCategoricalAccuracyMetric =
+    metric_op<optim::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,18 @@
+#include "optim/metrics/f1_score.h"
+
+#include "backend/gpu/metrics/gpu_counts.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class F1ScoreMetricOp final : public ThresholdMetric {
+ public:
+  F1ScoreMetricOp(const optim::F1ScoreSpec& spec, const MetricContext& context, Device& device)
+      : ThresholdMetric(context, device, {.largest = !spec.threshold, .by_class = true}, {spec.threshold.value_or(0)}) {
+  }
+};
+
+const RegisteredMetricOp kF1ScoreMetric = metric_op<optim::F1ScoreSpec, F1ScoreMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,18 @@
+#include "optim/metrics/mean_absolute_error.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class MeanAbsoluteErrorMetricOp final : public ErrorMetric {
+ public:
+  MeanAbsoluteErrorMetricOp(const optim::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device& device)
+      : ErrorMetric(context, device, kernel::absolute_errors) {}
+};
+
+const RegisteredMetricOp kMeanAbsoluteErrorMetric =
+    metric_op<optim::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

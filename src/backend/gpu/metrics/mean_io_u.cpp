@@ -1,0 +1,26 @@
+#include "optim/metrics/mean_io_u.h"
+
+#include "backend/gpu/metrics/gpu_counts.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class MeanIoUMetricOp final : public CountingMetric {
+ public:
+  MeanIoUMetricOp(const optim::MeanIoUSpec& spec, const MetricContext& context, Device& device)
+      : CountingMetric(context, device, context.positions()),
+        size_(spec.num_classes),
+        ignored_(spec.ignore_class.value_or(-1)) {}
+  void run(const MetricArgs& a) override {
+    kernel::confusion_bins(at(a), a.type, a.prediction, rows(a), classes_, targets(a), size_, ignored_, bins(a));
+    count(a);
+  }
+
+ private:
+  std::int64_t size_, ignored_;
+};
+
+const RegisteredMetricOp kMeanIoUMetric = metric_op<optim::MeanIoUSpec, MeanIoUMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

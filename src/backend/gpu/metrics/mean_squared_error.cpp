@@ -1,0 +1,18 @@
+#include "optim/metrics/mean_squared_error.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class MeanSquaredErrorMetricOp final : public ErrorMetric {
+ public:
+  MeanSquaredErrorMetricOp(const optim::MeanSquaredErrorMetricSpec&, const MetricContext& context, Device& device)
+      : ErrorMetric(context, device, kernel::squared_errors) {}
+};
+
+const RegisteredMetricOp kMeanSquaredErrorMetric =
+    metric_op<optim::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,17 @@
+#include "optim/metrics/precision.h"
+
+#include "backend/gpu/metrics/gpu_counts.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class PrecisionMetricOp final : public ThresholdMetric {
+ public:
+  PrecisionMetricOp(const optim::PrecisionSpec& spec, const MetricContext& context, Device& device)
+      : ThresholdMetric(context, device, bins_above(spec), spec.ascending()) {}
+};
+
+const RegisteredMetricOp kPrecisionMetric = metric_op<optim::PrecisionSpec, PrecisionMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,18 @@
+#include "optim/metrics/root_mean_squared_error.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class RootMeanSquaredErrorMetricOp final : public ErrorMetric {
+ public:
+  RootMeanSquaredErrorMetricOp(const optim::RootMeanSquaredErrorSpec&, const MetricContext& context, Device& device)
+      : ErrorMetric(context, device, kernel::squared_errors) {}
+};
+
+const RegisteredMetricOp kRootMeanSquaredErrorMetric =
+    metric_op<optim::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,19 @@
+#include "optim/metrics/sparse_categorical_accuracy.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class SparseCategoricalAccuracyMetricOp final : public ArgmaxMetric {
+ public:
+  SparseCategoricalAccuracyMetricOp(const optim::SparseCategoricalAccuracySpec&, const MetricContext& context,
+                                    Device& device)
+      : ArgmaxMetric(context, device) {}
+};
+
+const RegisteredMetricOp kSparseCategoricalAccuracyMetric =
+    metric_op<optim::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

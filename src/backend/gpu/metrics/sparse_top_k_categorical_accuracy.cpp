@@ -1,0 +1,19 @@
+#include "optim/metrics/sparse_top_k_categorical_accuracy.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class SparseTopKCategoricalAccuracyMetricOp final : public TopKMetric {
+ public:
+  SparseTopKCategoricalAccuracyMetricOp(const optim::SparseTopKCategoricalAccuracySpec& spec,
+                                        const MetricContext& context, Device& device)
+      : TopKMetric(context, device, spec.k) {}
+};
+
+const RegisteredMetricOp kSparseTopKCategoricalAccuracyMetric =
+    metric_op<optim::SparseTopKCategoricalAccuracySpec, SparseTopKCategoricalAccuracyMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,19 @@
+#include "optim/metrics/top_k_categorical_accuracy.h"
+
+#include "backend/gpu/metrics/gpu_metric.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class TopKCategoricalAccuracyMetricOp final : public TopKMetric {
+ public:
+  TopKCategoricalAccuracyMetricOp(const optim::TopKCategoricalAccuracySpec& spec, const MetricContext& context,
+                                  Device& device)
+      : TopKMetric(context, device, spec.k) {}
+};
+
+const RegisteredMetricOp kTopKCategoricalAccuracyMetric =
+    metric_op<optim::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,17 @@
+#include "layers/minimum.h"
+
+#include "backend/gpu/extreme_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class MinimumOp final : public ExtremeOp {
+ public:
+  MinimumOp(const layers::MinimumSpec&, const OpContext& context, Device& device)
+      : ExtremeOp(context, device, kernel::Extreme::kSmallest) {}
+};
+
+const RegisteredOp kMinimum = op<layers::MinimumSpec, MinimumOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

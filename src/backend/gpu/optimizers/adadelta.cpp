@@ -1,0 +1,26 @@
+#include "optim/optimizers/adadelta.h"
+
+#include "backend/gpu/optimizers/gpu_optimizer.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class AdadeltaOp final : public GpuOptimizer {
+ public:
+  AdadeltaOp(const optim::AdadeltaSpec& spec, const UpdateContext& context, Device& device)
+      : GpuOptimizer(spec, context, device), spec_(spec) {}
+
+  void run(const OptimizerArgs& a) override {
+    const kernel::AdadeltaPass pass{.rho = spec_.rho, .epsilon = spec_.epsilon, .weight_decay = weight_decay_};
+    const UpdateBuffers& b = a.buffers;
+    kernel::adadelta_update(at(a), pass, state(a), b.gradients, a.n, weights(a), b.slots[0], b.slots[1]);
+  }
+
+ private:
+  const optim::AdadeltaSpec& spec_;
+};
+
+const RegisteredOptimizerOp kAdadelta = optimizer_op<optim::AdadeltaSpec, AdadeltaOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,9 @@
+#include "backend/gpu/optimizers/adam_op.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+const RegisteredOptimizerOp kAdam = optimizer_op<optim::AdamSpec, AdamOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,237 @@
+#include "backend/gpu/recurrent_op.h"
+
+#include <algorithm>
+
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/elementwise.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+
+/// Gate by gate, sums, kernels and biases lie multiples of a gate's columns behind the first.
+ConvSets RecurrentOp::products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias,
+                               const gpu::ConvPasses& passes) {
+  gpu::ConvProblem problem = product_problem(in, sums, rows, type_, bias);
+  if (sums != gates_ * units_) problem.alignment = alignment_of(sums, type_);
+  return product_sets(device_, problem, passes);
+}
+
+RecurrentOp::Sets::Sets(RecurrentOp& op, std::int64_t sums)
+    : columns(sums),
+      inputs(op.products(op.features_, sums, op.steps_, op.spec_.use_bias,
+                         {.forward = true, .data = op.wants_dx_, .weights = op.wants_weights_})),
+      state(op.products(op.units_, sums, 1, false, {.forward = true, .data = op.keeps_})),
+      weights(op.products(op.units_, sums, op.steps_, false, {.forward = false, .weights = op.wants_weights_})) {}
+
+void RecurrentOp::Sets::prepare(std::int64_t rows) {
+  inputs.prepare(rows);
+  state.prepare(rows);
+  if (weights.passes().weights) weights.prepare(rows);
+}
+
+std::uint64_t RecurrentOp::Sets::planned() const {
+  return std::max({inputs.planned(), state.planned(), weights.planned()});
+}
+
+RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context,
+                         Device& device, bool single_gates)
+    : GpuOp(context, device),
+      spec_(spec),
+      draws_(spec, gates, context),
+      rows_(context.rows),
+      steps_(context.input(0)[0]),
+      features_(context.input(0)[1]),
+      gates_(gates),
+      units_(spec.units),
+      single_gates_(single_gates),
+      keeps_(context.step.has_backward),
+      has_states_(context.inputs() > 1),
+      wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
+      wants_weights_(keeps_ && context.step.parameter_gradients[0]),
+      mask_(context.mask()),
+      seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+      whole_(*this, gates * spec.units),
+      single_(*this, spec.units) {}
+
+void RecurrentOp::prepare(std::int64_t rows) {
+  whole_.prepare(rows);
+  if (single_gates_ || draws_.state_rate() > 0) single_.prepare(rows);
+}
+
+std::pair<double, double> RecurrentOp::flops_per_sample() const {
+  const double inputs = flops(whole_.inputs.sample()),
+               state = flops(whole_.state.sample()) * static_cast<double>(steps_);
+  return {inputs + state, inputs * (int{wants_dx_} + int{wants_weights_}) + state * (1 + int{wants_weights_})};
+}
+
+RecurrentOp::Room RecurrentOp::take_room(Parts& parts) const {
+  const bool drops_inputs = draws_.input_rate() > 0, drops_state = draws_.state_rate() > 0;
+  const std::int64_t positions = rows_ * steps_, sums = gates_ * states(rows_);
+  Room room{};
+  room.dropped = parts.take(drops_inputs || drops_state || single_gates_ ? positions * features_ : 0, type_);
+  room.factors = parts.take(drops_state ? sums : 0, type_);
+  room.operands = parts.take(drops_state ? sums : 0, type_);
+  room.hidden = parts.take(drops_state ? positions * units_ : 0, type_);
+  room.products = parts.take(sums, type_);
+  room.dz = parts.take(keeps_ ? sums : 0, type_);
+  room.h = parts.take(states(rows_), type_);
+  room.c = parts.floats(states(rows_));
+  room.dh = parts.floats(states(rows_));
+  room.dc = parts.floats(states(rows_));
+  room.begins = reinterpret_cast<std::int32_t*>(parts.take(mask_ ? rows_ : 0, DType::kI32));
+  room.bias = parts.floats(spec_.use_bias && wants_weights_
+                               ? std::max(kernel::bias_gradient_workspace(positions, gates_ * units_),
+                                          kernel::bias_gradient_workspace(positions, units_))
+                               : 0);
+  room.convolution = parts.take(std::max(whole_.planned(), single_.planned()));
+  return room;
+}
+
+kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const Room& room) const {
+  kernel::RecurrentSteps steps{.rows = a.rows,
+                               .steps = steps_,
+                               .units = units_,
+                               .gates = gates_,
+                               .backwards = spec_.go_backwards,
+                               .by_gate = by_gate(a),
+                               .sequences = spec_.return_sequences,
+                               .mask = mask_ ? a.in<std::uint8_t>(*mask_) : nullptr,
+                               .begins = nullptr,
+                               .activation = spec_.activation};
+  if (!mask_) return steps;
+  kernel::find_begins(at(a), steps, room.begins);
+  steps.begins = room.begins;
+  return steps;
+}
+
+void RecurrentOp::set_state(const OpArgs& a, const void* from, void* h) const {
+  if (from != nullptr) return kernel::copy(at(a), type_, from, h, states(a.rows));
+  const auto bytes = static_cast<std::int64_t>(size_of(type_)) * states(a.rows);  // the last float is all the room's
+  device_.fill(static_cast<float*>(h), (bytes + 3) / 4, 0, *a.stream);
+}
+
+void RecurrentOp::set_float_state(const OpArgs& a, const void* from, float* c) const {
+  if (from == nullptr) return device_.fill(c, states(a.rows), 0, *a.stream);
+  device_.to_float(from, type_, c, states(a.rows), *a.stream);
+}
+
+kernel::Dropout RecurrentOp::dropout(const OpArgs& a, float rate, std::uint32_t stream) const {
+  return {.rate = rate, .seed = seed_, .layer = stream, .first_row = a.first_row};
+}
+
+void RecurrentOp::draw_factors(const OpArgs& a, const Room& room) const {
+  if (!drops_state(a)) return;
+  device_.fill(room.dc, states(a.rows), 1, *a.stream);
+  for (std::int64_t gate = 0; gate < gates_; ++gate) {
+    void* const factors = elements(room.factors, gate * states(a.rows));
+    device_.from_float(room.dc, factors, type_, states(a.rows), *a.stream);
+    kernel::dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(gate)), a.state, factors, a.rows,
+                    units_, factors);
+  }
+}
+
+const void* RecurrentOp::dropped_input(const OpArgs& a, const Room& room, std::int64_t part) const {
+  if (!drops_inputs(a)) return a.inputs[0];
+  kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, a.inputs[0], a.rows,
+                          steps_, features_, room.dropped);
+  return room.dropped;
+}
+
+void RecurrentOp::multiply_inputs(const OpArgs& a, const Room& room, void* z) {
+  Sets& sets = sets_of(a);
+  ConvSets::Set& set = sets.inputs.at(a.rows);
+  std::byte* const workspace = sets.inputs.room(set, room.convolution);
+  for (std::int64_t part = 0; part < parts_of(a); ++part)
+    set.convolution->forward(dropped_input(a, room, part),
+                             elements(a.compute_weights[0], part * sets.columns * features_),
+                             spec_.use_bias ? elements(a.compute_weights[2], part * sets.columns) : nullptr,
+                             elements(z, part * a.rows * steps_ * sets.columns), workspace, a.stream->native());
+}
+
+void RecurrentOp::multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room) {
+  if (drops_state(a)) kernel::drop_state(at(a), type_, steps, room.h, room.factors, room.operands);
+  for (std::int64_t part = 0; part < parts_of(a); ++part)
+    multiply_part(a, sets_of(a), part, drops_state(a) ? elements(room.operands, part * states(a.rows)) : room.h, room,
+                  elements(room.products, part * a.rows * sets_of(a).columns));
+}
+
+void RecurrentOp::multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to) {
+  multiply_part(a, single_, gate, h, room, to);
+}
+
+void RecurrentOp::multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const Room& room,
+                                void* to) {
+  ConvSets::Set& set = sets.state.at(a.rows);
+  set.convolution->forward(h, elements(a.compute_weights[1], part * sets.columns * units_), nullptr, to,
+                           sets.state.room(set, room.convolution), a.stream->native());
+}
+
+void RecurrentOp::multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
+                                const Room& room) {
+  for (std::int64_t part = 0; part < parts_of(a); ++part)
+    multiply_part_back(a, sets_of(a), part, elements(room.dz, part * a.rows * sets_of(a).columns), room,
+                       elements(room.products, part * states(a.rows)));
+  kernel::collect_state_gradient(at(a), type_, steps, s, room.products, factors_of(a, room, 0), add, room.dh);
+}
+
+void RecurrentOp::multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to) {
+  multiply_part_back(a, single_, gate, dz, room, to);
+}
+
+void RecurrentOp::multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const Room& room,
+                                     void* to) {
+  ConvSets::Set& set = sets.state.at(a.rows);
+  set.convolution->backward_data(dz, elements(a.compute_weights[1], part * sets.columns * units_), to,
+                                 sets.state.room(set, room.convolution), a.stream->native());
+}
+
+void RecurrentOp::differentiate_inputs(const OpArgs& a, const Room& room, const void* dz) {
+  Sets& sets = sets_of(a);
+  ConvSets::Set& set = sets.inputs.at(a.rows);
+  std::byte* const scratch = sets.inputs.room(set, room.convolution);
+  std::byte* const workspace = scratch + rounded_filter_bytes(sets.inputs.sample(), sets.inputs.passes());
+  const std::int64_t positions = a.rows * steps_;
+  for (std::int64_t part = 0; part < parts_of(a); ++part) {
+    const void* const of_part = elements(dz, part * positions * sets.columns);
+    const std::int64_t filter = part * sets.columns * features_;
+    if (wants_weights_ && a.weight_gradients[0] != nullptr) {
+      differentiate_filter(at(a), sets.inputs.sample(), *set.convolution, dropped_input(a, room, part), of_part,
+                           scratch, workspace, a.weight_gradients[0] + filter);
+      if (spec_.use_bias)
+        kernel::bias_gradient(at(a), type_, of_part, positions, sets.columns, room.bias,
+                              a.weight_gradients[2] + part * sets.columns);
+    }
+    if (!wants_dx_ || a.input_gradients[0] == nullptr) continue;
+    void* const dx = part == 0 ? a.input_gradients[0] : room.dropped;
+    set.convolution->backward_data(of_part, elements(a.compute_weights[0], filter), dx, workspace, a.stream->native());
+    if (drops_inputs(a))
+      kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, dx, a.rows,
+                              steps_, features_, dx);
+    if (part > 0) kernel::accumulate(at(a), type_, dx, a.input_gradients[0], positions * features_);
+  }
+}
+
+void RecurrentOp::differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz) {
+  for (std::int64_t part = 0; part < parts_of(a); ++part)
+    differentiate_state_part(a, room, part, hidden, elements(dz, part * a.rows * steps_ * sets_of(a).columns));
+}
+
+void RecurrentOp::differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
+                                           const void* dz) {
+  if (!wants_weights_ || a.weight_gradients[1] == nullptr) return;
+  Sets& sets = sets_of(a);
+  ConvSets::Set& set = sets.weights.at(a.rows);
+  std::byte* const scratch = sets.weights.room(set, room.convolution);
+  std::byte* const workspace = scratch + rounded_filter_bytes(sets.weights.sample(), sets.weights.passes());
+  if (drops_state(a))
+    kernel::spatial_dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(part)), a.state, hidden,
+                            a.rows, steps_, units_, room.hidden);
+  differentiate_filter(at(a), sets.weights.sample(), *set.convolution, drops_state(a) ? room.hidden : hidden, dz,
+                       scratch, workspace, a.weight_gradients[1] + part * sets.columns * units_);
+}
+
+void RecurrentOp::give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const {
+  if (has_states_ && a.input_gradients[input] != nullptr)
+    device_.from_float(gradient, a.input_gradients[input], type_, states(a.rows), *a.stream);
+}
+
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,161 @@
+#pragma once
+
+// What the recurrent ops of the GPU device share: products of inputs and states with the layer's weights, as
+// convolutions of single points, dropout, and the gradients of weights and inputs from those of all steps' sums.
+
+#include <string>
+#include <tuple>
+
+#include "backend/gpu/conv_sets.h"
+#include "backend/gpu/gpu_op.h"
+#include "backend/parts.h"
+#include "backend/recurrent_context.h"
+#include "kernels/cuda/dropout.h"
+#include "kernels/cuda/recurrent.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+
+/// What does not depend on the cell. Weights: kernel [features, gates * units] and recurrent kernel [units, gates *
+/// units], both with the columns outermost in the arena, so that a gate's lie together; bias.
+class RecurrentOp : public GpuOp {
+ public:
+  void prepare(std::int64_t rows) override;
+  std::string implementation() const override {
+    return "inputs " + whole_.inputs.name() + "; state " + whole_.state.name();
+  }
+  std::pair<double, double> flops_per_sample() const override;
+
+ protected:
+  /// single_gates: sums stand gate by gate in any case, and the functions of one gate are called.
+  RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
+              bool single_gates = false);
+
+  /// Scratch of one call that all cells want, beside what is its own.
+  struct Room {
+    void *dropped, *factors, *operands, *products, *dz, *h, *hidden;
+    float *c, *dh, *dc, *bias;
+    std::int32_t* begins;
+    std::byte* convolution;
+  };
+  Room take_room(Parts& parts) const;
+
+  bool drops_state(const OpArgs& a) const { return a.training && draws_.state_rate() > 0; }
+  bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
+  /// With begins found, where there is a mask.
+  kernel::RecurrentSteps begin(const OpArgs& a, const Room& room) const;
+  /// Zeros for a null `from`; both [rows, units].
+  void set_state(const OpArgs& a, const void* from, void* h) const;
+  void set_float_state(const OpArgs& a, const void* from, float* c) const;
+
+  void draw_factors(const OpArgs& a, const Room& room) const;
+  /// z of all steps = x K + b.
+  void multiply_inputs(const OpArgs& a, const Room& room, void* z);
+  /// room.products = h U; with recurrent dropout of room.h times the factors.
+  void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room);
+  /// room.dh = room.dz U', or its sum with that, of the rows that have taken step number s.
+  void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add, const Room& room);
+  /// Of one gate: to [rows, units] = h U, and dh = dz U'.
+  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to);
+  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to);
+  /// Of the kernel, the bias and the inputs, where they are wanted.
+  void differentiate_inputs(const OpArgs& a, const Room& room, const void* dz);
+  /// Of the recurrent kernel.
+  void differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz);
+  /// Of one part of it, all columns or a gate's.
+  void differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
+                                const void* dz);
+  bool wants_weights() const { return wants_weights_; }
+  /// The gradient of an initial state, where it is wanted.
+  void give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
+  const void* factors_of(const OpArgs& a, const Room& room, std::int64_t gate) const {
+    return drops_state(a) ? elements(room.factors, gate * states(a.rows)) : nullptr;
+  }
+
+  /// Element n of an array of activations.
+  const std::byte* elements(const void* from, std::int64_t n) const {
+    return static_cast<const std::byte*>(from) + static_cast<std::uint64_t>(n) * size_of(type_);
+  }
+  std::byte* elements(void* from, std::int64_t n) const {
+    return static_cast<std::byte*>(from) + static_cast<std::uint64_t>(n) * size_of(type_);
+  }
+  std::int64_t states(std::int64_t rows) const { return rows * units_; }
+  std::int64_t steps() const { return steps_; }
+  bool keeps() const { return keeps_; }
+  bool has_states() const { return has_states_; }
+  std::int64_t most_rows() const { return rows_; }
+
+ private:
+  /// Convolutions for sums of so many columns: of all gates at once, or of one.
+  struct Sets {
+    Sets(RecurrentOp& op, std::int64_t columns);
+    void prepare(std::int64_t rows);
+    std::uint64_t planned() const;
+
+    std::int64_t columns;
+    ConvSets inputs, state, weights;
+  };
+  ConvSets products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias, const gpu::ConvPasses& passes);
+  Sets& sets_of(const OpArgs& a) { return by_gate(a) ? single_ : whole_; }
+  std::int64_t parts_of(const OpArgs& a) const { return by_gate(a) ? gates_ : 1; }
+  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const Room& room, void* to);
+  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const Room& room, void* to);
+  std::uint32_t input_draw(std::int64_t part) const { return draws_.of_input(draws_.input_masks() > 1 ? part : 0); }
+  kernel::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
+  const void* dropped_input(const OpArgs& a, const Room& room, std::int64_t part) const;
+  bool drops_inputs(const OpArgs& a) const { return a.training && draws_.input_rate() > 0; }
+
+  layers::RecurrentSpec spec_;
+  RecurrentDraws draws_;
+  std::int64_t rows_, steps_, features_, gates_, units_;
+  bool single_gates_, keeps_, has_states_, wants_dx_, wants_weights_;
+  std::optional<std::size_t> mask_;
+  std::uint32_t seed_;
+  Sets whole_, single_;
+};
+
+/// `Spec` derives from layers::RecurrentSpec; `Cell`, from this, says what it keeps, and of scratch takes for itself:
+///   Kept keep(Parts&, bool for_backward) const;
+///   Own take_own(Parts&) const;   where it wants any
+template <class Cell, class Spec>
+class RecurrentCellOp : public RecurrentOp {
+ public:
+  plan::Need need() const override {
+    Parts saved(nullptr), scratch(nullptr);
+    if (keeps()) cell().keep(saved, true);
+    cell().keep(scratch, false);
+    take_room(scratch);
+    cell().take_own(scratch);
+    return {.saved = saved.taken(), .scratch = scratch.taken()};
+  }
+
+ protected:
+  RecurrentCellOp(const Spec& spec, std::int64_t gates, const OpContext& context, Device& device,
+                  bool single_gates = false)
+      : RecurrentOp(spec, gates, context, device, single_gates), spec_(spec) {
+    prepare(context.rows);
+  }
+
+  struct Nothing {};
+  Nothing take_own(Parts&) const { return {}; }
+
+  /// What is kept, for backward or in scratch; the rest of scratch, the cell's own last; the steps. Factors are drawn.
+  auto start(const OpArgs& a, bool for_backward) const {
+    Parts saved(a.saved), scratch(a.scratch);
+    const auto passing = cell().keep(scratch, false);
+    const auto kept = for_backward ? cell().keep(saved, true) : passing;
+    const Room room = take_room(scratch);
+    const auto own = cell().take_own(scratch);
+    draw_factors(a, room);
+    kernel::RecurrentSteps steps = begin(a, room);
+    if constexpr (requires { spec_.recurrent_activation; }) steps.recurrent_activation = spec_.recurrent_activation;
+    return std::tuple(kept, room, own, steps);
+  }
+  auto start_forward(const OpArgs& a) const { return start(a, keeps() && a.training); }
+
+  const Spec spec_;
+
+ private:
+  const Cell& cell() const { return static_cast<const Cell&>(*this); }
+};
+
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,18 @@
+#include "layers/stochastic_depth.h"
+
+#include "backend/gpu/spread_dropout_op.h"
+#include "backend/spread_axes.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class StochasticDepthOp final : public SpreadDropoutOp {
+ public:
+  StochasticDepthOp(const layers::StochasticDepthSpec& spec, const OpContext& context, Device& device)
+      : SpreadDropoutOp(spec.drop_path_rate, one_number(context.input(0)), context, device) {}
+};
+
+const RegisteredOp kStochasticDepth = op<layers::StochasticDepthSpec, StochasticDepthOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,0 +1,29 @@
+#include "layers/zero_padding2d.h"
+
+#include "backend/gpu/gpu_op.h"
+#include "backend/sides_padding.h"
+#include "kernels/cuda/pad.h"
+
+namespace dptrain::backend::DPTRAIN_GPU {
+namespace {
+
+class ZeroPadding2DOp final : public GpuOp {
+ public:
+  ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
+
+  void forward(const OpArgs& a) override {
+    kernel::zero_pad_forward(at(a), type_, padding_, a.inputs[0], a.rows, a.out<void>());
+  }
+  void backward(const OpArgs& a) override {
+    kernel::zero_pad_backward(at(a), type_, padding_, a.dy<void>(), a.rows, a.input_gradients[0]);
+  }
+
+ private:
+  kernel::Padding padding_;
+};
+
+const RegisteredOp kZeroPadding2D = op<layers::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_GPU

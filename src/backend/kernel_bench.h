@@ -1,0 +1,33 @@
+#pragma once
+
+// `dptrain bench --kernels`: every kernel of kernels/cpu by itself, timed by Google Benchmark, and convolution passes
+// in each way that can compute them beside a naive reference. In builds without Google Benchmark kernel_bench_stub.cpp
+// stands here. Main thread.
+
+#include <functional>
+#include <string>
+
+namespace dptrain::backend {
+
+class ConvChoices;
+
+struct KernelTime {
+  std::string name;         ///< "conv/11x11x64/3x3/64/forward/winograd", "pool/max2x2/backward"
+  double milliseconds = 0;  ///< of one run, on the clock
+  double gflops = 0;        ///< per second; 0: memory traffic only
+  double gbytes = 0;        ///< per second: what must be read and written once; 0 for convolutions
+  double error = 0;         ///< of a convolution, ||result - exact|| / ||exact|| with exact in double; 0 for others
+};
+
+struct KernelBenchOptions {
+  int threads = 1;
+  std::string filter;          ///< regular expression that a part of the name must match; "": all
+  double least_seconds = 0.1;  ///< that each kernel runs
+};
+
+/// `convolutions`: whose account names the passes. Throws Error{kUsage} for a filter that is no regular expression or
+/// that nothing matches, and where this build has no kernel benchmarks.
+void bench_kernels(const ConvChoices& convolutions, const KernelBenchOptions& options,
+                   const std::function<void(const KernelTime&)>& done);
+
+}  // namespace dptrain::backend

@@ -1,0 +1,79 @@
+#pragma once
+
+// MetricOp: one metric of one output on one device. It adds to the metric's state what a batch contributes, in an order
+// that depends on the rows alone. Made from a table by (device kind, spec type), as ops are; owned by a MeasuredLoss
+// and called from its replica's thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <typeindex>
+
+#include "backend/device.h"
+#include "optim/metric.h"
+
+namespace dptrain::backend {
+
+/// What it is made for.
+struct MetricContext {
+  const plan::LossStep& loss;
+  const optim::ResolvedMetric& metric;
+  DType type = DType::kF32;  ///< of the predictions
+  std::int64_t rows = 0;     ///< the most samples a call will have
+
+  std::int64_t classes() const { return metric.subject.classes(); }      ///< in a row
+  std::int64_t positions() const { return metric.subject.positions(); }  ///< rows of a sample
+  std::int64_t elements() const { return metric.subject.output.elements(); }
+  /// As the predictions that it reads have it: moved where they are those before a sigmoid.
+  double threshold(double of_values) const {
+    const bool moved =
+        loss.fusion == plan::LossStep::Fusion::kSigmoid && metric.type().reads == optim::MetricReads::kThreshold;
+    return moved ? optim::before_sigmoid(of_values) : of_values;
+  }
+};
+
+struct MetricArgs {
+  std::int64_t rows = 0;                  ///< samples
+  const void* prediction = nullptr;       ///< [rows, positions, classes], as MetricType::reads says
+  DType type = DType::kF32;               ///< of the predictions
+  const std::int32_t* classes = nullptr;  ///< labels: class numbers [rows, positions],
+  const float* dense = nullptr;           ///< or rows of values [rows, positions, classes]
+  /// [rows, positions], uint8 on CPUs and int32 on GPUs: what the loss has found (LossOp::knows_hits), and then there
+  /// are no predictions, which the gradient may have overwritten. Null: the op looks at the predictions.
+  const void* hits = nullptr;
+  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all. Of a masked metric
+  double* state = nullptr;             ///< device memory; added to
+  void* scratch = nullptr;
+  Stream* stream = nullptr;
+};
+
+class MetricOp {
+ public:
+  virtual ~MetricOp() = default;
+  virtual void run(const MetricArgs& args) = 0;
+  virtual plan::Need need() const { return {}; }
+  /// It can do with what the loss has found, without a pass of its own.
+  virtual bool takes_hits() const { return false; }
+};
+
+using MetricFactory = std::function<std::unique_ptr<MetricOp>(const MetricContext&, Device&)>;
+void register_metric_op(DeviceKind kind, std::type_index spec, MetricFactory factory);
+bool has_metric_op(DeviceKind kind, std::type_index spec);
+/// Throws Error{kInternal} where the device has no such metric.
+std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device);
+
+/// `const RegisteredMetricOp kCpuAccuracy = metric_op<AccuracySpec, AccuracyOp>(DeviceKind::kCpu);`
+/// The op's constructor takes (const Spec&, const MetricContext&, Device&).
+struct RegisteredMetricOp {
+  RegisteredMetricOp(DeviceKind kind, std::type_index spec, MetricFactory factory) {
+    register_metric_op(kind, spec, std::move(factory));
+  }
+};
+template <class Spec, class OpType>
+RegisteredMetricOp metric_op(DeviceKind kind) {
+  return {kind, typeid(Spec), [](const MetricContext& context, Device& device) -> std::unique_ptr<MetricOp> {
+            return std::make_unique<OpType>(context.metric.metric.as<Spec>(), context, device);
+          }};
+}
+
+}  // namespace dptrain::backend

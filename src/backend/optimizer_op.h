@@ -1,0 +1,62 @@
+#pragma once
+
+// OptimizerOp: the arithmetic in which optimizers differ, for one replica. What all of them share (regularizer
+// gradients, clipping, statistics, averages, the guard against gradients that are not finite) is the Update's
+// (backend/update.h), which makes the op of its optimizer and calls it from the replica's thread.
+//
+// Each optimizer has a file on each backend, device/<backend>/optimizers/<name>.cpp, that registers its op before main.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <typeindex>
+
+#include "backend/device.h"
+#include "backend/update.h"
+
+namespace dptrain::backend {
+
+/// One update. Pointers are device memory; the op writes weights and slots of [0, n), the compute copy where there is
+/// one, and may use the gradients as room: nobody reads them afterwards.
+struct OptimizerArgs {
+  const UpdateBuffers& buffers;
+  std::int64_t n = 0;                         ///< floats: the trainable part of the arena
+  optim::UpdateArgs update{};                 ///< CPUs: of this step, without the steps that were left out
+  const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, and what describe() said
+  Stream& stream;
+};
+
+class OptimizerOp {
+ public:
+  virtual ~OptimizerOp() = default;
+  /// GPUs: fills state.hyper with what the kernels read. On the host, before the step is uploaded.
+  virtual void describe(const optim::UpdateArgs& args, kernels::StepState& state) const {
+    static_cast<void>(args), static_cast<void>(state);
+  }
+  /// Decoupled decay (OptimizerCommon::weight_decay), then the update, in one pass where the equation allows. Queued.
+  virtual void run(const OptimizerArgs& args) = 0;
+};
+
+/// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOptimizerOp.
+using OptimizerOpFactory = std::function<std::unique_ptr<OptimizerOp>(const UpdateContext&, Device&)>;
+void register_optimizer_op(DeviceKind kind, std::type_index spec, OptimizerOpFactory factory);
+bool has_optimizer_op(DeviceKind kind, std::type_index spec);
+/// Throws Error{kInternal} naming optimizer and device where there is none. The plan and the optimizer's spec outlive
+/// the op; the context need not.
+std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Device& device);
+
+/// `const RegisteredOptimizerOp kCpuAdam = optimizer_op<AdamSpec, AdamOp>(DeviceKind::kCpu);`
+/// The op's constructor takes (const Spec&, const UpdateContext&, Device&).
+struct RegisteredOptimizerOp {
+  RegisteredOptimizerOp(DeviceKind kind, std::type_index spec, OptimizerOpFactory factory) {
+    register_optimizer_op(kind, spec, std::move(factory));
+  }
+};
+template <class Spec, class OpType>
+RegisteredOptimizerOp optimizer_op(DeviceKind kind) {
+  return {kind, typeid(Spec), [](const UpdateContext& context, Device& device) -> std::unique_ptr<OptimizerOp> {
+            return std::make_unique<OpType>(context.optimizer.as<Spec>(), context, device);
+          }};
+}
+
+}  // namespace dptrain::backend

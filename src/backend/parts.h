@@ -1,0 +1,54 @@
+#pragma once
+
+// How ops of several arrays cut what memory they are given: scratch, and what they save for backward. Every part
+// begins where any kernel of any device may read it.
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+#include "core/dtype.h"
+
+namespace dptrain::backend {
+
+constexpr std::uint64_t aligned_part(std::uint64_t bytes) {
+  constexpr std::uint64_t kAligned = 256;
+  return (bytes + kAligned - 1) / kAligned * kAligned;
+}
+inline std::uint64_t aligned_part(std::int64_t elements, DType type) {
+  return aligned_part(static_cast<std::uint64_t>(elements) * size_of(type));
+}
+
+/// The most that any kernel wants: 16 bytes, the widest load of a GPU.
+inline constexpr int kFullAlignment = 16;
+/// Of addresses that lie multiples of so many elements behind an aligned one.
+constexpr int alignment_of(std::int64_t elements, DType type) {
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(type));
+  return static_cast<int>(std::gcd(bytes, std::int64_t{kFullAlignment}));
+}
+
+/// Cuts room into parts, one behind the other; without memory it only counts.
+class Parts {
+ public:
+  explicit Parts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
+
+  std::byte* take(std::uint64_t bytes) {
+    const std::uint64_t place = place_of(bytes);
+    return memory_ == nullptr ? nullptr : memory_ + place;
+  }
+  void* take(std::int64_t elements, DType type) { return take(static_cast<std::uint64_t>(elements) * size_of(type)); }
+  float* floats(std::int64_t n) { return static_cast<float*>(take(n, DType::kF32)); }
+  /// Takes a part and says how far from the beginning it is.
+  std::uint64_t place_of(std::uint64_t bytes) {
+    const std::uint64_t place = taken_;
+    taken_ += aligned_part(bytes);
+    return place;
+  }
+  std::uint64_t taken() const { return taken_; }
+
+ private:
+  std::byte* memory_;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace dptrain::backend

@@ -1,0 +1,29 @@
+#pragma once
+
+// The op of a layer over volumes that is computed in passes over images (layers::VolumePasses), on every device: it
+// holds the ops of the two layers. What is between them lies in scratch; they keep what they keep of it.
+
+#include <cstdint>
+#include <optional>
+
+#include "backend/device.h"
+#include "backend/inner_op.h"
+#include "layers/volume_passes.h"
+
+namespace dptrain::backend {
+
+class VolumeOp final : public Op {
+ public:
+  VolumeOp(const layers::VolumePasses& passes, const OpContext& context, Device& device);
+
+  plan::Need need() const override;
+  void prepare(std::int64_t rows) override;
+  void forward(const OpArgs& args) override;
+  void backward(const OpArgs& args) override;
+
+ private:
+  std::optional<InnerOp> frames_, depth_;
+  std::uint64_t between_bytes_ = 0, frames_saved_ = 0;
+};
+
+}  // namespace dptrain::backend

@@ -1,0 +1,38 @@
+#include "layers/add.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/fusion_examples.h"
+#include "backend/merge_reference.h"
+
+namespace dptrain::test {
+namespace {
+
+void check_add(const std::vector<Shape>& inputs, const Shape& out,
+               layers::Activation epilogue = layers::Activation::kLinear) {
+  Case c;
+  c.layer = layer(layers::AddSpec{});
+  c.inputs = inputs;
+  c.tail = behind(epilogue);
+  agrees(c, merged(inputs, out, std::plus<>()));
+}
+
+const FusionExample kAddActivation([] {
+  Case c;
+  c.layer = layer(layers::AddSpec{});
+  c.inputs = {{3, 2, 5}, {3, 2, 5}};
+  c.tail = behind(layers::Activation::kRelu);
+  return c;
+});
+
+TEST(AddOp, Equal) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
+TEST(AddOp, Three) { check_add({{7}, {7}, {7}}, {7}); }
+TEST(AddOp, Relu) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}, layers::Activation::kRelu); }
+TEST(AddOp, Broadcast) {
+  check_add({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
+  check_add({{5}, {3, 2, 5}}, {3, 2, 5});
+  check_add({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5});
+}
+
+}  // namespace
+}  // namespace dptrain::test

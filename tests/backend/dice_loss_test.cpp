@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "backend/loss_checks.h"
+#include "optim/losses/dice.h"
+
+namespace dptrain::test {
+namespace {
+
+/// Of the elements that `wanted` counts.
+template <class Wanted>
+double dice_of(Row p, Row y, const Wanted& wanted) {
+  double both = 0, sum = 1e-7;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (wanted(i)) both += p[i] * y[i], sum += p[i] + y[i];
+  return 1 - 2 * both / sum;
+}
+
+LossCase dice_case(std::vector<std::int64_t> axis) {
+  LossCase c{.loss = loss(optim::DiceSpec{.axis = std::move(axis)}), .output = {3, 2, 2}};
+  c.rows = random_values(11 * 12, 0, 1, 41);
+  for (double& y : c.rows) y = std::round(y);
+  return c;
+}
+
+TEST(DiceLoss, OfASample) {
+  const LossCase c = dice_case({1, 2, -1});
+  check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows,
+             [](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); });
+}
+
+TEST(DiceLoss, OfEachChannel) {
+  const LossCase c = dice_case({1, 2});
+  check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows, [](Row p, Row y) {
+    return (dice_of(p, y, [](std::size_t i) { return i % 2 == 0; }) +
+            dice_of(p, y, [](std::size_t i) { return i % 2 == 1; })) /
+           2;
+  });
+}
+
+TEST(DiceLoss, OfEachLine) {
+  const LossCase c = dice_case({2, 3});
+  check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows,
+             mean_over_rows([](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); }, 4));
+}
+
+}  // namespace
+}  // namespace dptrain::test

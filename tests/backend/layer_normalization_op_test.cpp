@@ -1,0 +1,52 @@
+#include "layers/layer_normalization.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/group_norm_reference.h"
+
+namespace dptrain::test {
+namespace {
+
+using layers::LayerNormalizationSpec;
+
+void check_layer_normalization(const LayerNormalizationSpec& spec, const Shape& in, std::int64_t rows = 3) {
+  Case c;
+  c.layer = layer(spec);
+  c.inputs = {in};
+  c.rows = rows;
+  c.tolerance = 5e-6;  // differences from the mean, divided by a deviation of about 0.6
+  c.gradient_tolerance = 1e-5;
+  agrees(c, [spec, in](const std::vector<Tensor>& x, const std::vector<Tensor>& weights) {
+    return naive_group_norm(x[0], 1, layers::normalized_shape(spec, in).elements(), 1, spec.epsilon,
+                            spec.scale ? &weights[0] : nullptr, spec.center ? &weights.back() : nullptr);
+  });
+}
+
+TEST(LayerNormalizationOp, LastAxis) {
+  for (const std::int64_t width : {5, 8, 37, 300}) check_layer_normalization({}, {width});
+  check_layer_normalization({}, {4, 3, 7});
+}
+
+TEST(LayerNormalizationOp, SeveralAxes) {
+  LayerNormalizationSpec spec;
+  spec.axis = {-2, -1};
+  check_layer_normalization(spec, {3, 4, 5});
+  spec.axis = {1, 2, 3};
+  check_layer_normalization(spec, {3, 4, 5});
+}
+
+TEST(LayerNormalizationOp, WithoutScaleOrCenter) {
+  LayerNormalizationSpec spec;
+  spec.scale = false;
+  check_layer_normalization(spec, {4, 6});
+  spec.center = false;
+  spec.epsilon = 1e-5;
+  check_layer_normalization(spec, {4, 6});
+  spec.scale = true;
+  check_layer_normalization(spec, {4, 6});
+}
+
+TEST(LayerNormalizationOp, ManyRows) { check_layer_normalization({}, {20, 9}, 11); }
+
+}  // namespace
+}  // namespace dptrain::test

@@ -1,0 +1,173 @@
+// Every registered layer, loss, metric and optimizer has its places: definition, ops on every device that is built in,
+// tests. The message names the missing one.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "backend/golden.h"
+#include "backend/harness.h"
+#include "backend/loss_table.h"
+#include "backend/metric_op.h"
+#include "backend/optimizer_op.h"
+#include "dptrain_version.h"
+#include "layers/input.h"
+#include "layers/volume_passes.h"
+#include "optim/loss.h"
+#include "support/test_data.h"
+
+namespace dptrain::test {
+namespace {
+
+/// "LocalResponseNormalization" -> "local_response_normalization", "MaxPooling2D" -> "max_pooling2d".
+std::string file_name(const std::string& layer) {
+  if (layer == "ReLU") return "relu";
+  if (layer == "LeakyReLU") return "leaky_relu";
+  if (layer == "Conv1DTranspose") return "conv1d_transpose";
+  if (layer == "Conv2DTranspose") return "conv2d_transpose";
+  if (layer == "Conv3DTranspose") return "conv3d_transpose";
+  if (layer == "PReLU") return "prelu";
+  if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
+  std::string name;
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    const auto here = static_cast<unsigned char>(layer[i]);
+    if (i > 0 && std::isupper(here) && std::islower(static_cast<unsigned char>(layer[i - 1]))) name += '_';
+    name += static_cast<char>(std::tolower(here));
+  }
+  return name;
+}
+
+void expect_file(const std::string& member, const std::string& path) {
+  const std::filesystem::path root = dptrain::test::test_data("..");
+  EXPECT_TRUE(std::filesystem::exists(root / path)) << member << " has no " << path;
+}
+
+/// A row of a table that begins with the name.
+void expect_row(const std::string& member, const std::string& page, const std::string& row) {
+  std::ifstream in(dptrain::test::test_data("../docs/" + page));
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(row)) return;
+  ADD_FAILURE() << member << " has no row '" << row << "' in docs/" << page;
+}
+
+using backend::DeviceKind;
+
+std::vector<std::pair<DeviceKind, const char*>> kinds() {
+  std::vector<std::pair<DeviceKind, const char*>> all{{DeviceKind::kCpu, "CPU"}, {DeviceKind::kEmu, "emulator"}};
+  if (!kBuiltWithCuda.starts_with("no")) all.emplace_back(DeviceKind::kCuda, "CUDA");
+  return all;
+}
+
+/// Devices know of the sister over images, or of those that compute its passes, alone. OverSteps holds the layer to
+/// her, and Keras's values to their equation.
+void expect_sister(const layers::LayerType& type, const nlohmann::json& golden_cases) {
+  for (const auto& [kind, word] : kinds())
+    EXPECT_FALSE(backend::has_op(kind, type.type))
+        << type.name << " is computed as another layer, but has an op: " << word;
+  EXPECT_TRUE(type.is_random(type.schema.make().get()) ||
+              std::ranges::any_of(golden_cases, [&](const auto& c) { return c["layer"] == type.name; }))
+      << type.name << " has no case in tests/golden/layers_of_steps.json or layers_of_volumes.json";
+}
+
+TEST(RollCall, EveryLayerHasItsPlaces) {
+  nlohmann::json computed = golden("layers_of_steps.json");
+  for (const auto& entry : golden("layers_of_volumes.json")) computed.push_back(entry);
+  std::size_t ops = 0;
+  for (const config::TypeDef* def : layers::layer_family().types()) {
+    const auto& type = static_cast<const layers::LayerType&>(*def);
+    if (type.name.starts_with("Test")) continue;  // of other tests, where one program has all of them (GPU bundle)
+    const std::string name = file_name(type.name);
+    expect_file(type.name, "src/layers/" + name + ".h");
+    expect_file(type.name, "src/layers/" + name + ".cpp");
+    if (type.is_view || type.type == typeid(layers::InputSpec)) {
+      for (const auto& [kind, word] : kinds())
+        EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
+      continue;
+    }
+    if (type.applies) {
+      for (const auto& [kind, word] : kinds())
+        EXPECT_FALSE(backend::has_op(kind, type.type))
+            << type.name << " applies another layer, but has an op: " << word;
+      expect_file(type.name, "tests/golden/" + name + ".json");
+      continue;
+    }
+    if (type.computed_as || layers::is_computed_in_passes(type.type)) {
+      expect_sister(type, computed);
+      continue;
+    }
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(backend::has_op(kind, type.type)) << "layer " << type.name << " has no op: " << word;
+    expect_file(type.name, "src/backend/cpu/" + name + ".cpp");
+    expect_file(type.name, "src/backend/gpu/" + name + ".cpp");
+    expect_file(type.name, "tests/backend/" + name + "_op_test.cpp");
+    ++ops;
+  }
+  EXPECT_GE(ops, 28U);
+}
+
+TEST(RollCall, EveryLossHasItsPlaces) {
+  std::size_t losses = 0;
+  for (const config::TypeDef* def : optim::loss_family().types()) {
+    const auto& type = static_cast<const optim::LossType&>(*def);
+    const std::string name = type.keras_name;
+    for (const std::string& path :
+         {"src/optim/losses/" + name + ".h", "src/optim/losses/" + name + ".cpp",
+          "src/backend/cpu/losses/" + name + ".cpp", "src/backend/gpu/losses/" + name + ".cpp",
+          "tests/backend/" + name + "_loss_test.cpp"})
+      expect_file(type.name, path);
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(backend::has_loss(kind, type.type)) << "loss " << type.name << " has no op: " << word;
+    ++losses;
+  }
+  EXPECT_GE(losses, 18U);
+}
+
+/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.
+std::string snake_case(const std::string& name) {
+  const std::string inner = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
+  std::string snake = std::regex_replace(inner, std::regex("([a-z0-9])([A-Z])"), "$1_$2");
+  std::ranges::transform(snake, snake.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return snake;
+}
+
+/// GoldenMetrics.OverSeveralBatches and DeviceCheck hold the family to values, e2e.docs to its rows.
+TEST(RollCall, EveryMetricHasItsPlaces) {
+  const std::vector<const config::TypeDef*> metrics = optim::metric_family().types();
+  EXPECT_GE(metrics.size(), 15U);
+  for (const config::TypeDef* metric : metrics) {
+    const std::string name = snake_case(metric->name);
+    EXPECT_EQ(optim::metric_family().find(name), metric)
+        << "metric " << metric->name << " lacks Keras's string " << name;
+    for (const char* place : {"src/optim/metrics/", "src/backend/cpu/metrics/", "src/backend/gpu/metrics/"})
+      expect_file(metric->name, place + name + ".cpp");
+    expect_file(metric->name, "src/optim/metrics/" + name + ".h");
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(backend::has_metric_op(kind, metric->type)) << "metric " << metric->name << " has no op: " << word;
+  }
+}
+
+TEST(RollCall, EveryOptimizerHasItsPlaces) {
+  const nlohmann::json traces = golden("optimizers.json").at("cases");
+  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+    std::string name = def->name;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const std::string end : {".h", ".cpp"}) expect_file(def->name, "src/optim/optimizers/" + name + end);
+    for (const auto& [kind, word] : kinds())
+      EXPECT_TRUE(backend::has_optimizer_op(kind, def->type)) << def->name << " has no op: " << word;
+    for (const std::string device : {"cpu", "gpu"})
+      expect_file(def->name, "src/backend/" + device + "/optimizers/" + name + ".cpp");
+    EXPECT_TRUE(
+        std::any_of(traces.begin(), traces.end(), [&](const auto& c) { return c.at("optimizer") == def->name; }))
+        << def->name << " has no trace in tests/golden/optimizers.json";
+    expect_row(def->name, "config.md", "| `" + def->name + "` |");
+    expect_row(def->name, "numerics.md", "| " + def->name + " |");
+  }
+  EXPECT_GE(optim::optimizer_family().types().size(), 10U);
+}
+
+}  // namespace
+}  // namespace dptrain::test
