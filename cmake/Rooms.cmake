@@ -67,7 +67,7 @@ target_link_libraries(dptrain_house INTERFACE dptrain_flags fmt::fmt)
 # Left out: the compute rooms in a fuzz build, and a room without sources.
 function(dptrain_room room)
   cmake_parse_arguments(arg "" "LEVEL" "LIBS" ${ARGN})
-  if(DPTRAIN_FUZZ AND NOT room MATCHES "^(core|config|table|layers|optim|graph|plan|export|data|checkpoint)$")
+  if(DPTRAIN_FUZZ AND NOT room MATCHES "^(core|config|table|nn|graph|plan|export|data|checkpoint)$")
     return()
   endif()
 

@@ -17,7 +17,7 @@ import tempfile
 LEVELS = {
     "core": 0,
     "config": 1, "mpi": 1, "picture": 1, "table": 1,
-    "layers": 2, "optim": 2, "gates": 2,
+    "nn": 2, "gates": 2,
     "graph": 3,
     "plan": 4, "export": 4,
     "backend": 5, "data": 5, "checkpoint": 5,
@@ -37,7 +37,7 @@ CALL_KERNELS = {"table", "backend", "data", "replica", "reduce"}
 GPU_FOLDERS = ("gpu", "cuda", "emu")   # of backend/
 
 # What rooms that call no kernel read of the shared ground.
-SHARED_GROUND = {("core", "kernels/philox.h"), ("layers", "kernels/activation_kind.h")}
+SHARED_GROUND = {("core", "kernels/philox.h"), ("nn", "kernels/activation_kind.h")}
 
 # Of the house, the kernels for GPUs know the number types.
 SEEN_BY_KERNELS_CUDA = {"core/dtype.h"}
@@ -193,7 +193,7 @@ def check_tree(root):
 PLANTED = [
     ("src/core/error.h", "#include <string>", None),
     ("src/core/random.h", '#include "kernels/philox.h"', None),
-    ("src/layers/activation.h", '#include "kernels/activation_kind.h"', None),
+    ("src/nn/activation.h", '#include "kernels/activation_kind.h"', None),
     ("src/core/b.h", '#include "kernels/activation_kind.h"', "must not call kernels"),
     ("src/core/queue.h", '#include "config/node.h"', "must not include up into 'config'"),
     ("src/core/a.h", '#include "kernels/cpu/pool.h"', "must not call kernels"),
@@ -204,11 +204,11 @@ PLANTED = [
     ("src/config/yaml.h", "#include <yaml-cpp/yaml.h>", "yaml-cpp is not allowed here"),
     ("src/config/schema.cpp", "#include <nlohmann/json.hpp>", None),
     ("src/config/schema.h", "#include <nlohmann/json.hpp>", "nlohmann-json is not allowed here"),
-    ("src/layers/a.cpp", '#include "optim/loss.h"', "must not include sideways into 'optim'"),
-    ("src/graph/a.cpp", '#include "optim/loss.h"', None),
+    ("src/nn/a.cpp", '#include "gates/gate.h"', "must not include sideways into 'gates'"),
+    ("src/graph/a.cpp", '#include "nn/loss.h"', None),
     ("src/plan/a.cpp", '#  include "backend/device.h"', "must not include up into 'backend'"),
     ("src/export/a.cpp", '#include "plan/plan.h"', "must not include sideways into 'plan'"),
-    ("src/layers/b.cpp", '#include "export/keras/keras_values.h"', "must not include up into 'export'"),
+    ("src/nn/b.cpp", '#include "export/keras/keras_values.h"', "must not include up into 'export'"),
     ("src/checkpoint/a.cpp", '#include "export/keras/keras_config.h"', None),
     ("src/data/a.cpp", '#include "checkpoint/store.h"', "sideways"),
     ("src/data/b.cpp", '#include "kernels/cpu/gather.h"', None),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/op.h"
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 namespace dptrain::backend {
 
@@ -35,8 +35,8 @@ struct AttentionProjection {
 
 class AttentionProjections {
  public:
-  AttentionProjections(const layers::MultiHeadAttentionSpec& spec, const OpContext& context) {
-    const auto sources = layers::attention_sources(context.inputs());
+  AttentionProjections(const nn::MultiHeadAttentionSpec& spec, const OpContext& context) {
+    const auto sources = nn::attention_sources(context.inputs());
     std::vector<int> tensors;  // of the projections
     for (std::size_t role = 0; role < sources.size(); ++role) {
       const int tensor = context.step.inputs[sources[role]];
@@ -59,7 +59,7 @@ class AttentionProjections {
     }
   }
 
-  static std::int64_t width_of(const layers::MultiHeadAttentionSpec& spec, std::size_t role) {
+  static std::int64_t width_of(const nn::MultiHeadAttentionSpec& spec, std::size_t role) {
     return spec.num_heads * (role == kValue ? spec.value_width() : spec.key_dim);
   }
   const std::vector<AttentionProjection>& all() const { return all_; }

@@ -8,8 +8,8 @@
 
 #include "backend/op.h"
 #include "kernels/attention_shape.h"
-#include "layers/additive_attention.h"
-#include "layers/attention.h"
+#include "nn/additive_attention.h"
+#include "nn/attention.h"
 
 namespace dptrain::backend {
 
@@ -19,14 +19,14 @@ struct AttentionScores {
   std::optional<std::size_t> scale;    ///< the weight that is a factor in the scores
   std::optional<std::size_t> weights;  ///< the one that additive scores are weighed by; nothing: by 1
 
-  AttentionScores(const layers::AttentionSpec& spec, const OpContext& context)
+  AttentionScores(const nn::AttentionSpec& spec, const OpContext& context)
       : AttentionScores(spec.dropout, spec.use_causal_mask, context) {
     if (spec.use_scale) scale = 0;
-    if (spec.score_mode == layers::ScoreMode::kDot) return;
+    if (spec.score_mode == nn::ScoreMode::kDot) return;
     shape.additive = shape.one_weight = true;
     weights = spec.use_scale ? 1 : 0;
   }
-  AttentionScores(const layers::AdditiveAttentionSpec& spec, const OpContext& context)
+  AttentionScores(const nn::AdditiveAttentionSpec& spec, const OpContext& context)
       : AttentionScores(spec.dropout, spec.use_causal_mask, context) {
     shape.additive = true;
     shape.one_weight = !spec.use_scale;

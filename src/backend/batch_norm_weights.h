@@ -4,14 +4,14 @@
 
 #include <cstddef>
 
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 
 namespace dptrain::backend {
 
 struct BatchNormWeights {
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  explicit BatchNormWeights(const layers::BatchNormalizationSpec& spec)
+  explicit BatchNormWeights(const nn::BatchNormalizationSpec& spec)
       : gamma(spec.scale ? 0 : kNone),
         beta(spec.center ? std::size_t{spec.scale} : kNone),
         moving_mean(std::size_t{spec.scale} + std::size_t{spec.center}),

@@ -5,12 +5,12 @@
 namespace dptrain::backend {
 namespace {
 
-kernels::DirectionMerge merge_of(layers::MergeMode mode) {
+kernels::DirectionMerge merge_of(nn::MergeMode mode) {
   switch (mode) {
-    case layers::MergeMode::kConcat: return kernels::DirectionMerge::kConcat;
-    case layers::MergeMode::kSum: return kernels::DirectionMerge::kSum;
-    case layers::MergeMode::kMul: return kernels::DirectionMerge::kMul;
-    case layers::MergeMode::kAve: return kernels::DirectionMerge::kAve;
+    case nn::MergeMode::kConcat: return kernels::DirectionMerge::kConcat;
+    case nn::MergeMode::kSum: return kernels::DirectionMerge::kSum;
+    case nn::MergeMode::kMul: return kernels::DirectionMerge::kMul;
+    case nn::MergeMode::kAve: return kernels::DirectionMerge::kAve;
   }
   return {};
 }
@@ -21,12 +21,12 @@ void* part_at(void* memory, std::uint64_t place) {
 
 }  // namespace
 
-BidirectionalOp::BidirectionalOp(const layers::BidirectionalSpec& spec, const OpContext& context, Device& device)
+BidirectionalOp::BidirectionalOp(const nn::BidirectionalSpec& spec, const OpContext& context, Device& device)
     : spec_(spec),
       rows_(context.rows),
       steps_(context.input(0)[0]),
       features_(context.input(0)[1]),
-      units_(layers::recurrent_spec(spec).units),
+      units_(nn::recurrent_spec(spec).units),
       keeps_(context.step.has_backward),
       wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
       number_bytes_(size_of(context.plan.compute)),
@@ -38,9 +38,9 @@ BidirectionalOp::BidirectionalOp(const layers::BidirectionalSpec& spec, const Op
 void BidirectionalOp::add_way(const OpContext& context, Device& device, bool backward) {
   Way& way = ways_[backward ? 1 : 0];
   const plan::Step& whole = context.step;
-  const std::size_t states = layers::states_of(spec_),
+  const std::size_t states = nn::states_of(spec_),
                     layer_inputs = whole.masks.empty() ? whole.inputs.size() : whole.masks.size();
-  way.step = {.name = whole.name, .node = whole.node, .spec = layers::direction_of(spec_, backward)};
+  way.step = {.name = whole.name, .node = whole.node, .spec = nn::direction_of(spec_, backward)};
   way.inputs.push_back(0);
   for (std::size_t i = 0; layer_inputs > 1 && i < states; ++i) way.inputs.push_back(1 + (backward ? states : 0) + i);
   way.step.masks.assign(way.inputs.size(), plan::kAbsent);
@@ -48,7 +48,7 @@ void BidirectionalOp::add_way(const OpContext& context, Device& device, bool bac
     way.step.masks[0] = static_cast<int>(way.inputs.size());
     way.inputs.push_back(*mask_);
   }
-  for (std::size_t i = 0; layers::recurrent_spec(spec_).return_state && i < states; ++i)
+  for (std::size_t i = 0; nn::recurrent_spec(spec_).return_state && i < states; ++i)
     way.outputs.push_back(1 + (backward ? states : 0) + i);
   way.weights = whole.parameters.size() / 2;
   way.first_weight = backward ? way.weights : 0;
@@ -88,9 +88,9 @@ void BidirectionalOp::prepare(std::int64_t rows) {
 }
 
 void BidirectionalOp::place() {
-  const bool sequences = layers::recurrent_spec(spec_).return_sequences;
+  const bool sequences = nn::recurrent_spec(spec_).return_sequences;
   const std::uint64_t output = static_cast<std::uint64_t>(rows_ * (sequences ? steps_ : 1) * units_) * number_bytes_;
-  const bool multiplies = spec_.merge_mode == layers::MergeMode::kMul;
+  const bool multiplies = spec_.merge_mode == nn::MergeMode::kMul;
   Parts saved(nullptr), packed(nullptr), scratch(nullptr);
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     const plan::Need need = ways_[way].op->need();
@@ -161,7 +161,7 @@ std::array<void*, 2> BidirectionalOp::outputs_of(const OpArgs& a, bool for_backw
 }
 
 kernels::DirectionShape BidirectionalOp::shape_of(const OpArgs& a) const {
-  const bool sequences = layers::recurrent_spec(spec_).return_sequences;
+  const bool sequences = nn::recurrent_spec(spec_).return_sequences;
   return {.rows = a.rows,
           .steps = sequences ? steps_ : 1,
           .units = units_,
@@ -170,7 +170,7 @@ kernels::DirectionShape BidirectionalOp::shape_of(const OpArgs& a) const {
 }
 
 void BidirectionalOp::forward(const OpArgs& a) {
-  const bool keeps = keeps_ && a.training && spec_.merge_mode == layers::MergeMode::kMul;
+  const bool keeps = keeps_ && a.training && spec_.merge_mode == nn::MergeMode::kMul;
   const std::array<void*, 2> outputs = outputs_of(a, keeps);
   run_forward({forward_part(a, 0, outputs[0]), forward_part(a, 1, outputs[1])});
   merge(a, shape_of(a), outputs[0], outputs[1], a.outputs[0]);

@@ -9,7 +9,7 @@
 
 #include "backend/device.h"
 #include "kernels/direction_shape.h"
-#include "layers/bidirectional.h"
+#include "nn/bidirectional.h"
 
 namespace dptrain::backend {
 
@@ -24,7 +24,7 @@ class BidirectionalOp : public Op {
   std::pair<double, double> flops_per_sample() const final;
 
  protected:
-  BidirectionalOp(const layers::BidirectionalSpec& spec, const OpContext& context, Device& device);
+  BidirectionalOp(const nn::BidirectionalSpec& spec, const OpContext& context, Device& device);
 
   Op& op(std::size_t way) const { return *ways_[way].op; }
   using Both = std::array<OpArgs, 2>;  ///< forward, backward
@@ -70,7 +70,7 @@ class BidirectionalOp : public Op {
   std::array<void*, 2> outputs_of(const OpArgs& a, bool for_backward) const;
   kernels::DirectionShape shape_of(const OpArgs& a) const;
 
-  const layers::BidirectionalSpec spec_;
+  const nn::BidirectionalSpec spec_;
   std::int64_t rows_, steps_, features_, units_;
   bool keeps_, wants_dx_;
   std::uint64_t number_bytes_;

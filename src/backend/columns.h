@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "backend/op.h"
-#include "layers/concatenate.h"
+#include "nn/concatenate.h"
 
 namespace dptrain::backend {
 
 struct Columns {
-  Columns(const layers::ConcatenateSpec& spec, const OpContext& context) {
+  Columns(const nn::ConcatenateSpec& spec, const OpContext& context) {
     const Shape& out = context.output();
     // Keras counts the batch as axis 0.
     const int axis = spec.axis < 0 ? out.rank() + spec.axis : spec.axis - 1;

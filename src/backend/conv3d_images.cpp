@@ -3,20 +3,20 @@
 #include <utility>
 
 #include "backend/depth_window.h"
-#include "layers/conv2d.h"
-#include "layers/max_pooling3d.h"
-#include "layers/volume_passes.h"
+#include "nn/conv2d.h"
+#include "nn/max_pooling3d.h"
+#include "nn/volume_passes.h"
 
 namespace dptrain::backend {
 namespace {
 
 Shape frame_of(const Shape& volume) { return {volume[1], volume[2], volume[3]}; }
 
-std::optional<plan::TailFusion> as_images(const layers::MaxPooling3DSpec&, const plan::Follower& follower,
+std::optional<plan::TailFusion> as_images(const nn::MaxPooling3DSpec&, const plan::Follower& follower,
                                           const Device& device) {
-  const layers::VolumePasses passes = layers::passes_of(follower.layer);
+  const nn::VolumePasses passes = nn::passes_of(follower.layer);
   if (passes.depth) return std::nullopt;
-  const auto& spec = follower.step.spec.as<layers::Conv3DSpec>();
+  const auto& spec = follower.step.spec.as<nn::Conv3DSpec>();
   const Shape image = image_shape(spec, follower.inputs.front()), before = frame_of(follower.layer_inputs.front());
   return device.fuses({.step = image_step(spec, follower.step),
                        .inputs = {&image, 1},
@@ -27,24 +27,24 @@ std::optional<plan::TailFusion> as_images(const layers::MaxPooling3DSpec&, const
 
 }  // namespace
 
-plan::Step image_step(const layers::Conv3DSpec& spec, const plan::Step& outer) {
-  auto image = image_spec<layers::Conv2DSpec>(spec);
+plan::Step image_step(const nn::Conv3DSpec& spec, const plan::Step& outer) {
+  auto image = image_spec<nn::Conv2DSpec>(spec);
   image.filters = spec.filters;
   image.groups = spec.groups;
   image.use_bias = spec.use_bias;
-  plan::Step step{.spec = layers::layer_family().make(std::move(image)),
+  plan::Step step{.spec = nn::layer_family().make(std::move(image)),
                   .tail = outer.tail,
                   .parameters = outer.parameters,
                   .parameter_gradients = outer.parameter_gradients};
   for (plan::TailEntry& entry : step.tail)
-    if (const layers::VolumePasses passes = layers::passes_of(entry.layer)) entry.layer = passes.frames;
+    if (const nn::VolumePasses passes = nn::passes_of(entry.layer)) entry.layer = passes.frames;
   return step;
 }
 
-Shape image_shape(const layers::Conv3DSpec& spec, const Shape& volume) {
+Shape image_shape(const nn::Conv3DSpec& spec, const Shape& volume) {
   return {volume[1], volume[2], volume[3] * spec.kernel_size.d};
 }
 
-FusionClaim takes_frame_pooling() { return fuses<layers::MaxPooling3DSpec>(as_images); }
+FusionClaim takes_frame_pooling() { return fuses<nn::MaxPooling3DSpec>(as_images); }
 
 }  // namespace dptrain::backend

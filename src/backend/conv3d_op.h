@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "backend/inner_op.h"
 #include "backend/parts.h"
-#include "layers/conv3d.h"
+#include "nn/conv3d.h"
 
 namespace dptrain::backend {
 
@@ -17,7 +17,7 @@ namespace dptrain::backend {
 template <class Kernels>
 class Conv3DOp final : public Op {
  public:
-  Conv3DOp(const layers::Conv3DSpec& spec, const OpContext& context, Device& device)
+  Conv3DOp(const nn::Conv3DSpec& spec, const OpContext& context, Device& device)
       : kernels_(context, device),
         window_(depth_window(spec, context.input(0), spec.groups)),
         image_bytes_(

@@ -11,8 +11,8 @@
 #include "backend/device.h"
 #include "backend/inner_op.h"
 #include "backend/parts.h"
-#include "layers/conv2d_transpose.h"
-#include "layers/conv3d_transpose.h"
+#include "nn/conv2d_transpose.h"
+#include "nn/conv3d_transpose.h"
 
 namespace dptrain::backend {
 
@@ -22,7 +22,7 @@ namespace dptrain::backend {
 template <class Kernels>
 class Conv3DTransposeOp final : public Op {
  public:
-  Conv3DTransposeOp(const layers::Conv3DTransposeSpec& spec, const OpContext& context, Device& device)
+  Conv3DTransposeOp(const nn::Conv3DTransposeSpec& spec, const OpContext& context, Device& device)
       : kernels_(context, device),
         window_(depth_window(spec, context.output(), 1)),
         bias_(spec.use_bias),
@@ -75,12 +75,12 @@ class Conv3DTransposeOp final : public Op {
  private:
   static Shape frame_of(const Shape& volume, std::int64_t times) { return {volume[1], volume[2], volume[3] * times}; }
 
-  static plan::Step step_of(const layers::Conv3DTransposeSpec& spec, const OpContext& context) {
-    auto frame = image_spec<layers::Conv2DTransposeSpec>(spec);
+  static plan::Step step_of(const nn::Conv3DTransposeSpec& spec, const OpContext& context) {
+    auto frame = image_spec<nn::Conv2DTransposeSpec>(spec);
     frame.filters = spec.filters * spec.kernel_size.d;
     frame.use_bias = false;
-    if (spec.output_padding) frame.output_padding = layers::within_frame(*spec.output_padding);
-    plan::Step step{.spec = layers::layer_family().make(std::move(frame))};
+    if (spec.output_padding) frame.output_padding = nn::within_frame(*spec.output_padding);
+    plan::Step step{.spec = nn::layer_family().make(std::move(frame))};
     if (context.step.has_backward) step.parameter_gradients = {context.step.parameter_gradients[0]};
     return step;
   }

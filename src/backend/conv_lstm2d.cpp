@@ -4,11 +4,11 @@
 
 #include "backend/parts.h"
 #include "core/random.h"
-#include "layers/conv2d.h"
+#include "nn/conv2d.h"
 
 namespace dptrain::backend {
 
-ConvLSTM2DOp::ConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
+ConvLSTM2DOp::ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
     : spec_(spec),
       device_(device),
       type_(context.plan.compute),
@@ -31,18 +31,17 @@ ConvLSTM2DOp::ConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& 
   for (const Shape& shape : {Shape{in[1], in[2], input_groups() * channels_}, Shape{height, width, kGates * units_},
                              Shape{height, width, state_groups() * units_}})
     convolutions_.tensors.push_back({.name = context.step.name, .shape = shape, .type = type_});
-  inputs_ =
-      conv(context, layers::input_convolution(spec, input_groups()), 0, 1, wants_dx_, wants_weights_, rows_ * steps_);
-  const layers::Conv2DSpec of_state = layers::state_convolution(spec, state_groups());
+  inputs_ = conv(context, nn::input_convolution(spec, input_groups()), 0, 1, wants_dx_, wants_weights_, rows_ * steps_);
+  const nn::Conv2DSpec of_state = nn::state_convolution(spec, state_groups());
   // A step begins behind those before it.
   state_ = conv(context, of_state, 2, 1, keeps_, false, rows_, alignment_of(pixels_ * units_, type_));
   if (wants_weights_) weights_ = conv(context, of_state, 2, 1, false, true, rows_ * steps_);
 }
 
-ConvLSTM2DOp::Conv ConvLSTM2DOp::conv(const OpContext& context, const layers::Conv2DSpec& spec, int input, int output,
+ConvLSTM2DOp::Conv ConvLSTM2DOp::conv(const OpContext& context, const nn::Conv2DSpec& spec, int input, int output,
                                       bool wants_dx, bool wants_weights, std::int64_t rows, int alignment) {
   Conv made;
-  made.step = {.name = context.step.name, .node = context.step.node, .spec = layers::layer_family().make(spec)};
+  made.step = {.name = context.step.name, .node = context.step.node, .spec = nn::layer_family().make(spec)};
   made.step.inputs = {input};
   made.step.outputs = {output};
   made.step.has_backward = wants_dx || wants_weights;
@@ -306,8 +305,8 @@ void ConvLSTM2DOp::backward(const OpArgs& a) {
 
 std::vector<int> conv_lstm2d_weight_order(const Device& device, const config::Typed& layer, std::size_t weight) {
   if (weight > 1) return {};
-  const auto& spec = layer.as<layers::ConvLSTM2DSpec>();
-  return device.weight_order(layers::layer_family().make(layers::state_convolution(spec, 1)), 0);
+  const auto& spec = layer.as<nn::ConvLSTM2DSpec>();
+  return device.weight_order(nn::layer_family().make(nn::state_convolution(spec, 1)), 0);
 }
 
 }  // namespace dptrain::backend

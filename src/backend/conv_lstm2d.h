@@ -14,7 +14,7 @@
 
 #include "backend/device.h"
 #include "kernels/frames_shape.h"
-#include "layers/conv_lstm2d.h"
+#include "nn/conv_lstm2d.h"
 
 namespace dptrain::backend {
 
@@ -28,7 +28,7 @@ class ConvLSTM2DOp : public Op {
   std::pair<double, double> flops_per_sample() const final;
 
  protected:
-  ConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& context, Device& device);
+  ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& context, Device& device);
 
   /// One step of all pixels of all rows: sums of the inputs become the activated gates; h and c go on.
   struct Step {
@@ -59,7 +59,7 @@ class ConvLSTM2DOp : public Op {
                     float* factors, void* y) = 0;
   virtual void copy(const OpArgs& a, const void* x, void* y, std::int64_t n) = 0;
 
-  const layers::ConvLSTM2DSpec spec_;
+  const nn::ConvLSTM2DSpec spec_;
   Device& device_;
   const DType type_;
   const std::uint32_t seed_;
@@ -82,7 +82,7 @@ class ConvLSTM2DOp : public Op {
     std::uint64_t saved, scratch;
   };
 
-  Conv conv(const OpContext& context, const layers::Conv2DSpec& spec, int input, int output, bool wants_dx,
+  Conv conv(const OpContext& context, const nn::Conv2DSpec& spec, int input, int output, bool wants_dx,
             bool wants_weights, std::int64_t rows, int alignment = kFullAlignment);
   Rooms rooms(void* saved, void* scratch, bool for_backward) const;
   std::uint64_t bytes(std::int64_t elements) const { return static_cast<std::uint64_t>(elements) * size_of(type_); }

@@ -4,7 +4,7 @@
 
 #include "core/shape.h"
 #include "kernels/conv_window.h"
-#include "layers/geometry.h"
+#include "nn/geometry.h"
 
 namespace dptrain::backend {
 
@@ -12,7 +12,7 @@ namespace dptrain::backend {
 /// Conv2DTranspose gives its output for `in`: it is the gradient of that convolution.
 template <class Spec>
 kernels::ConvWindow conv_window(const Spec& spec, const Shape& in, const Shape& out) {
-  const layers::Window window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+  const nn::Window window = nn::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {.in_h = in[0],
           .in_w = in[1],
           .in_channels = in[2],

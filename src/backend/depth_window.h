@@ -5,7 +5,7 @@
 
 #include "core/shape.h"
 #include "kernels/depth_window.h"
-#include "layers/geometry.h"
+#include "nn/geometry.h"
 
 namespace dptrain::backend {
 
@@ -13,8 +13,8 @@ namespace dptrain::backend {
 /// padding.
 template <class Spec>
 kernels::DepthWindow depth_window(const Spec& spec, const Shape& in, std::int64_t groups) {
-  const layers::WindowAxis axis =
-      layers::window_axis(in[0], spec.kernel_size.d, spec.strides.d, spec.dilation_rate.d, spec.padding);
+  const nn::WindowAxis axis =
+      nn::window_axis(in[0], spec.kernel_size.d, spec.strides.d, spec.dilation_rate.d, spec.padding);
   return {.in_d = in[0],
           .out_d = axis.out,
           .positions = in[1] * in[2],
@@ -30,10 +30,10 @@ kernels::DepthWindow depth_window(const Spec& spec, const Shape& in, std::int64_
 template <class Image, class Spec>
 Image image_spec(const Spec& spec) {
   Image image;
-  image.kernel_size = layers::within_frame(spec.kernel_size);
-  image.strides = layers::within_frame(spec.strides);
+  image.kernel_size = nn::within_frame(spec.kernel_size);
+  image.strides = nn::within_frame(spec.strides);
   image.padding = spec.padding;
-  image.dilation_rate = layers::within_frame(spec.dilation_rate);
+  image.dilation_rate = nn::within_frame(spec.dilation_rate);
   return image;
 }
 

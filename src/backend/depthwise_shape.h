@@ -5,14 +5,14 @@
 #include "core/shape.h"
 #include "kernels/conv_window.h"
 #include "kernels/depthwise_shape.h"
-#include "layers/geometry.h"
+#include "nn/geometry.h"
 
 namespace dptrain::backend {
 
 /// Of a layer with depthwise_kernel [kh, kw, C, depth_multiplier] on images of shape `in`.
 template <class Spec>
 kernels::DepthwiseShape depthwise_shape(const Spec& spec, const Shape& in) {
-  const layers::Window window = layers::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+  const nn::Window window = nn::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {.in_h = in[0],
           .in_w = in[1],
           .channels = in[2],

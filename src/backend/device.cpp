@@ -6,7 +6,7 @@
 #include "backend/volume_op.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "layers/volume_passes.h"
+#include "nn/volume_passes.h"
 
 namespace dptrain::backend {
 namespace {
@@ -35,7 +35,7 @@ const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
 }
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
-  if (const layers::VolumePasses passes = layers::passes_of(context.step.spec))
+  if (const nn::VolumePasses passes = nn::passes_of(context.step.spec))
     return std::make_unique<VolumeOp>(passes, context, *this);
   const auto* found = op_table().find(kind(), context.step.spec.type());
   if (found == nullptr)
@@ -52,7 +52,7 @@ std::optional<plan::TailFusion> Device::fuses(const plan::Follower& follower) co
 }
 
 bool Device::undoes(const plan::Step& reader, const plan::TailEntry& last) const {
-  const layers::VolumePasses passes = layers::passes_of(reader.spec);
+  const nn::VolumePasses passes = nn::passes_of(reader.spec);
   const OpTraits* traits = op_traits(kind(), passes ? passes.last().type() : reader.spec.type());
   return traits != nullptr && std::ranges::any_of(traits->undoes, [&](const UndoClaim& claim) {
            return claim.layer == last.layer.type() && claim.answer(reader, last);

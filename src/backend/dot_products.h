@@ -4,7 +4,7 @@
 
 #include "backend/op.h"
 #include "kernels/dot_shape.h"
-#include "layers/dot.h"
+#include "nn/dot.h"
 
 namespace dptrain::backend {
 
@@ -17,10 +17,9 @@ struct DotProducts {
   std::int64_t elements(int which) const { return lines[which].lines * lines[which].length; }
 };
 
-inline DotProducts dot_products(const layers::DotSpec& spec, const OpContext& context) {
-  const layers::DotOperand x = layers::dot_operand(spec, context.input(0), 0),
-                           z = layers::dot_operand(spec, context.input(1), 1);
-  const auto lines = [](const layers::DotOperand& o) {
+inline DotProducts dot_products(const nn::DotSpec& spec, const OpContext& context) {
+  const nn::DotOperand x = nn::dot_operand(spec, context.input(0), 0), z = nn::dot_operand(spec, context.input(1), 1);
+  const auto lines = [](const nn::DotOperand& o) {
     return kernels::StridedLines{
         .lines = o.lines, .length = o.length, .line_stride = o.line_stride, .stride = o.stride};
   };

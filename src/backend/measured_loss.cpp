@@ -26,7 +26,7 @@ class MeasuredLoss final : public LossOp {
         elements_(context.prediction().elements()),
         classes_(context.prediction().rank() == 0 ? 1 : context.prediction().back()),
         loss_(device.make_loss(context)) {
-    for (const optim::ResolvedMetric& metric : plan_.metrics) {
+    for (const nn::ResolvedMetric& metric : plan_.metrics) {
       auto op = make_metric_op({.loss = plan_, .metric = metric, .type = type_, .rows = context.rows}, device);
       const bool of_hits = loss_->knows_hits() && op->takes_hits();
       hits_bytes_ = of_hits ? aligned_bytes(rows_of(context.rows) * kMostHitBytes) : hits_bytes_;
@@ -88,13 +88,13 @@ class MeasuredLoss final : public LossOp {
     metric.op->run(measured);
   }
 
-  bool wants_values(const optim::ResolvedMetric& metric) const {
+  bool wants_values(const nn::ResolvedMetric& metric) const {
     using Fusion = plan::LossStep::Fusion;
     if (plan_.fusion == Fusion::kNone) return false;
     switch (metric.type().reads) {
-      case optim::MetricReads::kOrder: return false;
-      case optim::MetricReads::kThreshold: return plan_.fusion == Fusion::kSoftmax;
-      case optim::MetricReads::kValues: break;
+      case nn::MetricReads::kOrder: return false;
+      case nn::MetricReads::kThreshold: return plan_.fusion == Fusion::kSoftmax;
+      case nn::MetricReads::kValues: break;
     }
     return true;
   }
@@ -105,7 +105,7 @@ class MeasuredLoss final : public LossOp {
   }
 
   MetricArgs common(const LossArgs& args) const {
-    const bool class_labels = plan_.labels == optim::LabelKind::kClass;
+    const bool class_labels = plan_.labels == nn::LabelKind::kClass;
     return {.rows = args.rows,
             .classes = class_labels ? static_cast<const std::int32_t*>(args.labels) : nullptr,
             .dense = class_labels ? nullptr : static_cast<const float*>(args.labels),

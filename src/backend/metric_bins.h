@@ -6,12 +6,12 @@
 
 #include "backend/metric_op.h"
 #include "kernels/threshold_bins.h"
-#include "optim/metrics/threshold_counts.h"
+#include "nn/metrics/threshold_counts.h"
 
 namespace dptrain::backend {
 
 /// Without its thresholds.
-inline kernels::ThresholdBins bins_above(const optim::CountedAbove& spec) {
+inline kernels::ThresholdBins bins_above(const nn::CountedAbove& spec) {
   return {.top_k = spec.top_k.value_or(0), .class_id = spec.class_id.value_or(-1)};
 }
 

@@ -10,14 +10,14 @@
 #include <typeindex>
 
 #include "backend/device.h"
-#include "optim/metric.h"
+#include "nn/metric.h"
 
 namespace dptrain::backend {
 
 /// What it is made for.
 struct MetricContext {
   const plan::LossStep& loss;
-  const optim::ResolvedMetric& metric;
+  const nn::ResolvedMetric& metric;
   DType type = DType::kF32;  ///< of the predictions
   std::int64_t rows = 0;     ///< the most samples a call will have
 
@@ -27,8 +27,8 @@ struct MetricContext {
   /// As the predictions that it reads have it: moved where they are those before a sigmoid.
   double threshold(double of_values) const {
     const bool moved =
-        loss.fusion == plan::LossStep::Fusion::kSigmoid && metric.type().reads == optim::MetricReads::kThreshold;
-    return moved ? optim::before_sigmoid(of_values) : of_values;
+        loss.fusion == plan::LossStep::Fusion::kSigmoid && metric.type().reads == nn::MetricReads::kThreshold;
+    return moved ? nn::before_sigmoid(of_values) : of_values;
   }
 };
 

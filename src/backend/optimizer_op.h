@@ -21,7 +21,7 @@ namespace dptrain::backend {
 struct OptimizerArgs {
   const UpdateBuffers& buffers;
   std::int64_t n = 0;                         ///< floats: the trainable part of the arena
-  optim::UpdateArgs update{};                 ///< CPUs: of this step, without the steps that were left out
+  nn::UpdateArgs update{};                    ///< CPUs: of this step, without the steps that were left out
   const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, and what describe() said
   Stream& stream;
 };
@@ -30,7 +30,7 @@ class OptimizerOp {
  public:
   virtual ~OptimizerOp() = default;
   /// GPUs: fills state.hyper with what the kernels read. On the host, before the step is uploaded.
-  virtual void describe(const optim::UpdateArgs& args, kernels::StepState& state) const {
+  virtual void describe(const nn::UpdateArgs& args, kernels::StepState& state) const {
     static_cast<void>(args), static_cast<void>(state);
   }
   /// Decoupled decay (OptimizerCommon::weight_decay), then the update, in one pass where the equation allows. Queued.

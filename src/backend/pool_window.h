@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/pool_window.h"
-#include "layers/geometry.h"
-#include "layers/max_pooling2d.h"
+#include "nn/geometry.h"
+#include "nn/max_pooling2d.h"
 
 namespace dptrain::backend {
 
@@ -16,7 +16,7 @@ template <class Spec>
 kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
   const Shape &in = context.input(0), &out = context.output();
   const Size2 strides = spec.strides.value_or(spec.pool_size);
-  const layers::Window window = layers::window(in, spec.pool_size, strides, Size2{1, 1}, spec.padding);
+  const nn::Window window = nn::window(in, spec.pool_size, strides, Size2{1, 1}, spec.padding);
   return {.in_h = in[0],
           .in_w = in[1],
           .channels = in[2],
@@ -31,7 +31,7 @@ kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
 }
 
 /// The same of a MaxPooling2D, which keeps positions in one byte. Throws Error{kUsage} where that is too little.
-inline kernels::PoolWindow max_pool_window(const layers::MaxPooling2DSpec& spec, const OpContext& context,
+inline kernels::PoolWindow max_pool_window(const nn::MaxPooling2DSpec& spec, const OpContext& context,
                                            const Device& device) {
   const kernels::PoolWindow window = pool_window(spec, context);
   if (window.kernel_h * window.kernel_w > kernels::kMaxPoolWindow)

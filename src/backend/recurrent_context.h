@@ -7,7 +7,7 @@
 
 #include "backend/op.h"
 #include "core/random.h"
-#include "layers/recurrent.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::backend {
 
@@ -15,7 +15,7 @@ namespace dptrain::backend {
 /// share one of the inputs.
 class RecurrentDraws {
  public:
-  RecurrentDraws(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context)
+  RecurrentDraws(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context)
       : inputs_(spec.dropout), state_(spec.recurrent_dropout), gates_(gates), context_stream_(context.stream_id) {}
 
   float input_rate() const { return inputs_; }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backend/collective.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 #include "plan/plan.h"
 
 namespace dptrain::backend {
@@ -49,7 +49,7 @@ class RowTable {
   virtual void write_gradient(float* gradient) const = 0;
 
   /// The step's update, of all rows.
-  virtual void update(const optim::UpdateArgs& args) = 0;
+  virtual void update(const nn::UpdateArgs& args) = 0;
   /// All rows and their slots hold what all updates have made of them.
   virtual void catch_up() = 0;
   /// Weights or slots have been written from outside, behind a catch_up().

@@ -3,13 +3,13 @@
 // Sides of an image in the words of the kernels that pad, the same on every device.
 
 #include "core/shape.h"
-#include "layers/sides.h"
+#include "nn/sides.h"
 
 namespace dptrain::backend {
 
 /// `Padding`: of the device's kernels. `inside`: the image that `sides` lie around.
 template <class Padding>
-Padding sides_padding(const layers::Sides& sides, const Shape& inside) {
+Padding sides_padding(const nn::Sides& sides, const Shape& inside) {
   return {.in_h = inside[0],
           .in_w = inside[1],
           .channels = inside[2],

@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "kernels/spread_axes.h"
-#include "layers/dropout.h"
+#include "nn/dropout.h"
 
 namespace dptrain::backend {
 
 /// Of a Dropout's noise_shape. Nothing where every element draws. Neighbouring axes of one kind are one.
-inline std::optional<kernels::SpreadAxes> spread_axes(const layers::DropoutSpec& spec, const Shape& in) {
-  const std::optional<layers::SampleNoise> noise = layers::sample_noise(spec, in);
+inline std::optional<kernels::SpreadAxes> spread_axes(const nn::DropoutSpec& spec, const Shape& in) {
+  const std::optional<nn::SampleNoise> noise = nn::sample_noise(spec, in);
   if (!noise) return std::nullopt;
   kernels::SpreadAxes all{.axes = 1, .extent = {1}, .numbers = noise->shape.elements(), .one_row = noise->one_row};
   std::int64_t stride = all.numbers;

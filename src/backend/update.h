@@ -10,7 +10,7 @@
 #include "backend/row_table.h"
 #include "backend/stream.h"
 #include "kernels/step_state.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 #include "plan/plan.h"
 
 namespace dptrain::backend {
@@ -26,7 +26,7 @@ struct UpdateContext {
 struct UpdateBuffers {
   float* weights = nullptr;    ///< the whole parameter arena
   float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place, and room for the optimizer's op
-  std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of optim::slots()
+  std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of nn::slots()
   float* average = nullptr;    ///< [0, trainable_end), null without use_ema
   std::vector<RowTable*> tables{};  ///< have slots of their own; with use_ema there are none
   void* compute = nullptr;          ///< the whole parameter arena in the compute type, written too; null for float32
@@ -39,14 +39,14 @@ class Update {
  public:
   virtual ~Update() = default;
   /// Fills what kernels read of this step from device memory; called on the host before the step is uploaded.
-  virtual void describe(const optim::UpdateArgs& args, kernels::StepState& state) const {
+  virtual void describe(const nn::UpdateArgs& args, kernels::StepState& state) const {
     state.step = args.step;
     state.learning_rate = args.learning_rate;
   }
   /// In this order (Keras): g += 2 l2 w + l1 sign(w); clip; decoupled decay; update; statistics
   /// new = momentum * old + (1 - momentum) * value; averages; overwrite.
   /// `state` (device memory) holds what describe() made of the same `args`.
-  virtual void run(const UpdateBuffers& buffers, const optim::UpdateArgs& args, const kernels::StepState* state,
+  virtual void run(const UpdateBuffers& buffers, const nn::UpdateArgs& args, const kernels::StepState* state,
                    Stream& stream) = 0;
   /// *value (device memory) = l1 sum|w| + l2 sum w^2 over all regularized weights. Queued.
   virtual void penalty(const float* weights, double* value, Stream& stream) = 0;

@@ -4,19 +4,19 @@
 
 #include "backend/op.h"
 #include "kernels/upsample_shape.h"
-#include "layers/up_sampling2d.h"
+#include "nn/up_sampling2d.h"
 
 namespace dptrain::backend {
 
 /// From the step's input to its output.
-inline kernels::UpsampleShape upsample_shape(const OpContext& context, layers::Interpolation interpolation) {
+inline kernels::UpsampleShape upsample_shape(const OpContext& context, nn::Interpolation interpolation) {
   const Shape in = context.input(0), out = context.output();
   return {.in_h = in[0],
           .in_w = in[1],
           .channels = in[2],
           .out_h = out[0],
           .out_w = out[1],
-          .bilinear = interpolation == layers::Interpolation::kBilinear};
+          .bilinear = interpolation == nn::Interpolation::kBilinear};
 }
 
 }  // namespace dptrain::backend

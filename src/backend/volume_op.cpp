@@ -6,7 +6,7 @@
 
 namespace dptrain::backend {
 
-VolumeOp::VolumeOp(const layers::VolumePasses& passes, const OpContext& context, Device& device) {
+VolumeOp::VolumeOp(const nn::VolumePasses& passes, const OpContext& context, Device& device) {
   const Shape in = context.input(0), out = context.output();
   const Shape frame = passes.frames ? Shape{out[1], out[2], out[3]} : Shape{in[1], in[2], in[3]};
   if (passes.frames)

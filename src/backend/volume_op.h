@@ -1,6 +1,6 @@
 #pragma once
 
-// The op of a layer over volumes that is computed in passes over images (layers::VolumePasses), on every device: it
+// The op of a layer over volumes that is computed in passes over images (nn::VolumePasses), on every device: it
 // holds the ops of the two layers. What is between them lies in scratch; they keep what they keep of it.
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 #include "backend/device.h"
 #include "backend/inner_op.h"
-#include "layers/volume_passes.h"
+#include "nn/volume_passes.h"
 
 namespace dptrain::backend {
 
 class VolumeOp final : public Op {
  public:
-  VolumeOp(const layers::VolumePasses& passes, const OpContext& context, Device& device);
+  VolumeOp(const nn::VolumePasses& passes, const OpContext& context, Device& device);
 
   plan::Need need() const override;
   void prepare(std::int64_t rows) override;

@@ -72,7 +72,7 @@ class Load {
 
  private:
   const graph::Layer& layer_of(int index) const { return model_.graph.layers[static_cast<std::size_t>(index)]; }
-  const layers::WeightDef& def(int weight) const { return model_.weights[static_cast<std::size_t>(weight)].def; }
+  const nn::WeightDef& def(int weight) const { return model_.weights[static_cast<std::size_t>(weight)].def; }
 
   std::string shapes(const graph::Layer& layer) const {
     std::vector<std::string> all;
@@ -112,7 +112,7 @@ class Load {
   void plan_weights(const graph::Layer& layer, const StoredLayer& source, const std::string& called) {
     std::vector<std::string> reasons;
     for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-      const layers::WeightDef& weight = def(layer.weights[i]);
+      const nn::WeightDef& weight = def(layer.weights[i]);
       if (const Shape shape = source.weights[i].shape(); shape != weight.shape) {
         reasons.push_back(fmt::format(
             "{} is {} in the file, {} in the model{}", weight.name, shape.str(), weight.shape.str(),

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "export/keras3/keras3_optimizer.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -63,7 +63,7 @@ std::string class_of(const Contents& contents) {
 }
 
 void check_same(const Contents& contents, const std::string& found, const config::Typed& optimizer) {
-  const auto* type = optim::optimizer_family().find(found);
+  const auto* type = nn::optimizer_family().find(found);
   if (type == nullptr) contents.file().refuse(fmt::format("was trained with {}, which dptrain does not have", found));
   if (type->name != optimizer.name())
     contents.file().refuse(

@@ -7,16 +7,16 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "optim/loss.h"
+#include "nn/loss.h"
 
 namespace dptrain::cli {
 
 Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names)
     : width_(output.elements()), row_width_(output.rank() > 0 ? output.back() : 1), names_(std::move(names)) {
-  const optim::Reads reads = loss ? optim::loss_type(loss).reads : optim::Reads::kValues;
-  if (reads == optim::Reads::kClasses) kind_ = Kind::kSoftmax;
-  if (reads == optim::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
-  from_logits_ = known() && optim::from_logits(loss);
+  const nn::Reads reads = loss ? nn::loss_type(loss).reads : nn::Reads::kValues;
+  if (reads == nn::Reads::kClasses) kind_ = Kind::kSoftmax;
+  if (reads == nn::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
+  from_logits_ = known() && nn::from_logits(loss);
   if (known() && static_cast<std::int64_t>(names_.size()) > count())
     throw Error(ErrorKind::kData,
                 fmt::format("{} ({}), but the model's output has {}", counted(names_.size(), "class name"),
@@ -50,7 +50,7 @@ std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment
   for (const graph::Port& output : graph.outputs) {
     const Shape& shape = graph::tensor_of(graph, output).shape;
     const std::string name = graph::name_of(graph, output);
-    const optim::Loss* loss = experiment.config.train.loss.find(name);
+    const nn::Loss* loss = experiment.config.train.loss.find(name);
     const config::Typed none;
     const config::Typed& known = loss != nullptr ? *loss : none;
     const std::vector<std::string>& own = names.names_of(name);

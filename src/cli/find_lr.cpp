@@ -11,8 +11,8 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "optim/schedules/piecewise_constant_decay.h"
-#include "optim/schedules/warmup.h"
+#include "nn/schedules/piecewise_constant_decay.h"
+#include "nn/schedules/warmup.h"
 #include "picture/file.h"
 #include "train/line_file.h"
 #include "train/run_directory.h"
@@ -40,9 +40,9 @@ std::string rate_table(const train::RateCurve& curve) {
 }
 
 /// A schedule with values of its own for each interval, also after a warm-up.
-bool piecewise(const optim::LearningRate& rate) {
-  if (const auto* warmup = rate.schedule.get_if<optim::WarmupSpec>()) return piecewise(warmup->then);
-  return rate.is_schedule() && rate.schedule.get_if<optim::PiecewiseConstantDecaySpec>() != nullptr;
+bool piecewise(const nn::LearningRate& rate) {
+  if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) return piecewise(warmup->then);
+  return rate.is_schedule() && rate.schedule.get_if<nn::PiecewiseConstantDecaySpec>() != nullptr;
 }
 
 void say(const train::RateCurve& curve, const experiment::Experiment& experiment) {
@@ -53,7 +53,7 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
         "--steps");
     return;
   }
-  const auto& rate = optim::common(experiment.config.train.optimizer).learning_rate;
+  const auto& rate = nn::common(experiment.config.train.optimizer).learning_rate;
   const bool has_several = piecewise(rate);
   const std::string best = short_rate(advice->rate);
   log::print("suggestion: " +

@@ -295,10 +295,10 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
 
 void warn_of_slow_decay(const FitFlags& flags, const session::Session& session) {
   const experiment::TrainSection& train = session.experiment().config.train;
-  const optim::Epoch epoch{session.steps_per_epoch(), session.global_batch()};
+  const nn::Epoch epoch{session.steps_per_epoch(), session.global_batch()};
   const auto goal = experiment::Goal::of(train, flags.overrides.epochs, flags.overrides.steps);
   const std::string text =
-      slow_decay_text(optim::common(train.optimizer).learning_rate, epoch, goal.in_epochs(epoch.steps));
+      slow_decay_text(nn::common(train.optimizer).learning_rate, epoch, goal.in_epochs(epoch.steps));
   if (!text.empty() && session.world().is_first()) log::warn(text);
 }
 

@@ -35,7 +35,7 @@ std::vector<std::pair<std::string, double>> judged_values(const Judgement& judge
 std::vector<std::string> sample_shares(const plan::Plan& plan) {
   std::vector<std::string> names;
   for (const plan::LossStep& loss : plan.losses)
-    for (const optim::ResolvedMetric& metric : loss.metrics)
+    for (const nn::ResolvedMetric& metric : loss.metrics)
       if (!metric.masked && metric.type().is_share(metric.subject))
         names.push_back(score_name(loss.name, metric.names.front()));
   return names;

@@ -10,8 +10,8 @@ namespace dptrain::cli {
 namespace {
 
 /// The true class of a position: a number, or the largest of a row of values.
-std::int64_t label_of(const void* labels, std::int64_t row, optim::LabelKind kind, const Classes& classes) {
-  if (kind == optim::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
+std::int64_t label_of(const void* labels, std::int64_t row, nn::LabelKind kind, const Classes& classes) {
+  if (kind == nn::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
   const float* values = static_cast<const float*>(labels) + row * classes.row_width();
   if (classes.row_width() == 1) return *values >= 0.5F ? 1 : 0;
   return argmax(values, classes.row_width());
@@ -63,7 +63,7 @@ struct Gathered {
 
   bool take_values(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample,
                    WorstSample& found) const {
-    if (loss->labels != optim::LabelKind::kDense || loss->masked()) return false;
+    if (loss->labels != nn::LabelKind::kDense || loss->masked()) return false;
     const std::int64_t width = classes->width();
     const float* const answers = output.data() + sample * width;
     const float* const labels = static_cast<const float*>(batch.labels(label)) + sample * width;

@@ -187,8 +187,8 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
     checkpoint::load_weights(checkpoint, model);
   if (!averages) return;
   const config::Typed& optimizer = experiment.config.train.optimizer;
-  if (is_run_model && optim::common(optimizer).use_ema) return;  // model.h5 has the averages
-  if (!state || !optim::common(optimizer).use_ema)
+  if (is_run_model && nn::common(optimizer).use_ema) return;  // model.h5 has the averages
+  if (!state || !nn::common(optimizer).use_ema)
     throw Error(
         ErrorKind::kCheckpoint,
         fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));

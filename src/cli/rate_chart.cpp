@@ -30,13 +30,13 @@ picture::Chart rate_chart(const experiment::Experiment& experiment, const sessio
     throw Error(ErrorKind::kUsage, fmt::format("{}: --plot-schedule needs a section 'train'", experiment.file));
   const auto [steps, per_epoch] = steps_of(experiment, devices);
   const std::int64_t batch = experiment::global_batch(train, devices.replicas);
-  const optim::Rate rate = optim::make_rate(optim::common(train.optimizer).learning_rate, per_epoch, batch);
+  const nn::Rate rate = nn::make_rate(nn::common(train.optimizer).learning_rate, per_epoch, batch);
   const double factor = experiment::rate_factor(train, batch);
   std::vector<picture::Point> rates;
   const std::int64_t points = std::min(kPoints, steps);
   for (std::int64_t i = 0; i < points; ++i) {
     const std::int64_t step = points == 1 ? 0 : i * (steps - 1) / (points - 1);
-    rates.push_back({static_cast<double>(step), rate(optim::Progress::at_step(step)) * factor});
+    rates.push_back({static_cast<double>(step), rate(nn::Progress::at_step(step)) * factor});
   }
   return rate_chart(experiment.config.name, rates, steps, per_epoch);
 }

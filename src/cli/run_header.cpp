@@ -7,9 +7,9 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "optim/schedules/cosine_decay.h"
-#include "optim/schedules/polynomial_decay.h"
-#include "optim/schedules/warmup.h"
+#include "nn/schedules/cosine_decay.h"
+#include "nn/schedules/polynomial_decay.h"
+#include "nn/schedules/warmup.h"
 #include "session/build_info.h"
 #include "session/slots.h"
 
@@ -43,7 +43,7 @@ std::string learning_rate_text(const session::Session& session) {
   const experiment::TrainSection& train = session.experiment().config.train;
   const double factor = experiment::rate_factor(train, session.global_batch());
   const double rate = session.scheduled_rate({});
-  const char* schedule = optim::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
+  const char* schedule = nn::common(train.optimizer).learning_rate.is_schedule() ? " at first" : "";
   if (train.lr_scaling == experiment::LrScaling::kNone) return fmt::format("learning rate {:.4g}{}", rate, schedule);
   return fmt::format("learning rate {:.4g}{} ({} scaling: {:.4g} x {:.4g})", rate, schedule,
                      train.lr_scaling == experiment::LrScaling::kLinear ? "linear" : "square root", rate / factor,
@@ -89,20 +89,20 @@ std::string phases_line(const session::Session& session) {
 
 }  // namespace
 
-std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch& epoch, double run_epochs) {
+std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch, double run_epochs) {
   constexpr double kLeastShare = 0.5;  // share of the decay that a run covers if it is shorter on purpose
   if (!rate.is_schedule() || run_epochs < 1) return "";  // a part of an epoch is a trial
   double begin = 0;                                      // steps before the decay
-  const optim::LearningRate* decaying = &rate;
-  if (const auto* warmup = rate.schedule.get_if<optim::WarmupSpec>()) {
+  const nn::LearningRate* decaying = &rate;
+  if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) {
     begin = epoch.period(warmup->warmup_steps).steps;
     decaying = &warmup->then;
   }
   std::optional<config::Duration> decay;
-  if (const auto* cosine = decaying->schedule.get_if<optim::CosineDecaySpec>()) {
+  if (const auto* cosine = decaying->schedule.get_if<nn::CosineDecaySpec>()) {
     decay = cosine->decay_steps;
     if (cosine->warmup_target && cosine->warmup_steps.value > 0) begin += epoch.period(cosine->warmup_steps).steps;
-  } else if (const auto* polynomial = decaying->schedule.get_if<optim::PolynomialDecaySpec>();
+  } else if (const auto* polynomial = decaying->schedule.get_if<nn::PolynomialDecaySpec>();
              polynomial != nullptr && !polynomial->cycle) {
     decay = polynomial->decay_steps;
   }

@@ -15,7 +15,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
 
 /// A warning that a schedule with `decay_steps` hardly changes the rate in a run of so many epochs; "" if it does, and
 /// for less than an epoch.
-std::string slow_decay_text(const optim::LearningRate& rate, const optim::Epoch& epoch, double run_epochs);
+std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch, double run_epochs);
 
 /// A batch that is larger than the train set.
 void warn_of_large_batch(session::Session& session);

@@ -74,11 +74,11 @@ struct Objective {
 Objective objective_of(const std::vector<experiment::LoggedValue>& values, const std::string& name,
                        train::MonitorMode mode) {
   if (mode != train::MonitorMode::kAuto) return {name, mode == train::MonitorMode::kMax};
-  const optim::Direction better = experiment::direction_of(values, name);
-  if (better == optim::Direction::kUnknown)
+  const nn::Direction better = experiment::direction_of(values, name);
+  if (better == nn::Direction::kUnknown)
     refuse_sweep(
         fmt::format("no metric defines whether a larger '{0}' is better; give --objective {0}:max or {0}:min", name));
-  return {name, better == optim::Direction::kLarger};
+  return {name, better == nn::Direction::kLarger};
 }
 
 /// The value that the config's callbacks monitor; without them the first metric, without metrics the loss.

@@ -64,7 +64,7 @@ Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const Mo
   if (delivery_ == Delivery::kRows) raw_ = rows_in_memory();
   if (pipeline_.mixes()) parts_ = pipeline_.parts();
   for (LabelDelivery& label : labels) {
-    if (!parts_.empty() && label.kind == optim::LabelKind::kClass)
+    if (!parts_.empty() && label.kind == nn::LabelKind::kClass)
       throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
     labels_.emplace_back(source_, std::move(label)).check_all();
   }

@@ -28,7 +28,7 @@ class LabelWriter {
   /// Throws Error{kData} when the source has no labels that would do.
   LabelWriter(std::shared_ptr<const Source> source, LabelDelivery delivery);
 
-  bool classes() const { return delivery_.kind == optim::LabelKind::kClass; }
+  bool classes() const { return delivery_.kind == nn::LabelKind::kClass; }
   std::int64_t width() const { return delivery_.width; }
   /// Of one row as it is delivered.
   std::size_t row_bytes() const {

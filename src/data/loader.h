@@ -20,7 +20,7 @@
 #include "data/length_buckets.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "optim/loss.h"
+#include "nn/loss.h"
 
 namespace dptrain::data {
 
@@ -104,7 +104,7 @@ class Batch {
 /// How the labels of one output are delivered, checked when the loader is made and as they are read.
 struct LabelDelivery {
   std::string output{};  ///< the output's name; labels without a name serve any
-  optim::LabelKind kind = optim::LabelKind::kClass;
+  nn::LabelKind kind = nn::LabelKind::kClass;
   std::int64_t width = 0;      ///< of the output
   std::int64_t positions = 1;  ///< rows of classes that the output has: all its axes but the last
   bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]

@@ -10,8 +10,8 @@
 #include "config/family.h"
 #include "config/json_fragment.h"
 #include "core/text.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
 
 namespace dptrain::experiment {
 
@@ -34,8 +34,8 @@ struct ByOutput {
   }
 };
 
-using Losses = ByOutput<optim::Loss>;
-using Metrics = ByOutput<std::vector<optim::Metric>>;
+using Losses = ByOutput<nn::Loss>;
+using Metrics = ByOutput<std::vector<nn::Metric>>;
 using LossWeights = ByOutput<double>;
 
 /// Whether a mapping with this only key is a member of the family (or meant as one), rather than an output's name.
@@ -43,10 +43,10 @@ inline bool is_member(const config::Family& family, const std::string& key) {
   return family.find(key) != nullptr || !did_you_mean(key, family.names()).empty();
 }
 inline bool is_one_value(const Losses*, const config::Node& map) {
-  return map.entries().size() == 1 && is_member(optim::loss_family(), map.entries().front().key);
+  return map.entries().size() == 1 && is_member(nn::loss_family(), map.entries().front().key);
 }
 inline bool is_one_value(const Metrics*, const config::Node& map) {
-  return map.entries().size() == 1 && is_member(optim::metric_family(), map.entries().front().key);
+  return map.entries().size() == 1 && is_member(nn::metric_family(), map.entries().front().key);
 }
 inline bool is_one_value(const LossWeights*, const config::Node&) { return false; }
 

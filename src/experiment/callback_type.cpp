@@ -38,7 +38,7 @@ CallbackCheck::CallbackCheck(config::Reader& reader, const ConfigFile& file, con
 }
 
 bool CallbackCheck::has_schedule() const {
-  return file_.train.optimizer && optim::common(file_.train.optimizer).learning_rate.is_schedule();
+  return file_.train.optimizer && nn::common(file_.train.optimizer).learning_rate.is_schedule();
 }
 
 bool CallbackCheck::validates_by_steps() const {
@@ -51,7 +51,7 @@ void CallbackCheck::error_as_is(const std::string& message) { reader_.error(call
 void CallbackCheck::require_value(const std::string& name, bool needs_direction) {
   if (!knows_values_) return;
   if (epoch_.find(name) != nullptr) {
-    if (needs_direction && direction_of(logged_, name) == optim::Direction::kUnknown)
+    if (needs_direction && direction_of(logged_, name) == nn::Direction::kUnknown)
       error(fmt::format("mode is required: no metric defines whether a larger '{}' is better; give mode: min or max",
                         name));
     return;

@@ -25,12 +25,12 @@
 #include "experiment/preprocessing_advice.h"
 #include "experiment/virtual_shards.h"
 #include "graph/build.h"
-#include "layers/activation.h"
-#include "layers/initializer.h"
-#include "layers/regularizer.h"
-#include "optim/loss.h"
-#include "optim/optimizer.h"
-#include "optim/schedule.h"
+#include "nn/activation.h"
+#include "nn/initializer.h"
+#include "nn/loss.h"
+#include "nn/optimizer.h"
+#include "nn/regularizer.h"
+#include "nn/schedule.h"
 
 namespace dptrain::experiment {
 namespace {
@@ -392,7 +392,7 @@ void say_once(config::Node& schema, config::Node& definitions) {
   fraction.set("minimum", config::Node::integer(0));
   fraction.set("maximum", config::Node::integer(1));
   const std::vector<std::pair<std::string, config::Node>> common = {
-      {"activation", config::Value<layers::Activation>::schema()},
+      {"activation", config::Value<nn::Activation>::schema()},
       {"counts", fragment::any_of({count, fragment::list(count)})},
       {"fraction", fraction},
       {"count", count},
@@ -425,9 +425,9 @@ config::Node json_schema() {
   config::Node definitions = config::Node::map();
   graph::define_steps(definitions);
   for (const config::Family* family :
-       {&layers::initializer_family(), &layers::regularizer_family(), &optim::optimizer_family(),
-        &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(), &data::transform_family(),
-        &data::dataset_family(), &data::encoder_family(), &callback_family(), &nonfinite_family()})
+       {&nn::initializer_family(), &nn::regularizer_family(), &nn::optimizer_family(), &nn::schedule_family(),
+        &nn::loss_family(), &nn::metric_family(), &data::transform_family(), &data::dataset_family(),
+        &data::encoder_family(), &callback_family(), &nonfinite_family()})
     family->define(definitions);
   say_once(schema, definitions);
   schema.set("$defs", std::move(definitions));

@@ -8,7 +8,7 @@
 #include "data/transform.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
-#include "optim/loss.h"
+#include "nn/loss.h"
 
 namespace dptrain::experiment {
 
@@ -23,7 +23,7 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
   const config::Typed* mixing = mixing_transform(data);
   if (mixing == nullptr) return;
   for (const plan::Objective& objective : objectives(train, graph))
-    if (optim::loss_type(objective.loss).only_class_numbers)
+    if (nn::loss_type(objective.loss).only_class_numbers)
       reader.error(mixing->mark(),
                    fmt::format("{} mixes labels, and {} takes class numbers only; use categorical_crossentropy",
                                mixing->name(), objective.loss.name()));
@@ -34,7 +34,7 @@ namespace {
 /// Whether labels have a value for each of several positions of an image. The frames of a clip are no such positions.
 bool has_image_positions(const plan::Objective& objective, const graph::Graph& graph) {
   const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
-  const std::int64_t positions = optim::MetricSubject{.output = graph::tensor_of(graph, port).shape}.positions();
+  const std::int64_t positions = nn::MetricSubject{.output = graph::tensor_of(graph, port).shape}.positions();
   return positions > 1 && std::ranges::any_of(input_side(graph).input_shapes, [&](const Shape& input) {
            return input.rank() == 3 || (input.rank() == 4 && input[0] != positions);
          });

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "layers/masking.h"
-#include "optim/loss.h"
+#include "nn/loss.h"
+#include "nn/masking.h"
 
 namespace dptrain::experiment {
 
@@ -14,16 +14,16 @@ std::optional<double> padding_of(const graph::Graph& graph, int input) {
   for (const graph::Node& node : graph.nodes) {
     if (std::ranges::none_of(node.inputs, [&](const graph::Port& port) { return port.node == input; })) continue;
     const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
-    if (const auto* masking = spec.get_if<layers::MaskingSpec>()) return masking->mask_value;
+    if (const auto* masking = spec.get_if<nn::MaskingSpec>()) return masking->mask_value;
   }
   return std::nullopt;
 }
 
-data::LabelUse label_use(optim::Reads reads) {
+data::LabelUse label_use(nn::Reads reads) {
   switch (reads) {
-    case optim::Reads::kClasses: return data::LabelUse::kClasses;
-    case optim::Reads::kProbabilities: return data::LabelUse::kAny;
-    case optim::Reads::kValues: break;
+    case nn::Reads::kClasses: return data::LabelUse::kClasses;
+    case nn::Reads::kProbabilities: return data::LabelUse::kAny;
+    case nn::Reads::kValues: break;
   }
   return data::LabelUse::kNumbers;
 }
@@ -54,9 +54,9 @@ data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Ob
     side.outputs.push_back(graph::tensor_of(graph, graph.outputs[output]).shape);
   };
   for (const plan::Objective& objective : objectives) {
-    const optim::Reads reads = optim::loss_type(objective.loss).reads;
+    const nn::Reads reads = nn::loss_type(objective.loss).reads;
     add_output(static_cast<std::size_t>(objective.output));
-    side.class_maps.push_back(reads == optim::Reads::kClasses && positions_of(side.outputs.back()) > 1);
+    side.class_maps.push_back(reads == nn::Reads::kClasses && positions_of(side.outputs.back()) > 1);
     side.label_uses.push_back(label_use(reads));
   }
   for (std::size_t i = 0; i < graph.outputs.size() && objectives.empty(); ++i) add_output(i);

@@ -4,14 +4,14 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "layers/batch_normalization.h"
-#include "layers/layer.h"
-#include "optim/loss.h"
-#include "optim/losses/binary_crossentropy.h"
-#include "optim/losses/mean_absolute_error.h"
-#include "optim/losses/mean_squared_error.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/metrics/f1_score.h"
+#include "nn/batch_normalization.h"
+#include "nn/layer.h"
+#include "nn/loss.h"
+#include "nn/losses/binary_crossentropy.h"
+#include "nn/losses/mean_absolute_error.h"
+#include "nn/losses/mean_squared_error.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/metrics/f1_score.h"
 #include "plan/stages.h"
 
 namespace dptrain::experiment {
@@ -40,11 +40,11 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
     const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
     const graph::Node& node = graph.nodes[static_cast<std::size_t>(port.node)];
     const config::Typed& layer = graph.layers[static_cast<std::size_t>(node.layer)].spec;
-    const bool is_softmax = layers::activation_of(layer) == layers::Activation::kSoftmax ||
-                            plan::pure_activation(layer) == layers::Activation::kSoftmax;
-    const bool is_elementwise = objective.loss.get_if<optim::BinaryCrossentropySpec>() != nullptr ||
-                                objective.loss.get_if<optim::MeanSquaredErrorSpec>() != nullptr ||
-                                objective.loss.get_if<optim::MeanAbsoluteErrorSpec>() != nullptr;
+    const bool is_softmax = nn::activation_of(layer) == nn::Activation::kSoftmax ||
+                            plan::pure_activation(layer) == nn::Activation::kSoftmax;
+    const bool is_elementwise = objective.loss.get_if<nn::BinaryCrossentropySpec>() != nullptr ||
+                                objective.loss.get_if<nn::MeanSquaredErrorSpec>() != nullptr ||
+                                objective.loss.get_if<nn::MeanAbsoluteErrorSpec>() != nullptr;
     if (port.port == 0 && is_softmax && is_elementwise)
       diagnostics.warn(objective.loss.mark(),
                        fmt::format("output '{}' is a softmax, whose values sum to 1, and {} compares each value on its "
@@ -56,16 +56,16 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
 /// Keras computes these metrics as well, but they are not what their users mean.
 void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
   for (const plan::Objective& objective : objectives(train, graph)) {
-    if (optim::loss_type(objective.loss).reads != optim::Reads::kProbabilities) continue;
+    if (nn::loss_type(objective.loss).reads != nn::Reads::kProbabilities) continue;
     const Shape& shape = graph::tensor_of(graph, graph.outputs[static_cast<std::size_t>(objective.output)]).shape;
     const std::int64_t width = shape.rank() > 0 ? shape.back() : 1;
     for (const config::Typed& metric : objective.metrics) {
-      const auto* const f1 = metric.get_if<optim::F1ScoreSpec>();
+      const auto* const f1 = metric.get_if<nn::F1ScoreSpec>();
       if (f1 != nullptr && !f1->threshold && width == 1)
         diagnostics.warn(metric.mark(),
                          "F1Score without a threshold takes every sample of a single output for positive; write "
                          "{F1Score: {threshold: 0.5}}");
-      if (metric.get_if<optim::AccuracySpec>() != nullptr && width > 1)
+      if (metric.get_if<nn::AccuracySpec>() != nullptr && width > 1)
         diagnostics.warn(metric.mark(),
                          "accuracy compares the largest of several outputs with the label; for independent labels "
                          "write binary_accuracy");
@@ -85,7 +85,7 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
   std::vector<plan::Objective> all;
   const std::vector<std::string> names = output_names(graph);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const optim::Loss* loss = train.loss.find(names[i]);
+    const nn::Loss* loss = train.loss.find(names[i]);
     if (loss == nullptr || !*loss) continue;
     plan::Objective one{.output = static_cast<int>(i), .loss = *loss};
     if (const double* weight = train.loss_weights.find(names[i])) one.weight = *weight;
@@ -96,14 +96,14 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
 }
 
 std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates) {
-  std::vector<LoggedValue> values{{"loss", optim::Direction::kSmaller}}, metrics;
+  std::vector<LoggedValue> values{{"loss", nn::Direction::kSmaller}}, metrics;
   for (const plan::Objective& objective : objectives(train, graph)) {
     const graph::Port& output = graph.outputs[static_cast<std::size_t>(objective.output)];
     const std::string prefix = graph.outputs.size() > 1 ? graph::name_of(graph, output) + "_" : "";
-    if (!prefix.empty()) values.push_back({prefix + "loss", optim::Direction::kSmaller});
+    if (!prefix.empty()) values.push_back({prefix + "loss", nn::Direction::kSmaller});
     for (const config::Typed& metric : objective.metrics)
-      for (const std::string& name : optim::value_names(metric, {.output = graph::tensor_of(graph, output).shape}))
-        metrics.push_back({prefix + name, optim::metric_type(metric).better});
+      for (const std::string& name : nn::value_names(metric, {.output = graph::tensor_of(graph, output).shape}))
+        metrics.push_back({prefix + name, nn::metric_type(metric).better});
   }
   values.insert(values.end(), metrics.begin(), metrics.end());
   const std::size_t trained = values.size();
@@ -111,9 +111,9 @@ std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::G
   return values;
 }
 
-optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name) {
+nn::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name) {
   const auto found = std::ranges::find(values, name, &LoggedValue::name);
-  return found == values.end() ? optim::Direction::kUnknown : found->better;
+  return found == values.end() ? nn::Direction::kUnknown : found->better;
 }
 
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph) {
@@ -133,8 +133,8 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
 void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
   if (!train.loss) return;
   for (const graph::Layer& layer : graph.layers) {
-    const auto [inner, times] = layers::applied(layer.spec);
-    const auto* norm = inner.get_if<layers::BatchNormalizationSpec>();
+    const auto [inner, times] = nn::applied(layer.spec);
+    const auto* norm = inner.get_if<nn::BatchNormalizationSpec>();
     if (!layer.trainable || times == 0 || norm == nullptr || norm->inference_mode) continue;
     diagnostics.warn(layer.mark,
                      fmt::format("TimeDistributed '{}': its BatchNormalization normalizes over the batch and all steps "

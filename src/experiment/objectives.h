@@ -23,7 +23,7 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
 /// A value that training logs.
 struct LoggedValue {
   std::string name;
-  optim::Direction better = optim::Direction::kUnknown;
+  nn::Direction better = nn::Direction::kUnknown;
 };
 
 /// The values that training logs, in that order: "loss", with several outputs the loss of each, the metrics; with
@@ -31,7 +31,7 @@ struct LoggedValue {
 std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates);
 
 /// The direction of the value with this name; kUnknown if there is none.
-optim::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name);
+nn::Direction direction_of(const std::vector<LoggedValue>& values, const std::string& name);
 
 /// Reports outputs that the model does not have, and weights or metrics of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);

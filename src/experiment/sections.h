@@ -17,7 +17,7 @@
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
 #include "gates/section.h"
-#include "optim/optimizers/rmsprop.h"
+#include "nn/optimizers/rmsprop.h"
 #include "replica/replica.h"
 
 namespace dptrain::experiment {
@@ -68,8 +68,8 @@ struct TrainSection {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
-  std::optional<std::int64_t> accumulate_steps;      ///< none: session/micro_batches.h
-  optim::Optimizer optimizer{optim::RMSpropSpec{}};  ///< as Keras's compile()
+  std::optional<std::int64_t> accumulate_steps;  ///< none: session/micro_batches.h
+  nn::Optimizer optimizer{nn::RMSpropSpec{}};    ///< as Keras's compile()
   Losses loss;
   LossWeights loss_weights;
   Metrics metrics;

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "core/format.h"
-#include "layers/batch_normalization.h"
-#include "layers/layer.h"
+#include "nn/batch_normalization.h"
+#include "nn/layer.h"
 
 namespace dptrain::experiment {
 
@@ -31,8 +31,8 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
     refuse("are summed in one order, in float32: leave allreduce_dtype out");
   if (graph == nullptr) return;
   for (const graph::Layer& layer : graph->layers) {
-    const config::Typed spec = layers::applied(layer.spec).first;
-    const auto* norm = spec.get_if<layers::BatchNormalizationSpec>();
+    const config::Typed spec = nn::applied(layer.spec).first;
+    const auto* norm = spec.get_if<nn::BatchNormalizationSpec>();
     if (norm != nullptr && norm->synchronized)
       refuse(
           fmt::format("are normalised one by one: layer {} must not be `synchronized`, which wants all of a batch "

@@ -8,7 +8,7 @@
 #include "graph/names.h"
 #include "graph/network.h"
 #include "graph/step.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
@@ -101,7 +101,7 @@ Shared read_shared(const config::Node::Entry& entry, Reader& reader) {
 }  // namespace
 
 std::vector<std::string> Definitions::type_names() const {
-  std::vector<std::string> names = layers::layer_family().names();
+  std::vector<std::string> names = nn::layer_family().names();
   for (const auto& [name, network] : networks()) names.push_back(name);
   for (const auto& [name, block] : blocks) names.push_back(name);
   for (const auto& [name, entry] : shared) names.push_back(name);

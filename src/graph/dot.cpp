@@ -51,7 +51,7 @@ class DotText {
 
  private:
   const Layer& layer_of(const Node& node) const { return graph_.layers[static_cast<std::size_t>(node.layer)]; }
-  const layers::WeightDef& weight(int index) const { return model_.weights[static_cast<std::size_t>(index)].def; }
+  const nn::WeightDef& weight(int index) const { return model_.weights[static_cast<std::size_t>(index)].def; }
 
   std::size_t kind_of(const Node& node) const {
     const Layer& layer = layer_of(node);
@@ -88,7 +88,7 @@ class DotText {
     const Layer& layer = layer_of(node);
     std::string text = fmt::format("<b>{}</b><br/>{}", xml_text(node.name), xml_text(layer.spec.name()));
     if (node.name != layer.name || node.call > 0) text += fmt::format(" (weights of {})", xml_text(layer.name));
-    for (const layers::OutputDef& output : node.outputs)
+    for (const nn::OutputDef& output : node.outputs)
       if (!output.is_mask)
         text +=
             fmt::format("<br/>{}{}{}", xml_text(output.name), output.name.empty() ? "" : " ", size_text(output.shape));

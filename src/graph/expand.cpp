@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "graph/expander.h"
 #include "graph/infer.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
@@ -105,8 +105,8 @@ Source Expander::copy(const Call& call, Scope& scope) {
       reader_.error(step.mark, fmt::format("the model has more than {} steps", with_commas(kMaxSteps)));
     return {};
   }
-  if (const config::TypeDef* type = layers::layer_family().find(step.type))
-    return layer(call, static_cast<const layers::LayerType&>(*type), scope);
+  if (const config::TypeDef* type = nn::layer_family().find(step.type))
+    return layer(call, static_cast<const nn::LayerType&>(*type), scope);
   const Definitions& known = *scope.definitions;
   if (const auto block = known.blocks.find(step.type); block != known.blocks.end())
     return this->block(call, block->second, scope);
@@ -119,7 +119,7 @@ Source Expander::copy(const Call& call, Scope& scope) {
   return {};
 }
 
-Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& scope) {
+Source Expander::layer(const Call& call, const nn::LayerType& type, Scope& scope) {
   const ListedStep& step = call.step;
   SharedLayers* const shared = scope.shared;
   const bool again = shared != nullptr && shared->built;
@@ -168,15 +168,15 @@ Source Expander::layer(const Call& call, const layers::LayerType& type, Scope& s
   return result;
 }
 
-config::Typed Expander::read_layer(const layers::LayerType& type, const ListedStep& step) {
+config::Typed Expander::read_layer(const nn::LayerType& type, const ListedStep& step) {
   const std::shared_ptr<void> spec = type.schema.make();
   if (!type.schema.read(step.arguments, step.mark, reader_, spec.get(), reserved_layer_arguments())) return {};
   return {type, spec, step.mark};
 }
 
-std::optional<std::vector<layers::OutputDef>> Expander::inferred(const config::Typed& layer, const ListedStep& step,
-                                                                 const Sources& inputs, const Scope& scope) {
-  std::vector<layers::TensorDef> tensors;
+std::optional<std::vector<nn::OutputDef>> Expander::inferred(const config::Typed& layer, const ListedStep& step,
+                                                             const Sources& inputs, const Scope& scope) {
+  std::vector<nn::TensorDef> tensors;
   std::vector<std::string> names;
   for (const Source& source : inputs) {
     if (source.port.node < 0) return std::nullopt;
@@ -184,9 +184,9 @@ std::optional<std::vector<layers::OutputDef>> Expander::inferred(const config::T
     names.push_back(source.name);
   }
   try {
-    std::vector<layers::OutputDef> outputs = infer(layer, tensors, names);
+    std::vector<nn::OutputDef> outputs = infer(layer, tensors, names);
     if (!scope.shared || !scope.shared->built) return outputs;
-    const std::vector<Shape> shapes = layers::shapes_of(tensors);
+    const std::vector<Shape> shapes = nn::shapes_of(tensors);
     const Layer& first =
         result_.graph.layers[static_cast<std::size_t>(scope.shared->layers[scope.shared->next - 1].layer)];
     if (first.inputs == shapes) return outputs;
@@ -194,7 +194,7 @@ std::optional<std::vector<layers::OutputDef>> Expander::inferred(const config::T
         scope.use, fmt::format("shared '{}' was first used with an input of {}, here {} is {}", scope.type,
                                first.inputs.front().str(), names.front(), shapes.front().str()));
     error.notes.emplace_back(first.mark, "defined");
-  } catch (const layers::LayerError& error) {
+  } catch (const nn::LayerError& error) {
     add_notes(reader_.error(step.mark, error.what()), scope);
   }
   return std::nullopt;
@@ -214,8 +214,8 @@ int Expander::add_layer(const std::string& name, std::string path, const config:
   return static_cast<int>(result_.graph.layers.size()) - 1;
 }
 
-int Expander::add_node(int layer, const Sources& inputs, std::vector<layers::OutputDef> outputs,
-                       const std::string& name, const std::string& device, const config::Mark& mark) {
+int Expander::add_node(int layer, const Sources& inputs, std::vector<nn::OutputDef> outputs, const std::string& name,
+                       const std::string& device, const config::Mark& mark) {
   Node node;
   node.layer = layer;
   node.call = calls_[static_cast<std::size_t>(layer)]++;

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expander.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
@@ -171,7 +171,7 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
   if (call.before == nullptr && call.above.empty() && step.reserved("inputs") == nullptr) {
     ListedStep own{"Input", step.mark, config::Node::map(step.mark)};
     own.arguments.set("shape", values.at("input_shape"));
-    const auto& type = static_cast<const layers::LayerType&>(*layers::layer_family().find("Input"));
+    const auto& type = static_cast<const nn::LayerType&>(*nn::layer_family().find("Input"));
     return Sources{layer({own, std::nullopt, {}}, type, scope)};
   }
   const auto sources = inputs(call, scope);

@@ -80,7 +80,7 @@ class Expander {
   Sources chain(const config::Node& layers, Scope& scope);
   Sources step(const ListedStep& step, Scope& scope, const Sources& above);
   Source copy(const Call& call, Scope& scope);
-  Source layer(const Call& call, const layers::LayerType& type, Scope& scope);
+  Source layer(const Call& call, const nn::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
   Source network(const Call& call, const Network& network, Scope& scope);
   /// What the network reads: the step above, what `inputs` names, else an Input of its own. Nothing after reporting.
@@ -107,13 +107,13 @@ class Expander {
   std::optional<Sources> block_inputs(const Call& call, const std::vector<std::string>& names, const Scope& scope);
   std::optional<Sources> find(const config::Node& node, const Scope& scope);
 
-  config::Typed read_layer(const layers::LayerType& type, const ListedStep& step);
-  std::optional<std::vector<layers::OutputDef>> inferred(const config::Typed& layer, const ListedStep& step,
-                                                         const Sources& inputs, const Scope& scope);
-  const layers::OutputDef& tensor(const Source& source) const { return tensor_of(result_.graph, source.port); }
+  config::Typed read_layer(const nn::LayerType& type, const ListedStep& step);
+  std::optional<std::vector<nn::OutputDef>> inferred(const config::Typed& layer, const ListedStep& step,
+                                                     const Sources& inputs, const Scope& scope);
+  const nn::OutputDef& tensor(const Source& source) const { return tensor_of(result_.graph, source.port); }
   int add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
                 const Sources& inputs);
-  int add_node(int layer, const Sources& inputs, std::vector<layers::OutputDef> outputs, const std::string& name,
+  int add_node(int layer, const Sources& inputs, std::vector<nn::OutputDef> outputs, const std::string& name,
                const std::string& device, const config::Mark& mark);
   std::optional<std::map<std::string, config::Node>> block_arguments(const ListedStep& step, const Block& block);
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);

@@ -12,14 +12,14 @@
 #include "config/family.h"
 #include "core/shape.h"
 #include "graph/weights_spec.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 
 /// A layer with its one set of weights. A layer called more than once (`shared`) appears once.
 struct Layer {
   std::string name;           ///< unique; Keras's rules for names
-  config::Typed spec;         ///< of layers::layer_family()
+  config::Typed spec;         ///< of nn::layer_family()
   bool trainable = true;      ///< after `trainable:` and `freeze`
   std::vector<Shape> inputs;  ///< shapes at the first call; later calls have equal ones (and types)
   std::vector<int> weights;   ///< indices into Model::weights, Keras's order
@@ -53,7 +53,7 @@ struct Node {
   int call = 0;                ///< 0 for the first call of its layer
   std::vector<Port> inputs;    ///< of nodes with smaller indices than this one's
   std::optional<Port> mask{};  ///< replaces the masks of the inputs by this tensor's; node -1: no mask
-  std::vector<layers::OutputDef> outputs;
+  std::vector<nn::OutputDef> outputs;
   std::string name;    ///< of the step in the config; the layer's own name unless the layer is shared
   std::string device;  ///< slot from `device:`, "" when not given
   config::Mark mark;
@@ -81,7 +81,7 @@ struct Graph {
   std::optional<WeightsSpec> weights{};  ///< what a fresh start reads from a file
 };
 
-const layers::OutputDef& tensor_of(const Graph& graph, const Port& port);
+const nn::OutputDef& tensor_of(const Graph& graph, const Port& port);
 /// As the config names it: "conv1"; of a node with several outputs "lstm" for the first, "lstm.state_h" for others.
 std::string name_of(const Graph& graph, const Port& port);
 /// What steps, uses of blocks and of shared layers are called: the first, or only, tensor that each gives. -1 for the

@@ -6,9 +6,9 @@
 namespace dptrain::graph {
 namespace {
 
-using layers::LayerError;
-using layers::LayerType;
-using layers::TensorDef;
+using nn::LayerError;
+using nn::LayerType;
+using nn::TensorDef;
 
 /// 4 TiB of floats: what is larger is a slip of the pen, and products further on would leave 64 bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
@@ -60,18 +60,18 @@ std::string with_names(std::string text, std::span<const std::string> names) {
 
 }  // namespace
 
-std::vector<layers::OutputDef> infer(const config::Typed& layer, std::span<const TensorDef> inputs,
-                                     std::span<const std::string> names) {
-  const LayerType& type = layers::type_of(layer);
+std::vector<nn::OutputDef> infer(const config::Typed& layer, std::span<const TensorDef> inputs,
+                                 std::span<const std::string> names) {
+  const LayerType& type = nn::type_of(layer);
   check_arity(type, inputs.size());
   check_types(type, inputs, names);
   check_rank(type, inputs, names);
   try {
-    std::vector<layers::OutputDef> outputs = type.outputs(layer.spec(), inputs);
-    for (const layers::OutputDef& output : outputs)
+    std::vector<nn::OutputDef> outputs = type.outputs(layer.spec(), inputs);
+    for (const nn::OutputDef& output : outputs)
       if (too_large(output.shape))
         throw LayerError(fmt::format("one sample of the output would be {}: too large", output.shape.str()));
-    for (const layers::WeightDef& weight : type.weights(layer.spec(), layers::shapes_of(inputs)))
+    for (const nn::WeightDef& weight : type.weights(layer.spec(), nn::shapes_of(inputs)))
       if (too_large(weight.shape))
         throw LayerError(fmt::format("{} would be {}: too large", weight.name, weight.shape.str()));
     return outputs;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "config/family.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 
-/// The outputs. Throws layers::LayerError when number, type, rank or extents of the inputs do not fit the layer, or
+/// The outputs. Throws nn::LayerError when number, type, rank or extents of the inputs do not fit the layer, or
 /// when the result is too large to be meant; inputs go by `names` in its message.
-std::vector<layers::OutputDef> infer(const config::Typed& layer, std::span<const layers::TensorDef> inputs,
-                                     std::span<const std::string> names);
+std::vector<nn::OutputDef> infer(const config::Typed& layer, std::span<const nn::TensorDef> inputs,
+                                 std::span<const std::string> names);
 
 }  // namespace dptrain::graph

@@ -12,9 +12,9 @@
 namespace dptrain::graph {
 namespace {
 
-using layers::Distribution;
-using layers::FanMode;
-using layers::VarianceScaling;
+using nn::Distribution;
+using nn::FanMode;
+using nn::VarianceScaling;
 
 struct Fans {
   double in = 1, out = 1;
@@ -44,17 +44,15 @@ void uniform(std::span<float> values, double low, double high, RandomStream& str
 }
 
 /// The named ones are all cases of VarianceScaling.
-std::optional<VarianceScaling> scaling(const layers::Initializer& initializer) {
+std::optional<VarianceScaling> scaling(const nn::Initializer& initializer) {
   if (const auto* own = initializer.get_if<VarianceScaling>()) return *own;
-  if (initializer.get_if<layers::GlorotUniform>()) return VarianceScaling{1, FanMode::kFanAvg, Distribution::kUniform};
-  if (initializer.get_if<layers::GlorotNormal>())
+  if (initializer.get_if<nn::GlorotUniform>()) return VarianceScaling{1, FanMode::kFanAvg, Distribution::kUniform};
+  if (initializer.get_if<nn::GlorotNormal>())
     return VarianceScaling{1, FanMode::kFanAvg, Distribution::kTruncatedNormal};
-  if (initializer.get_if<layers::HeUniform>()) return VarianceScaling{2, FanMode::kFanIn, Distribution::kUniform};
-  if (initializer.get_if<layers::HeNormal>())
-    return VarianceScaling{2, FanMode::kFanIn, Distribution::kTruncatedNormal};
-  if (initializer.get_if<layers::LecunUniform>()) return VarianceScaling{1, FanMode::kFanIn, Distribution::kUniform};
-  if (initializer.get_if<layers::LecunNormal>())
-    return VarianceScaling{1, FanMode::kFanIn, Distribution::kTruncatedNormal};
+  if (initializer.get_if<nn::HeUniform>()) return VarianceScaling{2, FanMode::kFanIn, Distribution::kUniform};
+  if (initializer.get_if<nn::HeNormal>()) return VarianceScaling{2, FanMode::kFanIn, Distribution::kTruncatedNormal};
+  if (initializer.get_if<nn::LecunUniform>()) return VarianceScaling{1, FanMode::kFanIn, Distribution::kUniform};
+  if (initializer.get_if<nn::LecunNormal>()) return VarianceScaling{1, FanMode::kFanIn, Distribution::kTruncatedNormal};
   return std::nullopt;
 }
 
@@ -76,19 +74,19 @@ void variance_scaling(std::span<float> values, const VarianceScaling& spec, cons
   }
 }
 
-void fill_weight(const layers::Initializer& initializer, const Shape& shape, RandomStream& stream,
+void fill_weight(const nn::Initializer& initializer, const Shape& shape, RandomStream& stream,
                  std::span<float> values) {
-  if (initializer.get_if<layers::Ones>()) {
+  if (initializer.get_if<nn::Ones>()) {
     std::fill(values.begin(), values.end(), 1.0F);
-  } else if (const auto* constant = initializer.get_if<layers::Constant>()) {
+  } else if (const auto* constant = initializer.get_if<nn::Constant>()) {
     std::fill(values.begin(), values.end(), static_cast<float>(constant->value));
-  } else if (const auto* normal = initializer.get_if<layers::RandomNormal>()) {
+  } else if (const auto* normal = initializer.get_if<nn::RandomNormal>()) {
     fill(values, [&] { return normal->mean + normal->stddev * stream.normal(); });
-  } else if (const auto* range = initializer.get_if<layers::RandomUniform>()) {
+  } else if (const auto* range = initializer.get_if<nn::RandomUniform>()) {
     uniform(values, range->minval, range->maxval, stream);
-  } else if (const auto* cut = initializer.get_if<layers::TruncatedNormal>()) {
+  } else if (const auto* cut = initializer.get_if<nn::TruncatedNormal>()) {
     fill(values, [&] { return cut->mean + cut->stddev * truncated(stream); });
-  } else if (const auto* orthogonal = initializer.get_if<layers::Orthogonal>()) {
+  } else if (const auto* orthogonal = initializer.get_if<nn::Orthogonal>()) {
     fill_orthogonal(values, shape, orthogonal->gain, stream);
   } else if (const auto spec = scaling(initializer)) {
     variance_scaling(values, *spec, shape, stream);
@@ -99,16 +97,16 @@ void fill_weight(const layers::Initializer& initializer, const Shape& shape, Ran
 
 }  // namespace
 
-void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values) {
+void initialize(const nn::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values) {
   RandomStream stream(seed, static_cast<std::uint32_t>(Purpose::kInitializer) + index);
   if (weight.parts.empty()) return fill_weight(weight.initializer, weight.shape, stream, values);
-  for (const layers::WeightPart& part : weight.parts) {
+  for (const nn::WeightPart& part : weight.parts) {
     fill_weight(part.initializer, {part.elements}, stream, values.first(static_cast<std::size_t>(part.elements)));
     values = values.subspan(static_cast<std::size_t>(part.elements));
   }
 }
 
-std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index) {
+std::vector<float> initialize(const nn::WeightDef& weight, std::uint64_t seed, std::uint32_t index) {
   std::vector<float> values(static_cast<std::size_t>(weight.shape.elements()));
   initialize(weight, seed, index, values);
   return values;

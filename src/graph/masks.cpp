@@ -4,12 +4,12 @@
 #include <iterator>
 
 #include "core/format.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
 
-using layers::MaskRule;
+using nn::MaskRule;
 
 const Layer& layer_behind(const Graph& graph, const Node& node) {
   return graph.layers[static_cast<std::size_t>(node.layer)];
@@ -17,7 +17,7 @@ const Layer& layer_behind(const Graph& graph, const Node& node) {
 
 MaskRule rule_of(const Graph& graph, const Node& node) {
   const Layer& layer = layer_behind(graph, node);
-  return layers::type_of(layer.spec).mask_rule(layer.spec.spec(), layer.inputs);
+  return nn::type_of(layer.spec).mask_rule(layer.spec.spec(), layer.inputs);
 }
 
 const Mask& of(const std::vector<std::vector<Mask>>& masks, const Port& port) {
@@ -122,7 +122,7 @@ void check_masks(const Graph& graph, config::Reader& reader) {
       reader.diagnostics().warn(node.mark, fmt::format("{} '{}' loses the mask of '{}': what comes after does not know "
                                                        "which steps are padding (so it is in Keras)",
                                                        layer.spec.name(), node.name, from));
-    else if (layers::type_of(layer.spec).heeds_masks && mask.size() > 1)
+    else if (nn::type_of(layer.spec).heeds_masks && mask.size() > 1)
       reader.error(node.mark, fmt::format("its input joins the masks of '{}' and '{}', which this version cannot; give "
                                           "one of them mask_zero: false",
                                           from, graph.nodes[static_cast<std::size_t>(mask[1].node)].name));

@@ -18,7 +18,7 @@ Model undrawn_model(Graph graph, std::uint64_t seed) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     Layer& layer = graph.layers[i];
     layer.weights.clear();
-    for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
+    for (nn::WeightDef& def : nn::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
       layer.weights.push_back(static_cast<int>(model.weights.size()));
       const bool trainable = layer.trainable && def.trainable;
       model.weights.push_back({static_cast<int>(i), std::move(def), trainable, {}});

@@ -17,7 +17,7 @@ namespace dptrain::graph {
 
 struct Weight {
   int layer = 0;  ///< index into Graph::layers
-  layers::WeightDef def;
+  nn::WeightDef def;
   bool trainable = true;      ///< the layer is trainable and the weight is not a statistic
   std::vector<float> values;  ///< empty: as the initializer draws it
 
@@ -44,8 +44,8 @@ void draw(Model& model);
 Model make_model(Graph graph, std::uint64_t seed);
 /// Writes what the initializer draws to `values`, as many as the weight has: a function of (seed, index of the weight)
 /// alone.
-void initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values);
-std::vector<float> initialize(const layers::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
+void initialize(const nn::WeightDef& weight, std::uint64_t seed, std::uint32_t index, std::span<float> values);
+std::vector<float> initialize(const nn::WeightDef& weight, std::uint64_t seed, std::uint32_t index);
 
 /// A layer as a table shows it; the calls of a shared layer are gathered in it.
 struct SummaryRow {

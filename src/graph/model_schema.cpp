@@ -4,7 +4,7 @@
 #include "graph/build.h"
 #include "graph/network.h"
 #include "graph/weights_spec.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
@@ -64,7 +64,7 @@ void define_steps(config::Node& definitions) {
     types.set(name, fragment::reference("step." + name));
     words.push_back(name);
   };
-  for (const config::TypeDef* type : layers::layer_family().types()) add(type->name, type->schema, true);
+  for (const config::TypeDef* type : nn::layer_family().types()) add(type->name, type->schema, true);
   for (const auto& [name, network] : networks()) add(name, network.schema, false);
   SchemaTree one = object(std::move(types), false);
   SchemaTree own = SchemaTree::map();

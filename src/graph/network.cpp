@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "layers/geometry.h"
+#include "nn/geometry.h"
 
 namespace dptrain::graph {
 namespace {
@@ -30,7 +30,7 @@ config::Schema schema_of(const Network& network) {
     if (takes(network, key.name())) schema.key(key);
   };
   const auto size = [&](const char* name, std::int64_t A::*member, const char* doc) {
-    add(key(name, member).at_least(1).check(layers::Bounded{}).doc(doc));
+    add(key(name, member).at_least(1).check(nn::Bounded{}).doc(doc));
   };
   const auto rate = [&](const char* name, double A::*member, const char* doc) {
     add(key(name, member).at_least(0).below(1).doc(doc));
@@ -43,7 +43,7 @@ config::Schema schema_of(const Network& network) {
           .check([&network](const std::optional<Shape>& shape) {
             if (!shape) return std::string();
             const std::string complaint = input_complaint(network, *shape);
-            return complaint.empty() ? layers::Bounded{}(*shape) : "must be " + complaint;
+            return complaint.empty() ? nn::Bounded{}(*shape) : "must be " + complaint;
           }));
   size("patch_size", &A::patch_size, "pixels of a patch's side, which become one step");
   size("num_layers", &A::num_layers, "how many blocks of attention and dense layers");

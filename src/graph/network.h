@@ -26,7 +26,7 @@
 #include "config/schema.h"
 #include "graph/definitions.h"
 #include "graph/step.h"
-#include "layers/activation.h"
+#include "nn/activation.h"
 
 namespace dptrain::graph {
 
@@ -38,13 +38,13 @@ struct NetworkArguments {
   std::optional<Shape> input_shape;  ///< [height, width, channels] or [steps, features]; absent: the file's
   HeadPooling pooling = HeadPooling::kNone;
   std::int64_t classes = 1000;
-  layers::Activation classifier_activation = layers::Activation::kSoftmax;
+  nn::Activation classifier_activation = nn::Activation::kSoftmax;
   double alpha = 1;
   std::int64_t depth_multiplier = 1;
   double dropout = 0.001;
   std::int64_t patch_size = 1, num_layers = 1, num_heads = 1, hidden_dim = 1, mlp_dim = 1, intermediate_dim = 1;
   double dropout_rate = 0, attention_dropout = 0, layer_norm_epsilon = 1e-6;
-  layers::Activation activation = layers::Activation::kRelu;
+  nn::Activation activation = nn::Activation::kRelu;
   bool normalize_first = false, position_embedding = true;
   bool minimalistic = false, include_preprocessing = true;
 };

@@ -19,7 +19,7 @@ std::pair<std::string, std::string> cut_name(const std::string& name) {
 
 }  // namespace
 
-const layers::OutputDef& tensor_of(const Graph& graph, const Port& port) {
+const nn::OutputDef& tensor_of(const Graph& graph, const Port& port) {
   return node_at(graph, port.node).outputs[static_cast<std::size_t>(port.port)];
 }
 
@@ -34,13 +34,13 @@ Port find_port(const Graph& graph, const StepNames& names, const std::string& na
   const auto step = names.find(owner);
   if (step == names.end() || step->second.node < 0 || output.empty()) return -1;
   const int node = step->second.node;
-  const std::vector<layers::OutputDef>& outputs = node_at(graph, node).outputs;
+  const std::vector<nn::OutputDef>& outputs = node_at(graph, node).outputs;
   if (output.size() == 1 && output[0] >= '0' && output[0] <= '9') {  // as Keras's files number them
     const int which = output[0] - '0';
     const bool there = which < static_cast<int>(outputs.size()) && !outputs[static_cast<std::size_t>(which)].is_mask;
     return there ? Port(node, which) : Port(-1);
   }
-  const auto found = std::ranges::find(outputs, output, &layers::OutputDef::name);
+  const auto found = std::ranges::find(outputs, output, &nn::OutputDef::name);
   return found == outputs.end() || found->is_mask ? Port(-1) : Port(node, static_cast<int>(found - outputs.begin()));
 }
 
@@ -48,9 +48,9 @@ std::string port_hint(const Graph& graph, const StepNames& names, const std::str
   const std::string owner = cut_name(name).first;
   const auto step = names.find(owner);
   if (owner == name || step == names.end() || step->second.node < 0) return "";
-  const std::vector<layers::OutputDef>& outputs = node_at(graph, step->second.node).outputs;
+  const std::vector<nn::OutputDef>& outputs = node_at(graph, step->second.node).outputs;
   std::vector<std::string> known;
-  for (const layers::OutputDef& output : outputs)
+  for (const nn::OutputDef& output : outputs)
     if (!output.is_mask) known.push_back(owner + "." + output.name);
   if (known.size() == 1) return fmt::format("; {} has one output, write {}", owner, owner);
   return fmt::format("; {} has the outputs {}", owner, join(known, ", "));
@@ -65,7 +65,7 @@ std::int64_t id_limit(const Graph& graph, int input) {
     const auto reads = [&](const Port& port) { return same[static_cast<std::size_t>(port.node)]; };
     if (std::ranges::none_of(graph.nodes[n].inputs, reads)) continue;
     const config::Typed& spec = graph.layers[static_cast<std::size_t>(graph.nodes[n].layer)].spec;
-    const layers::LayerType& type = layers::type_of(spec);
+    const nn::LayerType& type = nn::type_of(spec);
     if (type.is_view) same[n] = true;
     if (type.id_limit) limit = std::min(limit, type.id_limit(spec.spec()));
   }

@@ -18,7 +18,7 @@ std::string keras_shape(const Shape& shape) {
 
 std::string keras_shapes(const Node& node) {
   std::vector<std::string> shapes;
-  for (const layers::OutputDef& output : node.outputs)
+  for (const nn::OutputDef& output : node.outputs)
     if (!output.is_mask) shapes.push_back(keras_shape(output.shape));
   if (shapes.size() == 1) return shapes.front();
   return "[" + join(shapes, ", ") + "]";

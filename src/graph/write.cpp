@@ -27,7 +27,7 @@ Tree step_of(const std::string& type, Tree arguments) {
 void add_layer_arguments(Tree& arguments, const Layer& layer, bool minimal) {
   const Tree written = layer.spec.def().schema.write(layer.spec.spec(), minimal);
   for (const Tree::Entry& entry : written.entries()) arguments.set(entry.key, entry.value);
-  if (!layer.trainable && layers::type_of(layer.spec).max_inputs != 0) arguments.set("trainable", Tree::boolean(false));
+  if (!layer.trainable && nn::type_of(layer.spec).max_inputs != 0) arguments.set("trainable", Tree::boolean(false));
 }
 
 Tree names_of(const Graph& graph, const std::vector<Port>& ports) {

@@ -4,19 +4,19 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "graph/masks.h"
-#include "layers/activation_layer.h"
-#include "layers/layer.h"
-#include "layers/relu.h"
-#include "layers/softmax.h"
+#include "nn/activation_layer.h"
+#include "nn/layer.h"
+#include "nn/relu.h"
+#include "nn/softmax.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
 namespace {
 
-using layers::Activation;
-using optim::LabelKind;
-using optim::LossType;
-using optim::Reads;
+using nn::Activation;
+using nn::LabelKind;
+using nn::LossType;
+using nn::Reads;
 
 [[noreturn]] void refuse(const config::Typed& what, const std::string& message) {
   throw config::error_at(ErrorKind::kUsage, what.mark(), what.name() + ": " + message);
@@ -34,7 +34,7 @@ Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
   const graph::Port& port = graph.outputs[at(output)];
   const graph::Node& node = graph.nodes[at(port.node)];
   const config::Typed& spec = graph.layers[at(node.layer)].spec;
-  std::optional<Activation> activation = layers::activation_of(spec);
+  std::optional<Activation> activation = nn::activation_of(spec);
   if (!activation) activation = pure_activation(spec);
   if (port.port > 0) activation.reset();
   return {.name = "'" + graph::name_of(graph, port) + "'",
@@ -105,7 +105,7 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
 
 void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
   if (type.reads == Reads::kValues || !output.activation) return;
-  const bool classes = type.reads == Reads::kClasses, from_logits = optim::from_logits(loss);
+  const bool classes = type.reads == Reads::kClasses, from_logits = nn::from_logits(loss);
   const Activation proper = classes ? Activation::kSoftmax : Activation::kSigmoid;
   const char* name = classes ? "softmax" : "sigmoid";
   if (from_logits && *output.activation == proper)
@@ -130,14 +130,14 @@ LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
 }
 
 /// Their states lie one after the other behind the loss.
-std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
-                                                   bool masked) {
-  std::vector<optim::ResolvedMetric> all;
+std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
+                                                bool masked) {
+  std::vector<nn::ResolvedMetric> all;
   std::vector<std::string> names;
   std::size_t offset = 1;
   for (const config::Typed& metric : metrics) {
-    optim::ResolvedMetric& one = all.emplace_back(
-        optim::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
+    nn::ResolvedMetric& one = all.emplace_back(
+        nn::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
     one.offset = offset;
     one.masked = masked && one.type().heeds_mask;
     offset += one.state;
@@ -154,9 +154,9 @@ std::vector<optim::ResolvedMetric> resolve_metrics(const std::vector<config::Typ
 }  // namespace
 
 std::optional<Activation> pure_activation(const config::Typed& layer) {
-  if (const auto* s = layer.get_if<layers::ActivationSpec>()) return s->activation;
-  if (layer.get_if<layers::SoftmaxSpec>() != nullptr) return Activation::kSoftmax;
-  if (const auto* s = layer.get_if<layers::ReLUSpec>(); s != nullptr && s->negative_slope == 0 && s->threshold == 0) {
+  if (const auto* s = layer.get_if<nn::ActivationSpec>()) return s->activation;
+  if (layer.get_if<nn::SoftmaxSpec>() != nullptr) return Activation::kSoftmax;
+  if (const auto* s = layer.get_if<nn::ReLUSpec>(); s != nullptr && s->negative_slope == 0 && s->threshold == 0) {
     if (!s->max_value) return Activation::kRelu;
     if (*s->max_value == 6) return Activation::kRelu6;
   }
@@ -184,7 +184,7 @@ void resolve_losses(Draft& draft) {
                   .class_weights = objective.class_weights,
                   .first_sum = sums};
     const Output output = output_of(graph, objective.output, loss.labels);
-    const LossType& type = optim::loss_type(loss.loss);
+    const LossType& type = nn::loss_type(loss.loss);
     loss.masked_positions = masked_positions(loss.loss, graph, graph.outputs[at(objective.output)], output);
     check_shape(loss.loss, type, output, loss.masked());
     check_labels(loss.loss, type, output);
@@ -192,7 +192,7 @@ void resolve_losses(Draft& draft) {
     if (!loss.class_weights.empty()) check_class_weights(loss.loss, type, output, loss.class_weights.size());
     loss.metrics = resolve_metrics(objective.metrics, output, loss.masked());
     loss.fusion = choose_fusion(type, output);
-    loss.from_logits = optim::from_logits(loss.loss) || loss.fusion != LossStep::Fusion::kNone;
+    loss.from_logits = nn::from_logits(loss.loss) || loss.fusion != LossStep::Fusion::kNone;
     sums += loss.sums();
     draft.plan.losses.push_back(std::move(loss));
   }

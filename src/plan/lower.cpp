@@ -5,10 +5,10 @@
 #include "core/format.h"
 #include "graph/masks.h"
 #include "graph/slots.h"
-#include "layers/activation_layer.h"
-#include "layers/batch_normalization.h"
-#include "layers/input.h"
-#include "layers/layer.h"
+#include "nn/activation_layer.h"
+#include "nn/batch_normalization.h"
+#include "nn/input.h"
+#include "nn/layer.h"
 #include "plan/stages.h"
 #include "plan/tail.h"
 
@@ -16,7 +16,7 @@ namespace dptrain::plan {
 namespace {
 
 using graph::Port;
-using layers::Activation;
+using nn::Activation;
 
 class Lowering {
  public:
@@ -35,7 +35,7 @@ class Lowering {
     unfuse_outputs_read_elsewhere();
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
       const config::Typed& spec = spec_of(n);
-      const bool is_input = spec.get_if<layers::InputSpec>() != nullptr;
+      const bool is_input = spec.get_if<nn::InputSpec>() != nullptr;
       if (starts_at(n) || (is_input && !is_head()))
         add_inputs(n);
       else if (is_input || !is_read(n))
@@ -104,9 +104,9 @@ class Lowering {
   int readers(const Port& port) const { return readers_[at(port.node)][at(port.port)]; }
 
   static bool is_view(const config::Typed& layer) {
-    const config::Typed spec = layers::applied(layer).first;
-    const auto* activation = spec.get_if<layers::ActivationSpec>();
-    return layers::type_of(spec).is_view || (activation != nullptr && activation->activation == Activation::kLinear);
+    const config::Typed spec = nn::applied(layer).first;
+    const auto* activation = spec.get_if<nn::ActivationSpec>();
+    return nn::type_of(spec).is_view || (activation != nullptr && activation->activation == Activation::kLinear);
   }
 
   int add_tensor(Tensor tensor) {
@@ -128,7 +128,7 @@ class Lowering {
   }
 
   int add_output(const Port& port, bool external = false, int alias_of = kAbsent) {
-    const layers::OutputDef& output = graph::tensor_of(graph_, port);
+    const nn::OutputDef& output = graph::tensor_of(graph_, port);
     return add_tensor({.name = graph::name_of(graph_, port),
                        .shape = output.shape,
                        .alias_of = alias_of,
@@ -160,13 +160,13 @@ class Lowering {
   /// mask, has one output, and of two inputs or more it reads none in backward.
   bool may_follow(int n) const {
     const config::Typed& spec = spec_of(n);
-    const layers::LayerType& type = layers::type_of(spec);
+    const nn::LayerType& type = nn::type_of(spec);
     const std::optional<Activation> activation = pure_activation(spec);
-    if (!layer_of(n).weights.empty() || layers::is_random(layer_of(n).spec) ||
+    if (!layer_of(n).weights.empty() || nn::is_random(layer_of(n).spec) ||
         (activation && taken_by_loss(n, *activation)))
       return false;
     if (type.computed_as || type.applies || type.heeds_masks || node(n).outputs.size() > 1) return false;
-    const layers::BackwardReads reads = type.backward_reads(spec.spec());
+    const nn::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
 
@@ -190,7 +190,7 @@ class Lowering {
   }
 
   static config::Typed layer_of_activation(Activation activation) {
-    return layers::layer_family().make(layers::ActivationSpec{activation});
+    return nn::layer_family().make(nn::ActivationSpec{activation});
   }
 
   std::vector<Shape> shapes_of_inputs(int n) const {
@@ -256,9 +256,9 @@ class Lowering {
 
   void add_steps(int n) {
     const config::Typed& spec = spec_of(n);
-    const Activation activation = layers::activation_of(spec).value_or(Activation::kLinear);
+    const Activation activation = nn::activation_of(spec).value_or(Activation::kLinear);
     Step step{.name = node(n).name, .node = n, .slot = slots_[at(n)]};
-    set_layer(step, layers::without_activation(spec), graph::tensor_of(graph_, node(n).inputs.front()).shape);
+    set_layer(step, nn::without_activation(spec), graph::tensor_of(graph_, node(n).inputs.front()).shape);
     for (const Port& input : node(n).inputs) step.inputs.push_back(tensor_of(input));
     add_masks(n, step);
     step.parameters = layer_of(n).weights;
@@ -272,7 +272,7 @@ class Lowering {
         return add_step(std::move(step));
       }
     add_step(std::move(step));
-    add_step({.name = node(n).name + "/" + layers::name_of(activation),
+    add_step({.name = node(n).name + "/" + nn::name_of(activation),
               .node = n,
               .slot = slots_[at(n)],
               .spec = behind,
@@ -282,7 +282,7 @@ class Lowering {
   /// The mask of each input, if the op of the node reads masks; else nothing.
   std::vector<graph::Mask> used_masks(int n) const {
     const config::Typed& spec = graph_.layers[at(node(n).layer)].spec;
-    if (!layers::type_of(spec).heeds_masks) return {};
+    if (!nn::type_of(spec).heeds_masks) return {};
     return graph::input_masks(graph_, node(n), masks_);
   }
   /// Masks of the inputs become inputs themselves; the graph has checked that each is one tensor.
@@ -303,11 +303,11 @@ class Lowering {
   }
 
   void set_normalisation(Step& step, bool trainable) const {
-    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    const auto* norm = step.spec.get_if<nn::BatchNormalizationSpec>();
     if (norm == nullptr) return;
     step.inference_mode = !trainable || norm->inference_mode;
     if (!draft_.options.sync_batchnorm || norm->synchronized) return;
-    auto synchronized = std::make_shared<layers::BatchNormalizationSpec>(*norm);
+    auto synchronized = std::make_shared<nn::BatchNormalizationSpec>(*norm);
     synchronized->synchronized = true;
     step.spec = config::Typed(step.spec.def(), std::move(synchronized), step.spec.mark());
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/index.h"
-#include "layers/embedding.h"
+#include "nn/embedding.h"
 #include "plan/memory.h"
 
 namespace dptrain::plan {
@@ -31,7 +31,7 @@ struct Product {
 };
 
 std::optional<Product> product_of(const Plan& plan, const Step& step) {
-  if (step.spec.get_if<layers::EmbeddingSpec>() != nullptr) return std::nullopt;
+  if (step.spec.get_if<nn::EmbeddingSpec>() != nullptr) return std::nullopt;
   std::int64_t weights = 0;
   for (const int parameter : step.parameters) {
     const Parameter& p = plan.parameters[at(parameter)];

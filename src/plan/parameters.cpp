@@ -121,7 +121,7 @@ void list_parameters(Draft& draft) {
          .shape = weight.def.shape,
          .order = order(weight, w),
          .kind = kind,
-         .penalty = kind == ParameterKind::kTrainable ? layers::penalty(weight.def.regularizer) : layers::Penalty{},
+         .penalty = kind == ParameterKind::kTrainable ? nn::penalty(weight.def.regularizer) : nn::Penalty{},
          .momentum = weight.def.momentum});
   }
 }

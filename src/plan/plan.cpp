@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "layers/layer.h"
+#include "nn/layer.h"
 #include "plan/stages.h"
 #include "plan/tail.h"
 
 namespace dptrain::plan {
 
 void set_layer(Step& step, const config::Typed& layer, const Shape& input) {
-  const auto [inner, axes] = layers::applied(layer);
-  step.spec = layers::computed_as(inner);
+  const auto [inner, axes] = nn::applied(layer);
+  step.spec = nn::computed_as(inner);
   step.adds_height = step.spec.type() != inner.type();
   step.frame_axes = axes;
   step.frames = 1;
@@ -19,7 +19,7 @@ void set_layer(Step& step, const config::Typed& layer, const Shape& input) {
 
 Shape shape_seen(const Step& step, const Shape& shape) {
   const Shape one({shape.dims().begin() + step.frame_axes, shape.dims().end()});
-  return step.adds_height ? layers::with_height(one) : one;
+  return step.adds_height ? nn::with_height(one) : one;
 }
 
 int slot_of(const Plan& plan, const BackwardItem& item) {
@@ -35,7 +35,7 @@ int slot_of(const Plan& plan, const BackwardItem& item) {
 
 StepReads backward_reads(const Step& step) {
   if (step.copies) return {};
-  const layers::BackwardReads reads = layers::type_of(step.spec).backward_reads(step.spec.spec());
+  const nn::BackwardReads reads = nn::type_of(step.spec).backward_reads(step.spec.spec());
   const bool trains = std::ranges::any_of(step.parameter_gradients, [](bool wanted) { return wanted; });
   const bool undoes_tail = !step.tail.empty() && !step.tail.back().undone && step.tail.back().fusion.reads_output;
   std::span<const int> inputs;

@@ -28,8 +28,8 @@
 #include "config/family.h"
 #include "core/dtype.h"
 #include "graph/model.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
 #include "plan/capabilities.h"
 
 namespace dptrain::plan {
@@ -68,7 +68,7 @@ struct Parameter {
   std::vector<int> order;
   ParameterKind kind = ParameterKind::kTrainable;
   std::int64_t offset = 0;  ///< floats from the start of the arena
-  layers::Penalty penalty;  ///< l1, l2
+  nn::Penalty penalty;      ///< l1, l2
   double momentum = 0;      ///< statistics
   int bucket = kAbsent;     ///< of its gradient
   std::int64_t elements() const { return shape.elements(); }
@@ -76,7 +76,7 @@ struct Parameter {
 
 /// A layer that the op of a step computes behind the step's own.
 struct TailEntry {
-  config::Typed layer;           ///< of layers::layer_family(); an Activation for whatever is nothing else
+  config::Typed layer;           ///< of nn::layer_family(); an Activation for whatever is nothing else
   TailFusion fusion{};           ///< what the op says of it
   std::size_t other_inputs = 0;  ///< besides what is before it in the tail; in Step::inputs, behind those before them
   /// The step's one reader goes back through it (its Step::undoes), so that backward takes the gradient of what comes
@@ -90,13 +90,13 @@ struct Step {
   int node = 0;         ///< in Graph::nodes, of the layer
   int slot = 0;         ///< where it runs, and where its tensors lie
   bool copies = false;  ///< no op: its one output is its one input, which lies in another slot; no backward
-  /// Of layers::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
-  /// Of a layer over steps or volumes it may be the sister over images (layers::computed_as).
+  /// Of nn::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
+  /// Of a layer over steps or volumes it may be the sister over images (nn::computed_as).
   config::Typed spec{};
-  /// The op sees every tensor of the step as layers::with_height() has it, as the sister over images needs it.
+  /// The op sees every tensor of the step as nn::with_height() has it, as the sister over images needs it.
   bool adds_height = false;
   /// Leading axes of every tensor of the step that are steps of a sample, and how many steps they are together: to the
-  /// op each is a sample of its own, so a call has `frames` times the rows (layers::LayerType::applies).
+  /// op each is a sample of its own, so a call has `frames` times the rows (nn::LayerType::applies).
   int frame_axes = 0;
   std::int64_t frames = 1;
   /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
@@ -173,8 +173,8 @@ struct LossStep {
   int slot = 0;              ///< where the prediction lies; a masked loss is computed at home
   int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
-  optim::LabelKind labels = optim::LabelKind::kClass;
-  std::vector<optim::ResolvedMetric> metrics{};
+  nn::LabelKind labels = nn::LabelKind::kClass;
+  std::vector<nn::ResolvedMetric> metrics{};
   /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
   std::vector<float> class_weights{};
   /// Which positions count (kU8, 1 or 0), of a sample; kAbsent: all. The loss of a global batch is then the mean over
@@ -245,7 +245,7 @@ struct Objective {
   double weight = 1;
   std::vector<config::Typed> metrics{};
   std::vector<float> class_weights{};  ///< one per class (one output: two); may be empty
-  optim::LabelKind labels = optim::LabelKind::kClass;
+  nn::LabelKind labels = nn::LabelKind::kClass;
 };
 
 struct PlanOptions {

@@ -6,8 +6,8 @@
 
 #include "core/format.h"
 #include "graph/masks.h"
-#include "layers/input.h"
-#include "layers/layer.h"
+#include "nn/input.h"
+#include "nn/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -34,7 +34,7 @@ class PrefixFinder {
 
  private:
   const graph::Layer& layer_of(int n) const { return graph_.layers[at(graph_.nodes[at(n)].layer)]; }
-  bool is_input(int n) const { return layer_of(n).spec.get_if<layers::InputSpec>() != nullptr; }
+  bool is_input(int n) const { return layer_of(n).spec.get_if<nn::InputSpec>() != nullptr; }
   std::int64_t elements(const Port& port) const { return graph::tensor_of(graph_, port).shape.elements(); }
 
   /// Nodes that an output depends on.
@@ -51,7 +51,7 @@ class PrefixFinder {
              return !model_.weights[at(weight)].def.constant;
            });
   }
-  bool is_random(int n) const { return layers::is_random(layer_of(n).spec); }
+  bool is_random(int n) const { return nn::is_random(layer_of(n).spec); }
   bool belongs(int n) const {
     const std::vector<Port>& inputs = graph_.nodes[at(n)].inputs;
     const auto is_inside = [&](const Port& port) { return inside_[at(port.node)]; };
@@ -68,7 +68,7 @@ class PrefixFinder {
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n)
       if (used_[at(n)] && !inside_[at(n)]) {
         std::ranges::for_each(graph_.nodes[at(n)].inputs, reads);
-        if (!layers::type_of(layer_of(n).spec).heeds_masks) continue;
+        if (!nn::type_of(layer_of(n).spec).heeds_masks) continue;
         for (const graph::Mask& mask : graph::input_masks(graph_, graph_.nodes[at(n)], masks_))
           std::ranges::for_each(mask, reads);
       }

@@ -39,14 +39,14 @@ Row placed(const Plan& plan, Row row, const std::string& slot) {
 
 std::string tail_text(const config::Typed& layer) {
   const auto activation = pure_activation(layer);
-  return activation ? layers::name_of(*activation) : layer.name();
+  return activation ? nn::name_of(*activation) : layer.name();
 }
 
 std::string op_text(const Plan& plan, const Step& step) {
   if (step.copies) return "copy from " + slot_name(plan, plan.tensors[at(step.inputs.front())].slot);
   std::string text = step.spec.name();
   if (step.name.find('/') != std::string::npos && pure_activation(step.spec))
-    text = layers::name_of(*pure_activation(step.spec));
+    text = nn::name_of(*pure_activation(step.spec));
   constexpr int kVolume = 4;
   if (step.adds_height)
     text += plan.tensors[at(step.inputs.front())].shape.rank() == kVolume ? " of frames as one" : " of height 1";
@@ -114,16 +114,16 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
 
 std::string loss_text(const LossStep& loss, const Plan& plan) {
   std::vector<std::string> metrics;
-  for (const optim::ResolvedMetric& metric : loss.metrics)
+  for (const nn::ResolvedMetric& metric : loss.metrics)
     metrics.insert(metrics.end(), metric.names.begin(), metric.names.end());
   const std::string fused =
-      loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", layers::name_of(fused_activation(loss)));
+      loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", nn::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
   const std::string mask = loss.masked() ? ", masked by " + plan.tensors[at(loss.mask)].name : "";
   const std::string slot = plan.slot_count() > 1 ? ", on " + slot_name(plan, loss.slot) : "";
   return fmt::format("loss: {}{} of {}{}{}{}, labels: {}, metrics: {}{}{}\n", loss.loss.name(), fused,
                      plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight, mask,
-                     loss.labels == optim::LabelKind::kClass ? "class numbers" : "rows of values",
+                     loss.labels == nn::LabelKind::kClass ? "class numbers" : "rows of values",
                      metrics.empty() ? "none" : join(metrics, ", "),
                      loss.class_weights.empty() ? "" : ", class weights", slot);
 }

@@ -8,9 +8,9 @@
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "layers/activation_layer.h"
-#include "layers/batch_normalization.h"
-#include "layers/layer.h"
+#include "nn/activation_layer.h"
+#include "nn/batch_normalization.h"
+#include "nn/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -45,7 +45,7 @@ class SlotCrossing {
  private:
   /// Replicas synchronize on the first slot only.
   void check(const Step& step) const {
-    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    const auto* norm = step.spec.get_if<nn::BatchNormalizationSpec>();
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;
     throw config::error_at(
         ErrorKind::kUsage, step.spec.mark(),
@@ -84,7 +84,7 @@ class SlotCrossing {
                            .node = maker_.at(source),
                            .slot = slot,
                            .copies = true,
-                           .spec = layers::layer_family().make(layers::ActivationSpec{}),
+                           .spec = nn::layer_family().make(nn::ActivationSpec{}),
                            .inputs = {source},
                            .outputs = {to}});
     return to;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/index.h"
-#include "layers/activation.h"
+#include "nn/activation.h"
 #include "plan/plan.h"
 
 namespace dptrain::plan {
@@ -23,9 +23,9 @@ struct Draft {
 inline int last_index(std::size_t size) { return static_cast<int>(size) - 1; }
 
 /// The function a layer is, where it is nothing else: Activation, Softmax, a ReLU with Keras's or relu6's numbers.
-std::optional<layers::Activation> pure_activation(const config::Typed& layer);
+std::optional<nn::Activation> pure_activation(const config::Typed& layer);
 /// The activation that the loss takes over when the output ends in it; kLinear when the loss is not fused.
-layers::Activation fused_activation(const LossStep& loss);
+nn::Activation fused_activation(const LossStep& loss);
 
 /// Checks losses, metrics and labels against their outputs and decides about fusions (check.cpp).
 void resolve_losses(Draft& draft);

@@ -1,18 +1,18 @@
 #include "plan/tail.h"
 
 #include "core/index.h"
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 
 namespace dptrain::plan {
 
-layers::Activation activation_of(const TailEntry& entry) {
-  const auto* activation = entry.layer.get_if<layers::ActivationSpec>();
-  return activation == nullptr ? layers::Activation::kLinear : activation->activation;
+nn::Activation activation_of(const TailEntry& entry) {
+  const auto* activation = entry.layer.get_if<nn::ActivationSpec>();
+  return activation == nullptr ? nn::Activation::kLinear : activation->activation;
 }
 
 TailActivation tail_activation(const Step& step) {
   for (const TailEntry& entry : step.tail)
-    if (activation_of(entry) != layers::Activation::kLinear) return {activation_of(entry), entry.undone};
+    if (activation_of(entry) != nn::Activation::kLinear) return {activation_of(entry), entry.undone};
   return {};
 }
 

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-#include "layers/activation.h"
+#include "nn/activation.h"
 #include "plan/plan.h"
 
 namespace dptrain::plan {
 
 /// kLinear where the entry is another layer.
-layers::Activation activation_of(const TailEntry& entry);
+nn::Activation activation_of(const TailEntry& entry);
 
 /// The activation in a tail: an op takes one at most.
 struct TailActivation {
-  layers::Activation activation = layers::Activation::kLinear;
+  nn::Activation activation = nn::Activation::kLinear;
   bool undone = false;  ///< TailEntry::undone
 };
 TailActivation tail_activation(const Step& step);

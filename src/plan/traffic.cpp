@@ -85,8 +85,7 @@ Traffic loss_traffic(const Plan& plan, const LossStep& loss, std::int64_t rows) 
   count.tensor(loss.prediction_gradient);
   count.tensor(loss.mask);
   const Shape& shape = plan.tensors[at(loss.prediction)].shape;
-  const std::int64_t classes =
-      loss.labels == optim::LabelKind::kClass && shape.rank() > 0 ? shape[shape.rank() - 1] : 1;
+  const std::int64_t classes = loss.labels == nn::LabelKind::kClass && shape.rank() > 0 ? shape[shape.rank() - 1] : 1;
   count.add(floats(rows * shape.elements() / std::max<std::int64_t>(classes, 1)));  // int32 is as wide
   return count.traffic();
 }

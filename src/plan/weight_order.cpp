@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "layers/layer.h"
+#include "nn/layer.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -34,9 +34,9 @@ void for_each_place(const Parameter& p, const F& f) {
 }  // namespace
 
 std::vector<int> weight_order(const Capabilities& device, const config::Typed& layer, std::size_t weight) {
-  const config::Typed inner = layers::applied(layer).first;
-  std::vector<int> order = device.weight_order(layers::computed_as(inner), weight);
-  if (order.empty() || !layers::type_of(inner).computed_as) return order;
+  const config::Typed inner = nn::applied(layer).first;
+  std::vector<int> order = device.weight_order(nn::computed_as(inner), weight);
+  if (order.empty() || !nn::type_of(inner).computed_as) return order;
   std::erase(order, 0);  // the height, which only the sister's weight has
   for (int& axis : order) --axis;
   return order;

@@ -31,13 +31,13 @@ ParameterArenas::ParameterArenas(const plan::Plan& plan, backend::Device& device
   gradients_ = gradient_memory(options);
   if (options.accumulate || options.shards > 1) written_ = allocate(plan.statistics_end);
   update_buffers_.gradients = gradients();
-  for (const optim::SlotDef& slot : optim::slots(optimizer)) {
+  for (const nn::SlotDef& slot : nn::slots(optimizer)) {
     state_.push_back(allocate(plan.slot_floats()));
     if (slot.initial != 0) device.fill(floats(state_.back()), plan.slot_floats(), slot.initial, stream);
     update_buffers_.slots.push_back(floats(state_.back()));
   }
   make_tables(optimizer);
-  if (!optim::common(optimizer).use_ema) return;
+  if (!nn::common(optimizer).use_ema) return;
   state_.push_back(allocate(plan.trainable_end));
   update_buffers_.average = floats(state_.back());
 }
@@ -106,7 +106,7 @@ void ParameterArenas::push(const graph::Model& model) {
   stream_.synchronize();
 }
 
-void ParameterArenas::update(backend::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state) {
+void ParameterArenas::update(backend::Update& update, const nn::UpdateArgs& args, const kernels::StepState* state) {
   update.run(update_buffers_, args, state, stream_);
   ++updates_;
 }

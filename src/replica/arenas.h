@@ -28,7 +28,7 @@ class ParameterArenas {
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
   /// Queues the update's pass over the arenas, and a recording of work that update() was a part of.
-  void update(backend::Update& update, const optim::UpdateArgs& args, const kernels::StepState* state);
+  void update(backend::Update& update, const nn::UpdateArgs& args, const kernels::StepState* state);
   void replay(backend::Recording& recording);
   /// Grows whenever parameters change: any of them, or those of frozen weights, which updates leave alone.
   std::uint64_t version() const { return pushes_ + updates_; }

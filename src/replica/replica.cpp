@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "optim/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 #include "replica/arenas.h"
 #include "replica/checks.h"
 #include "replica/crossings.h"
@@ -44,7 +44,7 @@ struct Replica::Impl {
     if (options.optimizer)
       update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
     else if (regularized(plan))
-      update = device.make_update({.plan = plan, .optimizer = optim::optimizer_family().make(optim::SGDSpec{})});
+      update = device.make_update({.plan = plan, .optimizer = nn::optimizer_family().make(nn::SGDSpec{})});
   }
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.

@@ -12,7 +12,7 @@ namespace {
 /// Of one row.
 std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
   const Shape& shape = plan.tensors[at(loss.prediction)].shape;
-  if (loss.labels == optim::LabelKind::kDense) return static_cast<std::size_t>(shape.elements()) * sizeof(float);
+  if (loss.labels == nn::LabelKind::kDense) return static_cast<std::size_t>(shape.elements()) * sizeof(float);
   const std::int64_t classes = shape.rank() > 0 ? shape.back() : 1;
   return static_cast<std::size_t>(shape.elements() / classes) * sizeof(std::int32_t);
 }

@@ -35,7 +35,7 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
     const std::string column = (validated ? "val_" : "") + metric;
     Figures figures{.column = {"best " + column, true}};
     for (const RunRecord& run : runs) {
-      if (run.curves && run.curves->direction_of(column) == optim::Direction::kLarger) figures.larger_is_better = true;
+      if (run.curves && run.curves->direction_of(column) == nn::Direction::kLarger) figures.larger_is_better = true;
       const std::optional<Best> best = best_of(run, column);
       figures.values.push_back(best ? std::optional(best->value) : std::nullopt);
     }

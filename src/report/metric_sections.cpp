@@ -2,7 +2,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "optim/metric.h"
+#include "nn/metric.h"
 #include "picture/chart.h"
 #include "report/html.h"
 #include "report/numbers.h"

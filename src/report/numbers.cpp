@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "optim/metric.h"
+#include "nn/metric.h"
 
 namespace dptrain::report {
 namespace {
@@ -34,11 +34,11 @@ std::string date_text(const std::string& time) {
 std::optional<Best> best_of(const RunRecord& run, const std::string& column) {
   const std::vector<picture::Point>* const points = column_of(run, column);
   if (points == nullptr) return std::nullopt;
-  const optim::Direction better = run.curves->direction_of(column);
-  if (better == optim::Direction::kUnknown) return std::nullopt;
+  const nn::Direction better = run.curves->direction_of(column);
+  if (better == nn::Direction::kUnknown) return std::nullopt;
   std::optional<Best> best;
   for (const picture::Point& point : *points)
-    if (std::isfinite(point.y) && (!best || optim::is_better(better, point.y, best->value)))
+    if (std::isfinite(point.y) && (!best || nn::is_better(better, point.y, best->value)))
       best = Best{point.y, static_cast<std::int64_t>(point.x)};
   return best;
 }

@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/quantity.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 #include "replica/batch_queue.h"
 #include "session/environment.h"
 #include "session/pass_times.h"
@@ -99,8 +99,7 @@ class Run {
  private:
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
-    const replica::StepInputs inputs{number_, session_.scheduled_rate(optim::Progress::at_step(number_)),
-                                     batch->rows()};
+    const replica::StepInputs inputs{number_, session_.scheduled_rate(nn::Progress::at_step(number_)), batch->rows()};
     ++number_;
     ahead_.step(std::move(batch), inputs);
     while (ahead_.is_due()) ahead_.collect();
@@ -129,7 +128,7 @@ replica::Replica::Profile profile_of(Session& session) {
 /// Floats of state for each weight that the optimizer trains.
 int states_of(const experiment::Experiment& experiment) {
   const auto& optimizer = experiment.config.train.optimizer;
-  return static_cast<int>(optim::slots(optimizer).size()) + int{optim::common(optimizer).use_ema};
+  return static_cast<int>(nn::slots(optimizer).size()) + int{nn::common(optimizer).use_ema};
 }
 
 /// The measured peak is of float32 multiply-adds, and says nothing of products of bfloat16.

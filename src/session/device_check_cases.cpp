@@ -5,10 +5,10 @@
 #include "config/load.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "layers/activation.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
-#include "optim/optimizer.h"
+#include "nn/activation.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/optimizer.h"
 #include "session/device_check.h"
 
 namespace dptrain::session {
@@ -173,7 +173,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
                           {"Concatenate", "", both}},
                          5));
   std::vector<Branch> activations;
-  for (const auto& [value, word] : config::EnumNames<layers::Activation>::names)
+  for (const auto& [value, word] : config::EnumNames<nn::Activation>::names)
     activations.push_back({"Activation", fmt::format("activation: {}", word)});
   DeviceCheck check = of_steps(activations);
   for (std::size_t i = 0; i < activations.size(); ++i) check.names[i] = activations[i].arguments;
@@ -272,14 +272,13 @@ void add_sequences(std::vector<DeviceCheck>& all) {
 
 /// Every loss of the family: over four classes, of one probability, or of four values between 0 and 1.
 void add_losses(std::vector<DeviceCheck>& all) {
-  for (const config::TypeDef* def : optim::loss_family().types()) {
-    const auto& loss = static_cast<const optim::LossType&>(*def);
+  for (const config::TypeDef* def : nn::loss_family().types()) {
+    const auto& loss = static_cast<const nn::LossType&>(*def);
     const std::string arguments = loss.fuses ? "from_logits: true" : loss.example;
-    const char* const metrics = loss.reads == optim::Reads::kClasses
-                                    ? "accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}"
-                                : loss.reads == optim::Reads::kProbabilities ? "accuracy"
-                                                                             : "mae, mse";
-    all.push_back(one(loss.name, config_of(small_network(loss.reads == optim::Reads::kProbabilities ? 1 : 4,
+    const char* const metrics = loss.reads == nn::Reads::kClasses ? "accuracy, {SparseTopKCategoricalAccuracy: {k: 2}}"
+                                : loss.reads == nn::Reads::kProbabilities ? "accuracy"
+                                                                          : "mae, mse";
+    all.push_back(one(loss.name, config_of(small_network(loss.reads == nn::Reads::kProbabilities ? 1 : 4,
                                                          loss.fuses ? "" : ", activation: sigmoid"),
                                            fmt::format("{{{}: {{{}}}}}", loss.name, arguments),
                                            fmt::format(", metrics: [{}]", metrics))));
@@ -293,10 +292,10 @@ void add_losses(std::vector<DeviceCheck>& all) {
 }
 
 /// Whether the metric can be measured on four classes with labels that are class numbers.
-bool fits_classes(const optim::MetricType& type, const std::string& text) {
+bool fits_classes(const nn::MetricType& type, const std::string& text) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
-  const config::Typed metric = optim::metric_family().read(config::load_text(text, "metric", "", diagnostics), reader);
+  const config::Typed metric = nn::metric_family().read(config::load_text(text, "metric", "", diagnostics), reader);
   diagnostics.throw_if_errors();
   return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
 }
@@ -305,8 +304,8 @@ bool fits_classes(const optim::MetricType& type, const std::string& text) {
 void add_metrics(std::vector<DeviceCheck>& all) {
   std::vector<std::string> of_classes, of_values;
   DeviceCheck classes, values;
-  for (const config::TypeDef* def : optim::metric_family().types()) {
-    const auto& type = static_cast<const optim::MetricType&>(*def);
+  for (const config::TypeDef* def : nn::metric_family().types()) {
+    const auto& type = static_cast<const nn::MetricType&>(*def);
     const std::string text = fmt::format("{{{}: {{{}}}}}", type.name, type.example_arguments);
     const bool fits = fits_classes(type, text);
     (fits ? of_classes : of_values).push_back(text);
@@ -330,9 +329,9 @@ void add_optimizers(std::vector<DeviceCheck>& all) {
   const std::vector<std::string> common{"weight_decay: 0.01", "clipnorm: 0.5", "use_ema: true", "global_clipnorm: 0.7",
                                         "clipvalue: 0.1"};
   std::vector<std::pair<std::string, std::string>> optimizers;
-  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+  for (const config::TypeDef* def : nn::optimizer_family().types()) {
     optimizers.emplace_back(def->name, "");
-    for (const std::string& variant : static_cast<const optim::OptimizerType*>(def)->variants)
+    for (const std::string& variant : static_cast<const nn::OptimizerType*>(def)->variants)
       optimizers.emplace_back(def->name, variant);
     optimizers.emplace_back(def->name, common[optimizers.size() % common.size()]);
   }

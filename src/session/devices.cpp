@@ -117,7 +117,7 @@ DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request)
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request) {
   // Less than this is updated whole in less time than it takes to find what was read.
   constexpr std::int64_t kFloats = std::int64_t{1} << 16;
-  if (compute_type(train.dtype_policy, request) != DType::kF32 || !optim::updates_by_element(train.optimizer))
+  if (compute_type(train.dtype_policy, request) != DType::kF32 || !nn::updates_by_element(train.optimizer))
     return std::nullopt;
   return kFloats;
 }

@@ -45,9 +45,9 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment, const D
   // labels only.
   for (plan::Objective& objective : options.objectives)
     objective.labels =
-        optim::loss_type(objective.loss).reads == optim::Reads::kClasses && !experiment::mixing_transform(config.data)
-            ? optim::LabelKind::kClass
-            : optim::LabelKind::kDense;
+        nn::loss_type(objective.loss).reads == nn::Reads::kClasses && !experiment::mixing_transform(config.data)
+            ? nn::LabelKind::kClass
+            : nn::LabelKind::kDense;
   options.bucket_bytes = bucket_bytes(config.parallel, devices);
   options.compute = compute_type(config.train.dtype_policy, devices);
   options.sync_batchnorm = config.parallel.sync_batchnorm;
@@ -134,7 +134,7 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& devic
   }
   for (const plan::LossStep& loss : plan.losses) {
     const std::int64_t width = plan.tensors[static_cast<std::size_t>(loss.prediction)].shape.elements();
-    bytes += floats(rows * (loss.labels == optim::LabelKind::kClass ? 1 : width));
+    bytes += floats(rows * (loss.labels == nn::LabelKind::kClass ? 1 : width));
   }
   if (plan.has_loss()) bytes += floats(rows);  // sample weights
   return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
@@ -186,8 +186,8 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   for (int slot = 1; slot < result.plan.slot_count(); ++slot)
     result.other_memories.push_back(plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot, leads));
   if (trains) {
-    result.slots = static_cast<int>(optim::slots(config.train.optimizer).size());
-    if (optim::common(config.train.optimizer).use_ema) ++result.slots;
+    result.slots = static_cast<int>(nn::slots(config.train.optimizer).size());
+    if (nn::common(config.train.optimizer).use_ema) ++result.slots;
   }
   result.staging_bytes = staging_bytes(result.plan, *device, rows, result.plan.has_loss());
   result.batch_bytes = result.memory.arena_bytes + result.staging_bytes;

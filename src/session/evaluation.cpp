@@ -25,7 +25,7 @@ std::vector<std::string> sum_names(const plan::Plan& plan) {
   for (const plan::LossStep& loss : plan.losses)
     if (!loss.name.empty()) names.push_back(prefix_of(loss) + "loss");
   for (const plan::LossStep& loss : plan.losses)
-    for (const optim::ResolvedMetric& metric : loss.metrics)
+    for (const nn::ResolvedMetric& metric : loss.metrics)
       for (const std::string& name : metric.names) names.push_back(prefix_of(loss) + name);
   return names;
 }
@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, co
     if (!loss.name.empty()) out.emplace_back(prefix_of(loss) + "loss", shown(sums.outputs[loss.first_sum] / n));
   const std::span<const double> states(sums.outputs);
   for (const plan::LossStep& loss : plan.losses)
-    for (const optim::ResolvedMetric& metric : loss.metrics) {
+    for (const nn::ResolvedMetric& metric : loss.metrics) {
       const double weight = metric.masked ? plan::weight_of(loss, sums.outputs, samples) : n;
       const auto values = metric.values(states.subspan(loss.first_sum + metric.offset, metric.state), weight);
       for (std::size_t i = 0; i < values.size(); ++i)

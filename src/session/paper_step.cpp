@@ -7,7 +7,7 @@
 #include "core/index.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 #include "plan/traffic.h"
 #include "session/dry_plan.h"
 
@@ -179,7 +179,7 @@ PassRule forward_rule(const plan::Plan& plan, const plan::Step& step, const std:
   }
   if (const int steps = recurrent_steps(plan, step, choice); steps > 0)  // the state's product and the gates, each step
     rule.launches += mentions(choice, "state forward cudnn") * (2 * steps - 1);
-  if (const auto* attention = step.spec.get_if<layers::MultiHeadAttentionSpec>()) {
+  if (const auto* attention = step.spec.get_if<nn::MultiHeadAttentionSpec>()) {
     rule.launches = kProjections + 1;
     rule.of_vectors = score_operations(plan, step, attention->num_heads, rows) *
                       static_cast<double>(attention->key_dim + attention->value_width());
@@ -210,7 +210,7 @@ PassRule backward_rule(const plan::Plan& plan, const plan::Step& step, const std
   }
   if (const int steps = recurrent_steps(plan, step, choice); steps > 0)
     rule.launches += mentions(choice, "state forward cudnn") * 2 * steps;
-  if (const auto* attention = step.spec.get_if<layers::MultiHeadAttentionSpec>()) {
+  if (const auto* attention = step.spec.get_if<nn::MultiHeadAttentionSpec>()) {
     rule.launches = kProjections * rule.launches + 2;
     rule.of_vectors = score_operations(plan, step, attention->num_heads, rows) *
                       static_cast<double>(3 * attention->key_dim + 2 * attention->value_width());

@@ -152,7 +152,7 @@ CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Mo
 std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const plan::FrozenPrefix& prefix) {
   std::vector<data::FeatureInput> inputs;
   for (const graph::Port& port : prefix.border) {
-    const layers::OutputDef& tensor = graph::tensor_of(graph, port);
+    const nn::OutputDef& tensor = graph::tensor_of(graph, port);
     inputs.push_back({graph::name_of(graph, port), tensor.shape, tensor.type});
   }
   return inputs;

@@ -87,7 +87,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   }
   if (options.training) {
     rate_factor_ = experiment::rate_factor(train, global_batch_);
-    rate_ = optim::make_rate(optim::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
+    rate_ = nn::make_rate(nn::common(train.optimizer).learning_rate, steps_per_epoch(), global_batch_);
   }
 }
 
@@ -246,7 +246,7 @@ std::int64_t Session::steps_per_epoch() const {
   return train != nullptr ? train->batches_per_epoch() : 1;
 }
 
-double Session::scheduled_rate(const optim::Progress& progress) const { return rate_(progress) * rate_factor_; }
+double Session::scheduled_rate(const nn::Progress& progress) const { return rate_(progress) * rate_factor_; }
 
 std::vector<double> Session::split_weights() const {
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;

@@ -88,7 +88,7 @@ class Session {
   bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
 
   /// Rate of the next update by the config alone: schedule times lr_scaling.
-  double scheduled_rate(const optim::Progress& progress) const;
+  double scheduled_rate(const nn::Progress& progress) const;
 
   /// "open data", "plan", "replicas" ... with seconds.
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
@@ -123,7 +123,7 @@ class Session {
   std::unique_ptr<replica::ReplicaSet> replicas_;
   std::unique_ptr<SessionData> data_;  // after the replicas, whose devices its batches lie with
   std::vector<std::string> feeds_;
-  optim::Rate rate_;
+  nn::Rate rate_;
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;
   double phase_started_ = 0;

@@ -19,17 +19,17 @@ namespace {
 
 /// Integers stay integers for losses over classes, one for each position of the output; everything else, and
 /// what is mixed, gets rows of floats.
-optim::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
-                            bool mixed) {
-  const optim::LossType& type = optim::loss_type(loss);
-  if (mixed || type.reads != optim::Reads::kClasses) return optim::LabelKind::kDense;
-  if (source.label_type(which) == data::LabelType::kClass) return optim::LabelKind::kClass;
+nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
+                         bool mixed) {
+  const nn::LossType& type = nn::loss_type(loss);
+  if (mixed || type.reads != nn::Reads::kClasses) return nn::LabelKind::kDense;
+  if (source.label_type(which) == data::LabelType::kClass) return nn::LabelKind::kClass;
   const std::int64_t positions = experiment::positions_of(output);
-  if (positions > 1 && source.label_width(which) == positions) return optim::LabelKind::kClass;
+  if (positions > 1 && source.label_width(which) == positions) return nn::LabelKind::kClass;
   if (type.only_class_numbers && source.label_width(which) == 1)
     throw Error(ErrorKind::kData, fmt::format("{}: the labels are floats, {} expects class numbers; store integers",
                                               source.label_place(0, which), type.keras_name));
-  return optim::LabelKind::kDense;
+  return nn::LabelKind::kDense;
 }
 
 /// An error of data that `make` throws gets the place of its data set in the config.
@@ -221,7 +221,7 @@ std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::Model
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
-                      .probabilities = kind == optim::LabelKind::kDense && optim::loss_type(loss).shares_of_one});
+                      .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).shares_of_one});
   }
   return labels;
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/difference.h"
-#include "optim/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::session {
@@ -41,10 +41,10 @@ Differences layer_differences(const graph::Model& model, const ValuesOf& values_
 
 experiment::Experiment comparable(experiment::Experiment experiment, std::optional<std::int64_t> accumulate) {
   experiment::TrainSection& train = experiment.config.train;
-  const optim::LearningRate& rate = optim::common(train.optimizer).learning_rate;
-  optim::SGDSpec sgd;
+  const nn::LearningRate& rate = nn::common(train.optimizer).learning_rate;
+  nn::SGDSpec sgd;
   sgd.learning_rate.constant = rate.is_schedule() ? 0.01 : rate.constant;
-  train.optimizer = optim::Optimizer(sgd);
+  train.optimizer = nn::Optimizer(sgd);
   train.accumulate_steps = accumulate;
   experiment.config.runtime.tf32 = false;
   experiment.config.runtime.conv_cache.kind =
@@ -64,7 +64,7 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
 
 replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
   return session.replicas().step(batch.host(),
-                                 {number, session.scheduled_rate(optim::Progress::at_step(number)), batch.rows()});
+                                 {number, session.scheduled_rate(nn::Progress::at_step(number)), batch.rows()});
 }
 
 replica::StepSums Side::step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/index.h"
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 #include "session/dry_plan.h"
 
 namespace dptrain::session {
@@ -14,7 +14,7 @@ namespace {
 int gathers_of(const plan::Plan& plan) {
   int gathers = 0;
   for (const plan::Step& step : plan.steps) {
-    const auto* norm = step.spec.get_if<layers::BatchNormalizationSpec>();
+    const auto* norm = step.spec.get_if<nn::BatchNormalizationSpec>();
     if (norm != nullptr && norm->synchronized && !step.inference_mode) gathers += step.has_backward ? 2 : 1;
   }
   return gathers;

@@ -6,7 +6,7 @@
 #include "core/activity.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 #include "session/side_by_side.h"
 
 namespace dptrain::session {
@@ -65,7 +65,7 @@ void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, 
 
 bool has_batch_normalization(const graph::Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(), [](const graph::Layer& layer) {
-    return layers::applied(layer.spec).first.get_if<layers::BatchNormalizationSpec>() != nullptr;
+    return nn::applied(layer.spec).first.get_if<nn::BatchNormalizationSpec>() != nullptr;
   });
 }
 

@@ -16,7 +16,7 @@
 #include "config/node.h"
 #include "experiment/sections.h"
 #include "graph/model.h"
-#include "optim/metric.h"
+#include "nn/metric.h"
 #include "picture/rgb_image.h"
 #include "train/run_sink.h"
 
@@ -40,7 +40,7 @@ class TrainingControl {
   /// of its last validation, if it had one.
   virtual bool validates_by_steps() const = 0;
   /// Whether smaller or larger values of that name are better; kUnknown if neither a metric nor a loss has the name.
-  virtual optim::Direction direction_of(const std::string& value) const = 0;
+  virtual nn::Direction direction_of(const std::string& value) const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;
   virtual void set_learning_rate(double rate) = 0;

@@ -23,12 +23,12 @@ class Control final : public TrainingControl {
   }
   bool has_validation() const override { return run_.session.validation_loader() != nullptr; }
   bool validates_by_steps() const override { return run_.validation_steps() > 0; }
-  optim::Direction direction_of(const std::string& value) const override {
+  nn::Direction direction_of(const std::string& value) const override {
     return experiment::direction_of(run_.logged, value);
   }
   double learning_rate() const override { return run_.learning_rate(); }
   bool has_schedule() const override {
-    return optim::common(run_.session.experiment().config.train.optimizer).learning_rate.is_schedule();
+    return nn::common(run_.session.experiment().config.train.optimizer).learning_rate.is_schedule();
   }
   void set_learning_rate(double rate) override { run_.position.learning_rate = rate / run_.position.rate_factor; }
   double rate_factor() const override { return run_.position.rate_factor; }

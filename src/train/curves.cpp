@@ -20,7 +20,7 @@ namespace dptrain::train {
 namespace fs = std::filesystem;
 namespace {
 
-using optim::Direction;
+using nn::Direction;
 using picture::Dash;
 using picture::Ink;
 using picture::LegendEntry;
@@ -45,7 +45,7 @@ std::optional<std::size_t> best_of(const std::vector<Point>& points, Direction b
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!std::isfinite(points[i].y)) continue;
-    if (!best || optim::is_better(better, points[i].y, points[*best].y)) best = i;
+    if (!best || nn::is_better(better, points[i].y, points[*best].y)) best = i;
   }
   return best;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "optim/metric.h"
+#include "nn/metric.h"
 #include "picture/chart.h"
 
 namespace dptrain::train {
@@ -17,10 +17,10 @@ struct RunCurves {
   std::string name;
   std::vector<std::string> columns;  ///< in the file's order, "epoch" among them
   std::map<std::string, std::vector<picture::Point>>
-      values{};                                      ///< by column: x is the epoch; no point for an empty field
-  std::map<std::string, optim::Direction> better{};  ///< by column, of those that a metric or loss defines
+      values{};                                   ///< by column: x is the epoch; no point for an empty field
+  std::map<std::string, nn::Direction> better{};  ///< by column, of those that a metric or loss defines
 
-  optim::Direction direction_of(const std::string& column) const;
+  nn::Direction direction_of(const std::string& column) const;
 };
 
 /// Directions come from result.json, or before a run has ended, and in those of earlier versions, from its config.

@@ -22,11 +22,11 @@ namespace {
 /// Updates the best of the values that a metric or loss defines.
 void remember_best(const experiment::Logs& logs, std::int64_t epoch, Run& run) {
   for (const auto& [name, value] : logs.items()) {
-    const optim::Direction better = experiment::direction_of(run.logged, name);
-    if (better == optim::Direction::kUnknown) continue;
+    const nn::Direction better = experiment::direction_of(run.logged, name);
+    if (better == nn::Direction::kUnknown) continue;
     const auto found = run.best.find(name);
     const std::optional<double> old = found == run.best.end() ? std::nullopt : std::optional(found->second.first);
-    if (improved(value, old, better == optim::Direction::kLarger, 0)) run.best[name] = {value, epoch + 1};
+    if (improved(value, old, better == nn::Direction::kLarger, 0)) run.best[name] = {value, epoch + 1};
   }
 }
 

@@ -86,7 +86,7 @@ std::optional<Error> Keeper::export_model() {
         {.model = model, .compiled = compiled(), .class_names = session.class_names(), .learned = session.learned()});
   };
   // What EarlyStopping has restored is meant as it is, in Keras too.
-  if (restored_ || !optim::common(session.experiment().config.train.optimizer).use_ema) return hand_on(*snapshot());
+  if (restored_ || !nn::common(session.experiment().config.train.optimizer).use_ema) return hand_on(*snapshot());
   graph::Model model = *snapshot();
   use_averages(run_.session, model);
   return hand_on(model);

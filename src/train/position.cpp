@@ -23,8 +23,8 @@ using nlohmann::json;
 /// Names of the flat state arrays: the optimizer's slots, then "average" with use_ema.
 std::vector<std::string> state_names(const config::Typed& optimizer) {
   std::vector<std::string> names;
-  for (const optim::SlotDef& slot : optim::slots(optimizer)) names.push_back(slot.name);
-  if (optim::common(optimizer).use_ema) names.emplace_back("average");
+  for (const nn::SlotDef& slot : nn::slots(optimizer)) names.push_back(slot.name);
+  if (nn::common(optimizer).use_ema) names.emplace_back("average");
   return names;
 }
 
@@ -48,7 +48,7 @@ std::vector<std::string> meanings(const plan::Plan& plan) {
   std::vector<std::string> all;
   for (const plan::LossStep& loss : plan.losses) {
     all.push_back(loss.name);
-    for (const optim::ResolvedMetric& metric : loss.metrics)
+    for (const nn::ResolvedMetric& metric : loss.metrics)
       all.push_back(json::parse(config::to_json(metric.metric.write())).dump());
   }
   return all;
@@ -287,9 +287,9 @@ double Position::batches(const session::Session& session) const {
   return static_cast<double>(epoch) * per_epoch + of_epoch;
 }
 
-optim::Progress Position::progress(const session::Session& session, std::int64_t number) const {
+nn::Progress Position::progress(const session::Session& session, std::int64_t number) const {
   const double earlier = std::round(earlier_epochs * static_cast<double>(session.steps_per_epoch()));
-  const optim::Progress here{static_cast<double>(iterations()), earlier + batches(session)};
+  const nn::Progress here{static_cast<double>(iterations()), earlier + batches(session)};
   return here.after(static_cast<double>(number - step));
 }
 

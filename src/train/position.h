@@ -41,7 +41,7 @@ struct Position {
   /// Consumed samples of the run, in batches of the session's size.
   double batches(const session::Session& session) const;
   /// Progress at `number` updates of the run, close to `step`: each update between them counts as one batch.
-  optim::Progress progress(const session::Session& session, std::int64_t number) const;
+  nn::Progress progress(const session::Session& session, std::int64_t number) const;
   /// The learning rate of the update after `number`.
   double rate(const session::Session& session, std::int64_t number) const;
 };

@@ -1,4 +1,4 @@
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
+using nn::Activation;
 
 Tensor softmax(const Tensor& x, std::int64_t classes) {
   Tensor y = x;
@@ -26,7 +26,7 @@ class ActivationOp : public testing::TestWithParam<std::pair<Activation, const c
 TEST_P(ActivationOp, Agrees) {
   const Activation f = GetParam().first;
   Case c;
-  c.layer = layer(layers::ActivationSpec{.activation = f});
+  c.layer = layer(nn::ActivationSpec{.activation = f});
   c.inputs = {{5, 3, 7}};
   c.low = -7.9;  // not symmetric: no value on a kink
   c.high = 8;

@@ -1,4 +1,4 @@
-#include "layers/add.h"
+#include "nn/add.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,9 @@
 namespace dptrain::test {
 namespace {
 
-void check_add(const std::vector<Shape>& inputs, const Shape& out,
-               layers::Activation epilogue = layers::Activation::kLinear) {
+void check_add(const std::vector<Shape>& inputs, const Shape& out, nn::Activation epilogue = nn::Activation::kLinear) {
   Case c;
-  c.layer = layer(layers::AddSpec{});
+  c.layer = layer(nn::AddSpec{});
   c.inputs = inputs;
   c.tail = behind(epilogue);
   agrees(c, merged(inputs, out, std::plus<>()));
@@ -19,15 +18,15 @@ void check_add(const std::vector<Shape>& inputs, const Shape& out,
 
 const FusionExample kAddActivation([] {
   Case c;
-  c.layer = layer(layers::AddSpec{});
+  c.layer = layer(nn::AddSpec{});
   c.inputs = {{3, 2, 5}, {3, 2, 5}};
-  c.tail = behind(layers::Activation::kRelu);
+  c.tail = behind(nn::Activation::kRelu);
   return c;
 });
 
 TEST(AddOp, Equal) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}); }
 TEST(AddOp, Three) { check_add({{7}, {7}, {7}}, {7}); }
-TEST(AddOp, Relu) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}, layers::Activation::kRelu); }
+TEST(AddOp, Relu) { check_add({{3, 2, 5}, {3, 2, 5}}, {3, 2, 5}, nn::Activation::kRelu); }
 TEST(AddOp, Broadcast) {
   check_add({{3, 2, 5}, {1, 1, 5}}, {3, 2, 5});
   check_add({{5}, {3, 2, 5}}, {3, 2, 5});

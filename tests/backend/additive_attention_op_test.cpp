@@ -1,4 +1,4 @@
-#include "layers/additive_attention.h"
+#include "nn/additive_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::AdditiveAttentionSpec;
+using nn::AdditiveAttentionSpec;
 
 void check_sums(const AdditiveAttentionSpec& spec, std::vector<Shape> inputs) {
   check_attention_of(spec, std::move(inputs), [&spec](const std::vector<Tensor>& weights) -> Score {

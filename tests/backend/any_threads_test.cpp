@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "backend/harness.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/lstm.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/lstm.h"
 
 namespace dptrain::test {
 namespace {
 
 Case dense(std::int64_t rows, std::int64_t in, std::int64_t units) {
-  layers::DenseSpec spec;
+  nn::DenseSpec spec;
   spec.units = units;
   Case c;
   c.layer = layer(spec);
@@ -21,7 +21,7 @@ Case dense(std::int64_t rows, std::int64_t in, std::int64_t units) {
 }
 
 Case conv(std::int64_t rows, Shape in, std::int64_t filters, std::int64_t kernel, std::int64_t stride) {
-  layers::Conv2DSpec spec;
+  nn::Conv2DSpec spec;
   spec.filters = filters;
   spec.kernel_size = {kernel, kernel};
   spec.strides = {stride, stride};
@@ -33,7 +33,7 @@ Case conv(std::int64_t rows, Shape in, std::int64_t filters, std::int64_t kernel
 }
 
 Case lstm(std::int64_t rows, std::int64_t steps, std::int64_t in, std::int64_t units) {
-  layers::LSTMSpec spec;
+  nn::LSTMSpec spec;
   spec.units = units;
   Case c;
   c.layer = layer(spec);

@@ -1,4 +1,4 @@
-#include "layers/attention.h"
+#include "nn/attention.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace dptrain::test {
 namespace {
 
-using layers::AttentionSpec;
-using layers::ScoreMode;
+using nn::AttentionSpec;
+using nn::ScoreMode;
 
 void check_scores(const AttentionSpec& spec, std::vector<Shape> inputs) {
   check_attention_of(spec, std::move(inputs), [&spec](const std::vector<Tensor>& weights) -> Score {

@@ -1,4 +1,4 @@
-#include "layers/average.h"
+#include "nn/average.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_average(const std::vector<Shape>& inputs, const Shape& out) {
   Case c;
-  c.layer = layer(layers::AverageSpec{});
+  c.layer = layer(nn::AverageSpec{});
   c.inputs = inputs;
   agrees(c, [&](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
     Tensor y = merged(inputs, out, std::plus<>())(in, weights);

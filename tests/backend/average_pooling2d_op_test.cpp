@@ -1,4 +1,4 @@
-#include "layers/average_pooling2d.h"
+#include "nn/average_pooling2d.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace dptrain::test {
 namespace {
 
-using layers::AveragePooling2DSpec;
-using layers::Padding;
+using nn::AveragePooling2DSpec;
+using nn::Padding;
 
 void check_average_pooling2d(const AveragePooling2DSpec& spec, const Shape& in) {
   Case c;
@@ -17,7 +17,7 @@ void check_average_pooling2d(const AveragePooling2DSpec& spec, const Shape& in) 
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];
     const Size2 strides = spec.strides.value_or(spec.pool_size);
-    const auto window = layers::window(in, spec.pool_size, strides, {1, 1}, spec.padding);
+    const auto window = nn::window(in, spec.pool_size, strides, {1, 1}, spec.padding);
     Tensor y({x.dim(0), window.h.out, window.w.out, x.dim(3)});
     for (std::int64_t n = 0; n < y.dim(0); ++n)
       for (std::int64_t oh = 0; oh < y.dim(1); ++oh)

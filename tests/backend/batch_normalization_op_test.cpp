@@ -1,16 +1,16 @@
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "backend/fusion_examples.h"
-#include "layers/add.h"
+#include "nn/add.h"
 
 namespace dptrain::test {
 namespace {
 
-using layers::BatchNormalizationSpec;
+using nn::BatchNormalizationSpec;
 
 struct Moments {
   Tensor mean, variance;  // biased
@@ -92,7 +92,7 @@ TEST(BatchNormalizationOp, WithoutScaleOrCenter) {
 
 TEST(BatchNormalizationOp, Relu) {
   Case c = with({}, {4, 3, 6});
-  c.tail = behind(layers::Activation::kRelu);
+  c.tail = behind(nn::Activation::kRelu);
   check_batch_normalization(c);
   c.undone = true;
   check_batch_normalization(c);
@@ -100,40 +100,40 @@ TEST(BatchNormalizationOp, Relu) {
 
 const FusionExample kBatchNormalizationRelu([] {
   Case c = with({}, {4, 3, 6});
-  c.tail = behind(layers::Activation::kRelu);
+  c.tail = behind(nn::Activation::kRelu);
   return c;
 });
 Case with_sum() {
   Case c = with({}, {4, 3, 6});
   c.inputs.push_back(c.inputs[0]);
-  c.tail = {layer(layers::AddSpec{})};
+  c.tail = {layer(nn::AddSpec{})};
   return c;
 }
 const FusionExample kBatchNormalizationSum(with_sum);
 const FusionExample kBatchNormalizationSumRelu([] {
   Case c = with_sum();
-  c.tail.push_back(behind(layers::Activation::kRelu).front());
+  c.tail.push_back(behind(nn::Activation::kRelu).front());
   return c;
 });
 
 TEST(BatchNormalizationOp, WithTheAddBehindIt) {
   for (const bool inference_mode : {false, true}) {
-    for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
+    for (const auto epilogue : {nn::Activation::kLinear, nn::Activation::kRelu}) {
       Case c = with({}, {4, 3, 6});
       c.inputs.push_back(c.inputs[0]);
       c.inference_mode = inference_mode;
       if (inference_mode) c.statistics = nullptr;
       c.tail = behind(epilogue);
-      c.tail.insert(c.tail.begin(), layer(layers::AddSpec{}));
+      c.tail.insert(c.tail.begin(), layer(nn::AddSpec{}));
       check_batch_normalization(c);
-      c.undone = epilogue == layers::Activation::kRelu;
+      c.undone = epilogue == nn::Activation::kRelu;
       check_batch_normalization(c);
     }
   }
 }
 
 TEST(BatchNormalizationOp, InferenceModeKeepsStatistics) {
-  for (const auto epilogue : {layers::Activation::kLinear, layers::Activation::kRelu}) {
+  for (const auto epilogue : {nn::Activation::kLinear, nn::Activation::kRelu}) {
     Case c = with({}, {4, 3, 6});
     c.inference_mode = true;
     c.tail = behind(epilogue);

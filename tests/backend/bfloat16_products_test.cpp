@@ -19,9 +19,9 @@
 #include "core/error.h"
 #include "kernels/conv_reference.h"
 #include "kernels/cpu/parallel.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/lstm.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/lstm.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -329,18 +329,18 @@ Case rows_of(const Spec& spec, std::int64_t rows, Shape in) {
 }
 
 std::vector<Case> bfloat16_cases() {
-  layers::DenseSpec dense, wide;
+  nn::DenseSpec dense, wide;
   dense.units = 10;
   wide.units = 64;
-  layers::Conv2DSpec conv, strided;
+  nn::Conv2DSpec conv, strided;
   conv.filters = 40;
   conv.kernel_size = {3, 3};
   conv.strides = {2, 2};
-  conv.padding = layers::Padding::kSame;
+  conv.padding = nn::Padding::kSame;
   strided.filters = 64;
   strided.kernel_size = {1, 1};
   strided.strides = {2, 2};
-  layers::LSTMSpec lstm;
+  nn::LSTMSpec lstm;
   lstm.units = 20;
   return {rows_of(dense, 512, {784}), rows_of(wide, 33, {4096}), rows_of(conv, 9, {17, 17, 24}),
           rows_of(strided, 7, {16, 16, 32}), rows_of(lstm, 32, {40, 12})};

@@ -1,4 +1,4 @@
-#include "layers/bidirectional.h"
+#include "nn/bidirectional.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 namespace dptrain::test {
 namespace {
 
-using layers::BidirectionalSpec;
-using layers::LSTMSpec;
-using layers::MergeMode;
+using nn::BidirectionalSpec;
+using nn::LSTMSpec;
+using nn::MergeMode;
 
 double merged(MergeMode mode, double f, double b) {
   switch (mode) {
@@ -34,8 +34,7 @@ Tensor bidirectional_reference(const BidirectionalSpec& spec, bool training, con
     outputs.push_back(take_steps(inner, 4, training, own, 2, step, backward ? 16 : 0));
   }
   const Tensor &f = outputs[0], &b = outputs[1];
-  const std::int64_t units = layers::recurrent_spec(spec).units, rows = f.dim(0),
-                     steps = f.dims.size() == 3 ? f.dim(1) : 1;
+  const std::int64_t units = nn::recurrent_spec(spec).units, rows = f.dim(0), steps = f.dims.size() == 3 ? f.dim(1) : 1;
   std::vector<std::int64_t> dims = f.dims;
   const bool concat = spec.merge_mode == MergeMode::kConcat;
   if (concat) dims.back() *= 2;
@@ -54,7 +53,7 @@ Tensor bidirectional_reference(const BidirectionalSpec& spec, bool training, con
 
 void check_bidirectional(const LSTMSpec& inner, MergeMode mode, std::int64_t steps, std::int64_t features,
                          bool with_states = false, std::int64_t rows = 3) {
-  const BidirectionalSpec spec{layers::WrappedLayer(inner), mode};
+  const BidirectionalSpec spec{nn::WrappedLayer(inner), mode};
   Case c;
   c.layer = layer(spec);
   c.inputs = {{steps, features}};

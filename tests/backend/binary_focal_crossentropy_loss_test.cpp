@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/binary_focal_crossentropy.h"
+#include "nn/losses/binary_focal_crossentropy.h"
 
 namespace dptrain::test {
 namespace {
@@ -15,7 +15,7 @@ RowLoss binary_focal(double gamma, double alpha, double smoothing) {
 }
 
 TEST(BinaryFocalLoss, OfProbabilitiesBalancedAndSmoothed) {
-  LossCase c{.loss = loss(optim::BinaryFocalCrossentropySpec{
+  LossCase c{.loss = loss(nn::BinaryFocalCrossentropySpec{
                  .apply_class_balancing = true, .alpha = 0.3, .gamma = 1.5, .label_smoothing = 0.1}),
              .output = {kLossWidth}};
   c.rows = one_hot(random_classes());
@@ -23,7 +23,7 @@ TEST(BinaryFocalLoss, OfProbabilitiesBalancedAndSmoothed) {
 }
 
 TEST(BinaryFocalLoss, OfLogitsAtEveryPixel) {
-  LossCase c{.loss = loss(optim::BinaryFocalCrossentropySpec{}), .output = {3, 4, 1}, .from_logits = true};
+  LossCase c{.loss = loss(nn::BinaryFocalCrossentropySpec{}), .output = {3, 4, 1}, .from_logits = true};
   c.fusion = Fusion::kSigmoid;
   c.rows = random_values(9 * 12, 0, 1, 43);
   for (double& y : c.rows) y = std::round(y);
@@ -31,7 +31,7 @@ TEST(BinaryFocalLoss, OfLogitsAtEveryPixel) {
 }
 
 TEST(BinaryFocalLoss, WithoutFocusIsCrossentropy) {
-  LossCase c{.loss = loss(optim::BinaryFocalCrossentropySpec{.gamma = 0}), .output = {kLossWidth}, .from_logits = true};
+  LossCase c{.loss = loss(nn::BinaryFocalCrossentropySpec{.gamma = 0}), .output = {kLossWidth}, .from_logits = true};
   c.rows = one_hot(random_classes());
   check_loss(c, random_values(kLossRows * kLossWidth, -3, 3, 45), c.rows,
              of_sigmoid([](Row p, Row y) { return binary(p, y, 0); }));

@@ -1,40 +1,40 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/metrics/categorical_accuracy.h"
-#include "optim/metrics/top_k_categorical_accuracy.h"
+#include "nn/losses/categorical_crossentropy.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/metrics/categorical_accuracy.h"
+#include "nn/metrics/top_k_categorical_accuracy.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(CategoricalCrossentropyLoss, FromLogitsWithRowsAndSmoothing) {
-  LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.from_logits = true, .label_smoothing = 0.1}),
+  LossCase c{.loss = loss(nn::CategoricalCrossentropySpec{.from_logits = true, .label_smoothing = 0.1}),
              .output = {kLossWidth},
              .from_logits = true};
   c.rows = one_hot(random_classes());
-  c.metrics = {metric(optim::CategoricalAccuracySpec{}), metric(optim::TopKCategoricalAccuracySpec{.k = 2})};
+  c.metrics = {metric(nn::CategoricalAccuracySpec{}), metric(nn::TopKCategoricalAccuracySpec{.k = 2})};
   check_loss(c, random_values(kLossRows * kLossWidth, -4, 4, 2), c.rows,
              of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0.1); }), {hit, top2});
 }
 
 TEST(CategoricalCrossentropyLoss, FromProbabilities) {
-  LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kLossWidth}};
   c.classes = random_classes();
-  c.metrics = {metric(optim::AccuracySpec{})};
+  c.metrics = {metric(nn::AccuracySpec{})};
   check_loss(c, random_values(kLossRows * kLossWidth, 0.05, 1, 3), one_hot(c.classes),
              [](Row p, Row y) { return cross_entropy(p, y, 0.2); }, {hit});
 }
 
 TEST(CategoricalCrossentropyLoss, OverPositions) {
   constexpr std::int64_t kPositions = 3;
-  LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.from_logits = true}),
+  LossCase c{.loss = loss(nn::CategoricalCrossentropySpec{.from_logits = true}),
              .output = {kPositions, kLossWidth},
              .from_logits = true};
   c.rows = one_hot(random_classes());
   c.rows.resize(36 * kLossWidth);  // 12 samples of 3 positions
-  c.metrics = {metric(optim::CategoricalAccuracySpec{})};
+  c.metrics = {metric(nn::CategoricalAccuracySpec{})};
   const auto mean = [](const RowLoss& f) {
     return [f](Row z, Row y) {
       double sum = 0;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/categorical_focal_crossentropy.h"
+#include "nn/losses/categorical_focal_crossentropy.h"
 
 namespace dptrain::test {
 namespace {
@@ -19,14 +19,14 @@ RowLoss focal(double alpha, double gamma, double smoothing) {
 }
 
 TEST(CategoricalFocalLoss, OfProbabilitiesWithRowsAndSmoothing) {
-  LossCase c{.loss = loss(optim::CategoricalFocalCrossentropySpec{.alpha = 0.4, .gamma = 1.5, .label_smoothing = 0.1}),
+  LossCase c{.loss = loss(nn::CategoricalFocalCrossentropySpec{.alpha = 0.4, .gamma = 1.5, .label_smoothing = 0.1}),
              .output = {kLossWidth}};
   c.rows = one_hot(random_classes());
   check_loss(c, random_values(kLossRows * kLossWidth, 0.05, 1, 42), c.rows, focal(0.4, 1.5, 0.1));
 }
 
 TEST(CategoricalFocalLoss, OfLogitsAtPositionsWithClasses) {
-  LossCase c{.loss = loss(optim::CategoricalFocalCrossentropySpec{}), .output = {3, kLossWidth}, .from_logits = true};
+  LossCase c{.loss = loss(nn::CategoricalFocalCrossentropySpec{}), .output = {3, kLossWidth}, .from_logits = true};
   c.fusion = Fusion::kSoftmax;
   c.classes = random_classes();
   c.classes.resize(36);
@@ -35,7 +35,7 @@ TEST(CategoricalFocalLoss, OfLogitsAtPositionsWithClasses) {
 }
 
 TEST(CategoricalFocalLoss, WithoutFocusIsCrossentropy) {
-  LossCase c{.loss = loss(optim::CategoricalFocalCrossentropySpec{.alpha = 1, .gamma = 0}),
+  LossCase c{.loss = loss(nn::CategoricalFocalCrossentropySpec{.alpha = 1, .gamma = 0}),
              .output = {kLossWidth},
              .from_logits = true};
   c.classes = random_classes();

@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/categorical_hinge.h"
+#include "nn/losses/categorical_hinge.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(CategoricalHingeLoss, WantsTheRightClassAheadOfTheLargestOther) {
-  LossCase c{.loss = loss(optim::CategoricalHingeSpec{}), .output = {3, kLossWidth}};
+  LossCase c{.loss = loss(nn::CategoricalHingeSpec{}), .output = {3, kLossWidth}};
   c.rows = one_hot(random_classes());
   c.rows.resize(36 * kLossWidth);  // 12 samples of 3 positions
   const RowLoss f = [](Row p, Row y) {
@@ -19,7 +19,7 @@ TEST(CategoricalHingeLoss, WantsTheRightClassAheadOfTheLargestOther) {
 }
 
 TEST(CategoricalHingeLoss, TiesShareTheGradient) {
-  LossCase c{.loss = loss(optim::CategoricalHingeSpec{}), .output = {3}};
+  LossCase c{.loss = loss(nn::CategoricalHingeSpec{}), .output = {3}};
   c.rows = {1, 0, 0};
   for (const auto& device : devices({}))
     EXPECT_EQ(run_loss(*device, c, {0.5, 2, 2}, 1).gradient, (std::vector<float>{-1, 0.5F, 0.5F}))

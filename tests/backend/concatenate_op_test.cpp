@@ -1,4 +1,4 @@
-#include "layers/concatenate.h"
+#include "nn/concatenate.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 /// `axis` as Keras counts it, the batch being 0.
 void check_concatenate(int axis, const std::vector<Shape>& inputs) {
   Case c;
-  c.layer = layer(layers::ConcatenateSpec{.axis = axis});
+  c.layer = layer(nn::ConcatenateSpec{.axis = axis});
   c.inputs = inputs;
   const int along = axis < 0 ? inputs[0].rank() + axis : axis - 1;
   agrees(c, [&](const std::vector<Tensor>& in, const std::vector<Tensor>&) {

@@ -1,22 +1,22 @@
-#include "layers/conv2d.h"
+#include "nn/conv2d.h"
 
 #include <gtest/gtest.h>
 
 #include "backend/conv_case.h"
 #include "backend/fusion_examples.h"
-#include "layers/max_pooling2d.h"
+#include "nn/max_pooling2d.h"
 
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::Conv2DSpec;
-using layers::Padding;
+using nn::Activation;
+using nn::Conv2DSpec;
+using nn::Padding;
 
 /// Seven loops.
 Tensor naive(const Conv2DSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
   const Shape sample{x.dim(1), x.dim(2), x.dim(3)};
-  const auto window = layers::window(sample, s.kernel_size, s.strides, s.dilation_rate, s.padding);
+  const auto window = nn::window(sample, s.kernel_size, s.strides, s.dilation_rate, s.padding);
   const std::int64_t in_group = x.dim(3) / s.groups, out_group = s.filters / s.groups;
   Tensor y({x.dim(0), window.h.out, window.w.out, s.filters});
   for (std::int64_t n = 0; n < y.dim(0); ++n)
@@ -126,11 +126,11 @@ const FusionExample kConv2DRelu([] { return with_tail(conv(5, {3, 3}), {6, 7, 3}
 const FusionExample kConv2DTanh([] { return with_tail(conv(5, {3, 3}), {6, 7, 4}, behind(Activation::kTanh)); });
 /// Where the CPU pools in the kernels of the first layer: an odd last column, which the pooling leaves out.
 const FusionExample kConv2DPooled([] {
-  return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 3}, {layer(layers::MaxPooling2DSpec{})});
+  return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 3}, {layer(nn::MaxPooling2DSpec{})});
 });
 const FusionExample kConv2DReluPooled([] {
   return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 1},
-                   {behind(Activation::kRelu).front(), layer(layers::MaxPooling2DSpec{})});
+                   {behind(Activation::kRelu).front(), layer(nn::MaxPooling2DSpec{})});
 });
 
 TEST(Conv2DOp, OtherActivations) {

@@ -1,4 +1,4 @@
-#include "layers/conv2d_transpose.h"
+#include "nn/conv2d_transpose.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::Conv2DTransposeSpec;
-using layers::Padding;
+using nn::Activation;
+using nn::Conv2DTransposeSpec;
+using nn::Padding;
 
 /// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kh, kw, filters,
 /// in].
 Tensor naive(const Conv2DTransposeSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
-  const Size2 out = layers::transposed_extents(s, {x.dim(1), x.dim(2), x.dim(3)});
+  const Size2 out = nn::transposed_extents(s, {x.dim(1), x.dim(2), x.dim(3)});
   const auto cut = [&](std::int64_t in, std::int64_t extent, std::int64_t k, std::int64_t stride,
                        std::int64_t dilation) {
     const std::int64_t reach = (in - 1) * stride + (k - 1) * dilation + 1;

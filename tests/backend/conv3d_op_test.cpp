@@ -1,24 +1,24 @@
-#include "layers/conv3d.h"
+#include "nn/conv3d.h"
 
 #include <gtest/gtest.h>
 
 #include "backend/conv_case.h"
 #include "backend/fusion_examples.h"
-#include "layers/max_pooling3d.h"
+#include "nn/max_pooling3d.h"
 
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::Conv3DSpec;
-using layers::Padding;
-using layers::Size3;
+using nn::Activation;
+using nn::Conv3DSpec;
+using nn::Padding;
+using nn::Size3;
 
 Tensor naive_conv3d(const Conv3DSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
   const auto axis = [&](std::size_t i, std::int64_t Size3::*side) {
-    return layers::window_axis(x.dim(i), s.kernel_size.*side, s.strides.*side, s.dilation_rate.*side, s.padding);
+    return nn::window_axis(x.dim(i), s.kernel_size.*side, s.strides.*side, s.dilation_rate.*side, s.padding);
   };
-  const layers::WindowAxis d = axis(1, &Size3::d), h = axis(2, &Size3::h), w = axis(3, &Size3::w);
+  const nn::WindowAxis d = axis(1, &Size3::d), h = axis(2, &Size3::h), w = axis(3, &Size3::w);
   const std::int64_t filters = s.filters / s.groups, channels = x.dim(4) / s.groups;
   Tensor y({x.dim(0), d.out, h.out, w.out, s.filters});
   for (std::size_t i = 0; i < y.values.size(); ++i)
@@ -90,7 +90,7 @@ const FusionExample kConv3DActivation([] {
 Case pooled_frames(Activation f, const Shape& in, std::int64_t filters) {
   Case c = conv_case(conv3d(filters, {3, 3, 3}, {}, Padding::kSame), in);
   c.tail = behind(f);
-  c.tail.push_back(layer(layers::MaxPooling3DSpec{.pool_size = {1, 2, 2}, .strides = {}}));
+  c.tail.push_back(layer(nn::MaxPooling3DSpec{.pool_size = {1, 2, 2}, .strides = {}}));
   c.some_devices = true;
   return c;
 }

@@ -1,4 +1,4 @@
-#include "layers/conv3d_transpose.h"
+#include "nn/conv3d_transpose.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::Conv3DTransposeSpec;
-using layers::Padding;
-using layers::Size3;
+using nn::Activation;
+using nn::Conv3DTransposeSpec;
+using nn::Padding;
+using nn::Size3;
 
 /// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kd, kh, kw,
 /// filters, in].

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 
 template <class Spec, class Size>
-Spec conv_spec(std::int64_t filters, const Size& kernel, const Size& strides, layers::Padding padding) {
+Spec conv_spec(std::int64_t filters, const Size& kernel, const Size& strides, nn::Padding padding) {
   Spec spec;
   spec.filters = filters;
   spec.kernel_size = kernel;

@@ -1,4 +1,4 @@
-#include "layers/conv_lstm2d.h"
+#include "nn/conv_lstm2d.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::ConvLSTM2DSpec;
-using layers::Padding;
+using nn::Activation;
+using nn::ConvLSTM2DSpec;
+using nn::Padding;
 
 struct Frame {
   std::int64_t height, width, channels;
@@ -96,8 +96,8 @@ void check_conv_lstm(const ConvLSTM2DSpec& spec, const Shape& input, bool with_s
   c.inputs = {input};
   ConvLSTM2DSpec last = spec;
   last.return_sequences = false;
-  const std::vector<layers::TensorDef> in{{input}};
-  const Shape state = layers::type_of(c.layer).outputs(&last, in).front().shape;
+  const std::vector<nn::TensorDef> in{{input}};
+  const Shape state = nn::type_of(c.layer).outputs(&last, in).front().shape;
   if (with_state) c.inputs.insert(c.inputs.end(), 2, state);
   c.rows = rows;
   c.tolerance = 1e-5;  // a chain of steps

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/cosine_similarity.h"
+#include "nn/losses/cosine_similarity.h"
 
 namespace dptrain::test {
 namespace {
@@ -13,20 +13,20 @@ double opposite_of_cosine(Row p, Row y) {
 }
 
 TEST(CosineSimilarityLoss, IsTheOppositeOfTheCosine) {
-  LossCase c{.loss = loss(optim::CosineSimilaritySpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::CosineSimilaritySpec{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -0.2, 1, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, -0.2, 1, 42), c.rows, opposite_of_cosine);
 }
 
 TEST(CosineSimilarityLoss, AveragesPositions) {
-  LossCase c{.loss = loss(optim::CosineSimilaritySpec{}), .output = {3, kLossWidth}};
+  LossCase c{.loss = loss(nn::CosineSimilaritySpec{}), .output = {3, kLossWidth}};
   c.rows = random_values(12 * 3 * kLossWidth, -0.2, 1, 43);
   check_loss(c, random_values(12 * 3 * kLossWidth, -0.2, 1, 44), c.rows,
              mean_over_rows(opposite_of_cosine, kLossWidth));
 }
 
 TEST(CosineSimilarityLoss, ZerosPointNowhere) {
-  LossCase c{.loss = loss(optim::CosineSimilaritySpec{}), .output = {2}};
+  LossCase c{.loss = loss(nn::CosineSimilaritySpec{}), .output = {2}};
   c.rows = {0, 1};
   for (const auto& device : devices({})) {
     const LossResult found = run_loss(*device, c, {0, 0}, 1);

@@ -1,4 +1,4 @@
-#include "layers/cropping2d.h"
+#include "nn/cropping2d.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@ namespace dptrain::test {
 namespace {
 
 TEST(Cropping2DOp, TakesTheInnerPart) {
-  for (const layers::Sides& s : {layers::Sides{1, 2, 0, 3}, layers::Sides{0, 0, 0, 0}, layers::Sides{2, 0, 1, 1}})
+  for (const nn::Sides& s : {nn::Sides{1, 2, 0, 3}, nn::Sides{0, 0, 0, 0}, nn::Sides{2, 0, 1, 1}})
     for (const std::int64_t channels : {5, 8}) {
       Case c;
-      c.layer = layer(layers::Cropping2DSpec{.cropping = s});
+      c.layer = layer(nn::Cropping2DSpec{.cropping = s});
       c.inputs = {{5, 6, channels}};
       agrees(c, [s](const std::vector<Tensor>& in, const std::vector<Tensor>&) {
         const Tensor& x = in[0];

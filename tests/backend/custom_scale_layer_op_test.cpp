@@ -1,4 +1,4 @@
-#include "layers/custom_scale_layer.h"
+#include "nn/custom_scale_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_custom_scale(double scale, const Shape& in) {
   Case c;
-  c.layer = layer(layers::CustomScaleLayerSpec{scale});
+  c.layer = layer(nn::CustomScaleLayerSpec{scale});
   c.inputs = {in, in};
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     Tensor y = inputs[0];

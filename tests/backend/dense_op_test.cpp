@@ -1,4 +1,4 @@
-#include "layers/dense.h"
+#include "nn/dense.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::DenseSpec;
+using nn::Activation;
+using nn::DenseSpec;
 
 void check_dense(std::int64_t units, const Shape& in, Activation epilogue = Activation::kLinear, bool use_bias = true) {
   DenseSpec spec;

@@ -1,4 +1,4 @@
-#include "layers/depthwise_conv2d.h"
+#include "nn/depthwise_conv2d.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::DepthwiseConv2DSpec;
-using layers::Padding;
+using nn::Activation;
+using nn::DepthwiseConv2DSpec;
+using nn::Padding;
 
 DepthwiseConv2DSpec depthwise(Size2 kernel, Padding padding = Padding::kValid, Size2 strides = {1, 1},
                               std::int64_t multiplier = 1) {

@@ -3,15 +3,14 @@
 // A depthwise convolution in double, five loops and the window's two.
 
 #include "backend/harness.h"
-#include "layers/geometry.h"
+#include "nn/geometry.h"
 
 namespace dptrain::test {
 
 /// Without a bias. `Spec`: of a layer with strides, padding, dilation_rate and depth_multiplier.
 template <class Spec>
 Tensor naive_depthwise(const Spec& s, const Tensor& x, const Tensor& kernel) {
-  const auto window =
-      layers::window({x.dim(1), x.dim(2), x.dim(3)}, s.kernel_size, s.strides, s.dilation_rate, s.padding);
+  const auto window = nn::window({x.dim(1), x.dim(2), x.dim(3)}, s.kernel_size, s.strides, s.dilation_rate, s.padding);
   Tensor y({x.dim(0), window.h.out, window.w.out, x.dim(3) * s.depth_multiplier});
   for (std::int64_t n = 0; n < y.dim(0); ++n)
     for (std::int64_t oh = 0; oh < y.dim(1); ++oh)

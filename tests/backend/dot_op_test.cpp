@@ -1,4 +1,4 @@
-#include "layers/dot.h"
+#include "nn/dot.h"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +11,18 @@ namespace dptrain::test {
 namespace {
 
 /// Element k of line l of sample n.
-double element(const layers::DotOperand& o, const Tensor& x, std::int64_t n, std::int64_t l, std::int64_t k) {
+double element(const nn::DotOperand& o, const Tensor& x, std::int64_t n, std::int64_t l, std::int64_t k) {
   const std::int64_t at = n * o.lines * o.length + l * o.line_stride + k * o.stride;
   return x.values[static_cast<std::size_t>(at)];
 }
 
-double length_of(const layers::DotOperand& o, const Tensor& x, std::int64_t n, std::int64_t l) {
+double length_of(const nn::DotOperand& o, const Tensor& x, std::int64_t n, std::int64_t l) {
   double squares = 0;
   for (std::int64_t k = 0; k < o.length; ++k) squares += element(o, x, n, l, k) * element(o, x, n, l, k);
   return std::sqrt(squares);
 }
 
-void check_dot(const layers::DotSpec& spec, const Shape& first, const Shape& second) {
+void check_dot(const nn::DotSpec& spec, const Shape& first, const Shape& second) {
   SCOPED_TRACE(first.str() + " and " + second.str());
   Case c;
   c.layer = layer(spec);
@@ -33,7 +33,7 @@ void check_dot(const layers::DotSpec& spec, const Shape& first, const Shape& sec
   };
   c.gradient_tolerance = 2e-5;
   agrees(c, [&](const std::vector<Tensor>& x, const std::vector<Tensor>&) {
-    const layers::DotOperand a = layers::dot_operand(spec, first, 0), b = layers::dot_operand(spec, second, 1);
+    const nn::DotOperand a = nn::dot_operand(spec, first, 0), b = nn::dot_operand(spec, second, 1);
     Tensor y = batch(x[0].dim(0), output_shape(c.layer, c.inputs));
     std::size_t to = 0;
     for (std::int64_t n = 0; n < x[0].dim(0); ++n)

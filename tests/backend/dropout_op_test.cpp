@@ -1,4 +1,4 @@
-#include "layers/dropout.h"
+#include "nn/dropout.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_dropout(float rate, const Shape& in) {
   Case c;
-  c.layer = layer(layers::DropoutSpec{.rate = rate});
+  c.layer = layer(nn::DropoutSpec{.rate = rate});
   c.inputs = {in};
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
@@ -28,9 +28,9 @@ TEST(DropoutOp, Rates) {
   check_dropout(0.2F, {129});
 }
 /// One draw for what a noise_shape lets share it: the number's place in [rows or 1, numbers].
-void check_noise_shape(const layers::NoiseShape& noise, const Shape& in) {
+void check_noise_shape(const nn::NoiseShape& noise, const Shape& in) {
   Case c;
-  c.layer = layer(layers::DropoutSpec{.rate = 0.4F, .noise_shape = noise});
+  c.layer = layer(nn::DropoutSpec{.rate = 0.4F, .noise_shape = noise});
   c.inputs = {in};
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {

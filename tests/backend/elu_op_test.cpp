@@ -1,4 +1,4 @@
-#include "layers/elu.h"
+#include "nn/elu.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 TEST(ELUOp, Scales) {
   for (const float alpha : {1.0F, 0.0F, 0.3F, 1.7F}) {
     Case c;
-    c.layer = layer(layers::ELUSpec{.alpha = alpha});
+    c.layer = layer(nn::ELUSpec{.alpha = alpha});
     c.inputs = {{3, 2, 7}};
     agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
       Tensor y = inputs[0];

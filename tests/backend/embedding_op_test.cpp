@@ -1,4 +1,4 @@
-#include "layers/embedding.h"
+#include "nn/embedding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

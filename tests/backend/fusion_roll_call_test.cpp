@@ -63,7 +63,7 @@ Outcome tail_apart(backend::Device& device, const Case& c, const Data& data) {
   for (const config::Typed& entry : c.tail) {
     const Shape shape = links.back().output();
     links.push_back(link_of(c, entry, {shape}, {tensor_of(y, shape, c.rows)}));
-    if (layers::type_of(entry).max_inputs != 1) {
+    if (nn::type_of(entry).max_inputs != 1) {
       links.back().c.inputs.push_back(c.inputs[next]);
       links.back().data.inputs.push_back(data.inputs[next++]);
     }
@@ -119,14 +119,14 @@ TEST(FusionRollCall, EveryClaimHasAnExample) {
   const std::vector<Case> examples = fusion_examples();
   std::size_t claims = 0;
   for (const auto& device : devices())
-    for (const config::TypeDef* def : layers::layer_family().types()) {
+    for (const config::TypeDef* def : nn::layer_family().types()) {
       const backend::OpTraits* traits = backend::op_traits(device->kind(), def->type);
       if (traits == nullptr) continue;
       const auto expect_example = [&](std::type_index other, const char* how, const auto& is_it) {
         ++claims;
         EXPECT_TRUE(std::ranges::any_of(
             examples, [&](const Case& c) { return c.layer.type() == def->type && is_it(c) && fused_by(*device, c); }))
-            << def->name << " on " << device->name() << " " << how << " " << layers::layer_family().find(other)->name
+            << def->name << " on " << device->name() << " " << how << " " << nn::layer_family().find(other)->name
             << ": no FusionExample in tests/backend has it";
       };
       for (const backend::FusionClaim& claim : traits->fuses)
@@ -149,7 +149,7 @@ TEST(FusionRollCall, EveryExampleComputesWhatItsOpsApartCompute) {
       const Data data = make_data(c);
       const Outcome found = run(*device, c, data, true, Wanted::kAll);
       expect_near(*device, found, c.undoes ? undoing_apart(*device, c, data) : tail_apart(*device, c, data));
-      if (c.tail.empty() || plan::activation_of({.layer = c.tail.back()}) != layers::Activation::kRelu) continue;
+      if (c.tail.empty() || plan::activation_of({.layer = c.tail.back()}) != nn::Activation::kRelu) continue;
       SCOPED_TRACE("undone by the reader");
       Case undone = c;
       undone.undone = true;
@@ -162,13 +162,13 @@ TEST(FusionRollCall, EveryExampleComputesWhatItsOpsApartCompute) {
 
 /// An activation that has been taken over is the last of its op: nothing but what the op names comes behind it.
 TEST(FusionRollCall, NoOpTakesTwoActivationsOrWhatNeedsItsInput) {
-  const layers::Activation relu = layers::Activation::kRelu;
+  const nn::Activation relu = nn::Activation::kRelu;
   for (Case c : fusion_examples()) {
     if (c.undoes) continue;
     c.tail.push_back(behind(relu).front());
     c.tail.push_back(behind(relu).front());
     for (const auto& device : devices()) EXPECT_FALSE(fused_by(*device, c)) << text_of(c) << " on " << device->name();
-    for (const layers::Activation f : {layers::Activation::kSoftmax, layers::Activation::kGelu}) {
+    for (const nn::Activation f : {nn::Activation::kSoftmax, nn::Activation::kGelu}) {
       c.tail = behind(f);
       for (const auto& device : devices()) EXPECT_FALSE(fused_by(*device, c)) << text_of(c) << " on " << device->name();
     }

@@ -1,4 +1,4 @@
-#include "layers/gaussian_dropout.h"
+#include "nn/gaussian_dropout.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_gaussian_dropout(float rate, const Shape& in) {
   Case c;
-  c.layer = layer(layers::GaussianDropoutSpec{.rate = rate});
+  c.layer = layer(nn::GaussianDropoutSpec{.rate = rate});
   c.inputs = {in};
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {

@@ -1,4 +1,4 @@
-#include "layers/gaussian_noise.h"
+#include "nn/gaussian_noise.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_noise(float stddev, const Shape& in) {
   Case c;
-  c.layer = layer(layers::GaussianNoiseSpec{.stddev = stddev});
+  c.layer = layer(nn::GaussianNoiseSpec{.stddev = stddev});
   c.inputs = {in};
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {

@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling1d.h"
+#include "nn/global_average_pooling1d.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TEST(GlobalAveragePooling1DOp, IsTheMeanOverTheSteps) {
   for (const Shape& in : {Shape{4, 5}, Shape{1, 16}, Shape{7, 1}})
     for (const bool keepdims : {false, true}) {
       Case c;
-      c.layer = layer(layers::GlobalAveragePooling1DSpec{keepdims});
+      c.layer = layer(nn::GlobalAveragePooling1DSpec{keepdims});
       c.inputs = {in};
       agrees(c, [&](const std::vector<Tensor>& x, const std::vector<Tensor>&) {
         Tensor y(keepdims ? std::vector<std::int64_t>{x[0].dim(0), 1, in[1]}

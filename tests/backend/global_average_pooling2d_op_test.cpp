@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling2d.h"
+#include "nn/global_average_pooling2d.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_global_average_pooling2d(bool keepdims, const Shape& in) {
   Case c;
-  c.layer = layer(layers::GlobalAveragePooling2DSpec{.keepdims = keepdims});
+  c.layer = layer(nn::GlobalAveragePooling2DSpec{.keepdims = keepdims});
   c.inputs = {in};
   agrees(c, [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];

@@ -1,4 +1,4 @@
-#include "layers/global_max_pooling2d.h"
+#include "nn/global_max_pooling2d.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 void check_max(bool keepdims, const Shape& in) {
   Case c;
-  c.layer = layer(layers::GlobalMaxPooling2DSpec{.keepdims = keepdims});
+  c.layer = layer(nn::GlobalMaxPooling2DSpec{.keepdims = keepdims});
   c.inputs = {in};
   agrees(c, [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];

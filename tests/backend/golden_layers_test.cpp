@@ -5,7 +5,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/one_op.h"
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 #include "support/output_shape.h"
 
 namespace dptrain::test {
@@ -30,13 +30,13 @@ void expect_layers(const char* file, std::size_t at_least) {
   for (const json& entry : golden(file)) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
-    const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
+    const config::Typed full = from_keras(nn::layer_family(), name, entry.at("arguments"));
     Case c;
-    c.layer = layers::without_activation(full);
-    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
+    c.layer = nn::without_activation(full);
+    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
     c.inputs = {sample(entry.at("input_shape"))};
     c.rows = entry.at("input_shape")[0].get<std::int64_t>();
-    const layers::LayerType& type = layers::type_of(c.layer);
+    const nn::LayerType& type = nn::type_of(c.layer);
     EXPECT_EQ(test::output_shape(c.layer, c.inputs), sample(entry.at("output_shape")));
     ++judged;
     if (type.is_view) continue;
@@ -58,9 +58,9 @@ void expect_gradients(const char* file, std::size_t count) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
     Case c;
-    const config::Typed full = from_keras(layers::layer_family(), name, entry.at("arguments"));
-    c.layer = layers::without_activation(full);
-    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
+    const config::Typed full = from_keras(nn::layer_family(), name, entry.at("arguments"));
+    c.layer = nn::without_activation(full);
+    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
     Data data;
     for (const json& x : entry.at("inputs")) {
       c.inputs.push_back(sample(x.at("shape")));
@@ -102,7 +102,7 @@ TEST(Golden, Activations) {
     const std::string text = file.at("y").contains(row.name) ? row.name : row.alias;  // Keras 3 says silu for swish
     SCOPED_TRACE(text);
     Case c;
-    c.layer = layer(layers::ActivationSpec{.activation = row.kind});
+    c.layer = layer(nn::ActivationSpec{.activation = row.kind});
     Tensor x({1, static_cast<std::int64_t>(file.at("x").size())});
     x.values = flat(file.at("x"));
     c.inputs = {{x.dim(1)}};

@@ -9,7 +9,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/loss_harness.h"
-#include "optim/losses/mean_squared_error.h"
+#include "nn/losses/mean_squared_error.h"
 
 namespace dptrain::test {
 namespace {
@@ -31,11 +31,11 @@ TEST(Golden, Losses) {
     json arguments = entry.at("config");
     const std::string reduction = arguments.value("reduction", "sum_over_batch_size");
     arguments.erase("reduction");
-    if (optim::loss_family().find(name) == nullptr || !entry.at("sample_weight").is_null() ||
+    if (nn::loss_family().find(name) == nullptr || !entry.at("sample_weight").is_null() ||
         arguments.contains("ignore_class") || name == "Dice")  // without axis it is over the whole batch
       continue;
     SCOPED_TRACE(entry.at("loss").dump() + entry.at("config").dump());
-    LossCase c{.loss = from_keras(optim::loss_family(), name, arguments),
+    LossCase c{.loss = from_keras(nn::loss_family(), name, arguments),
                .output = {static_cast<std::int64_t>(entry.at("y_pred")[0].size())},
                .from_logits = arguments.value("from_logits", false)};
     set_labels(c, entry.at("y_true"), name == "SparseCategoricalCrossentropy");
@@ -62,10 +62,10 @@ TEST(Golden, LossesAndTheirGradients) {
     std::vector<std::int64_t> shape = entry.at("shape");
     const double rows = static_cast<double>(shape.front());
     shape.erase(shape.begin());
-    LossCase c{.loss = from_keras(optim::loss_family(), name, entry.at("config")),
+    LossCase c{.loss = from_keras(nn::loss_family(), name, entry.at("config")),
                .output = Shape(shape),
                .from_logits = entry.at("config").value("from_logits", false)};
-    set_labels(c, entry.at("y_true"), optim::loss_type(c.loss).only_class_numbers);
+    set_labels(c, entry.at("y_true"), nn::loss_type(c.loss).only_class_numbers);
     for (const auto& device : devices()) {
       const auto found = run_loss(*device, c, flat(entry.at("y_pred")), 1 / rows);
       const double value = entry.at("value").get<double>();
@@ -75,7 +75,7 @@ TEST(Golden, LossesAndTheirGradients) {
     }
     judged.insert(name);
   }
-  for (const config::TypeDef* loss : optim::loss_family().types())
+  for (const config::TypeDef* loss : nn::loss_family().types())
     EXPECT_TRUE(judged.contains(loss->name)) << loss->name << " has no case in tests/golden/loss_gradients.json";
 }
 

@@ -26,7 +26,7 @@ double logit_of(Fusion fusion, double p) {
 std::vector<double> values_of_batches(backend::Device& device, LossCase c, const json& data, bool classes) {
   std::vector<double> state;
   std::int64_t samples = 0;
-  optim::ResolvedMetric metric;
+  nn::ResolvedMetric metric;
   for (std::size_t b = 0; b < data.at("y_pred").size(); ++b) {
     c.classes.clear();
     c.rows.clear();
@@ -50,7 +50,7 @@ std::vector<double> values_of_batches(backend::Device& device, LossCase c, const
 
 /// The losses behind which the data's predictions may lie.
 std::vector<LossCase> ways_to_predict(const std::string& data) {
-  const auto loss = [](const char* name) { return from_keras(optim::loss_family(), name, json::object()); };
+  const auto loss = [](const char* name) { return from_keras(nn::loss_family(), name, json::object()); };
   std::vector<LossCase> ways{{.loss = loss("MeanSquaredError"), .output = {}}};
   if (data == "binary" || data == "labels")
     ways.push_back({.loss = loss("BinaryCrossentropy"), .output = {}, .from_logits = true, .fusion = Fusion::kSigmoid});
@@ -66,7 +66,7 @@ void judge(const json& entry, const json& all) {
   const std::vector<double> expected = flat(json::array({entry.at("value")}));
   for (LossCase& c : ways_to_predict(data_name)) {
     c.output = {static_cast<std::int64_t>(data.at("y_pred")[0][0].size())};
-    c.metrics = {from_keras(optim::metric_family(), name, entry.at("config"))};
+    c.metrics = {from_keras(nn::metric_family(), name, entry.at("config"))};
     for (const auto& device : devices()) {
       SCOPED_TRACE(name + entry.at("config").dump() + " of " + data_name + " behind " + c.loss.name() + ": " +
                    device->description());
@@ -85,7 +85,7 @@ TEST(GoldenMetrics, OverSeveralBatches) {
     judge(entry, all);
     judged.insert(entry.at("metric").get<std::string>());
   }
-  for (const std::string& name : optim::metric_family().names())
+  for (const std::string& name : nn::metric_family().names())
     EXPECT_TRUE(judged.contains(name)) << "metric " << name << " has no case in tests/golden/metric_batches.json";
 }
 
@@ -95,8 +95,8 @@ TEST(GoldenMetrics, OfOneBatch) {
     SCOPED_TRACE(name + entry.at("config").dump());
     const json& y_pred = entry.at("y_pred");
     const bool flat_rows = !y_pred[0].is_array();
-    LossCase c{.loss = from_keras(optim::loss_family(), "MeanSquaredError", json::object()),
-               .metrics = {from_keras(optim::metric_family(), name, entry.at("config"))},
+    LossCase c{.loss = from_keras(nn::loss_family(), "MeanSquaredError", json::object()),
+               .metrics = {from_keras(nn::metric_family(), name, entry.at("config"))},
                .output = {flat_rows ? 1 : static_cast<std::int64_t>(y_pred[0].size())}};
     const bool classes = !flat_rows && !entry.at("y_true")[0].is_array();
     for (const double label : flat(entry.at("y_true"))) {

@@ -12,11 +12,11 @@
 #include "backend/number_types.h"
 #include "backend/one_op.h"
 #include "core/error.h"
-#include "layers/batch_normalization.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/dropout.h"
-#include "layers/separable_conv2d.h"
+#include "nn/batch_normalization.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/dropout.h"
+#include "nn/separable_conv2d.h"
 
 namespace dptrain::test {
 namespace {
@@ -112,8 +112,8 @@ TEST(GpuDevice, HashSeesEveryBitAndPlace) {
 
 TEST(GpuDevice, SaysHowFiltersLie) {
   on_gpus([](Device& device) {
-    const auto conv = layer(layers::Conv2DSpec{}), dense = layer(layers::DenseSpec{});
-    const auto norm = layer(layers::BatchNormalizationSpec{}), separable = layer(layers::SeparableConv2DSpec{});
+    const auto conv = layer(nn::Conv2DSpec{}), dense = layer(nn::DenseSpec{});
+    const auto norm = layer(nn::BatchNormalizationSpec{}), separable = layer(nn::SeparableConv2DSpec{});
     const std::vector<int> krsc{3, 0, 1, 2};
     EXPECT_EQ(device.weight_order(conv, 0), krsc);
     EXPECT_EQ(device.weight_order(dense, 0), (std::vector<int>{1, 0}));
@@ -169,7 +169,7 @@ TEST(GpuDevice, ARecordedStepReadsItsState) {
   on_gpus([](Device& device) {
     shuffle();
     Case c;
-    c.layer = layer(layers::DropoutSpec{.rate = 0.5F});
+    c.layer = layer(nn::DropoutSpec{.rate = 0.5F});
     c.inputs = {{50}};
     const OneStep one(c, Wanted::kAll, device);
     const auto op = device.make_op(one.context(1));

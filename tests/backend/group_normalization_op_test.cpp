@@ -1,4 +1,4 @@
-#include "layers/group_normalization.h"
+#include "nn/group_normalization.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::GroupNormalizationSpec;
+using nn::GroupNormalizationSpec;
 
 void check_group_normalization(const GroupNormalizationSpec& spec, const Shape& in) {
   Case c;
@@ -16,7 +16,7 @@ void check_group_normalization(const GroupNormalizationSpec& spec, const Shape& 
   c.tolerance = 5e-6;  // differences from the mean, divided by a deviation of about 0.6
   c.gradient_tolerance = 1e-5;
   agrees(c, [spec, in](const std::vector<Tensor>& x, const std::vector<Tensor>& weights) {
-    return naive_group_norm(x[0], in.elements() / in.back(), in.back(), layers::group_count(spec, in), spec.epsilon,
+    return naive_group_norm(x[0], in.elements() / in.back(), in.back(), nn::group_count(spec, in), spec.epsilon,
                             spec.scale ? &weights[0] : nullptr, spec.center ? &weights.back() : nullptr);
   });
 }

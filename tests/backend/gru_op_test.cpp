@@ -1,4 +1,4 @@
-#include "layers/gru.h"
+#include "nn/gru.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::GRUSpec;
+using nn::GRUSpec;
 
 /// x K + b of a gate and h U + d of it.
 struct GruSums {
@@ -97,8 +97,8 @@ TEST(GRUOp, BackwardsWithoutBias) {
 }
 TEST(GRUOp, OtherActivations) {
   GRUSpec spec = gru_of(5);
-  spec.activation = layers::Activation::kSoftsign;
-  spec.recurrent_activation = layers::Activation::kHardSigmoid;
+  spec.activation = nn::Activation::kSoftsign;
+  spec.recurrent_activation = nn::Activation::kHardSigmoid;
   check_gru(spec, 3, 3);
 }
 TEST(GRUOp, Drops) {

@@ -20,7 +20,7 @@ constexpr double kDifference = 1e-5;  // step of central differences: truncation
 /// The activation of the case's tail.
 Tensor activated(const Case& c, Tensor y) {
   for (const config::Typed& entry : c.tail)
-    if (const auto* spec = entry.get_if<layers::ActivationSpec>())
+    if (const auto* spec = entry.get_if<nn::ActivationSpec>())
       for (double& value : y.values) value = activation(spec->activation, value);
   return y;
 }
@@ -81,8 +81,7 @@ Expected values_of(const Case& c, const Reference& reference, const Data& data) 
 }
 
 /// Gradients by differences of the reference.
-Expected expectation(const Case& c, const Reference& reference, Data& data,
-                     const std::vector<layers::WeightDef>& defs) {
+Expected expectation(const Case& c, const Reference& reference, Data& data, const std::vector<nn::WeightDef>& defs) {
   Expected expected = values_of(c, reference, data);
   if (!c.differentiable) return expected;
   Case training = c;
@@ -98,7 +97,7 @@ Expected expectation(const Case& c, const Reference& reference, Data& data,
 
 /// Gradients by the CPU, in float, which differences have judged: they know no ties, and rounded numbers have some.
 Expected expectation_of_cpu(const Case& c, const Reference& reference, const Data& data,
-                            const std::vector<layers::WeightDef>& defs) {
+                            const std::vector<nn::WeightDef>& defs) {
   Expected expected = values_of(c, reference, data);
   if (!c.differentiable) return expected;
   const auto cpu = backend::make_cpu_device(0, 1, c.options);
@@ -138,7 +137,7 @@ struct Nearness {
 };
 
 void compare(const Case& c, const Expected& expected, const Outcome& found, const Nearness& near,
-             const std::vector<layers::WeightDef>& defs) {
+             const std::vector<nn::WeightDef>& defs) {
   near.expect(found.output, expected.output.values, near.values, "output");
   for (std::size_t i = 0; i < expected.input_gradients.size(); ++i)
     near.expect(found.input_gradients[i], expected.input_gradients[i], near.gradients,
@@ -161,7 +160,7 @@ void compare(const Case& c, const Expected& expected, const Outcome& found, cons
 
 /// All that is asked of one device; returns what it found.
 Outcome judge(backend::Device& device, const Case& c, const Data& data, const Expected& expected,
-              const std::vector<layers::WeightDef>& defs) {
+              const std::vector<nn::WeightDef>& defs) {
   const Nearness near{.type = device.options().compute,
                       .values = on_device(device, c.tolerance),
                       .gradients = on_device(device, c.gradient_tolerance),
@@ -211,12 +210,12 @@ Tensor batch(std::int64_t rows, const Shape& sample) {
   return Tensor(std::move(dims));
 }
 
-double activation(layers::Activation f, double x) {
+double activation(nn::Activation f, double x) {
   return activation_value(f, static_cast<double>(kernels::traits_of(f).alpha), x);
 }
 
 void agrees(const Case& c, const Reference& reference) {
-  const std::vector<layers::WeightDef> defs = weights_of(c);
+  const std::vector<nn::WeightDef> defs = weights_of(c);
   for (const DType type : c.types) {
     backend::RuntimeOptions options = c.options;
     options.compute = type;

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "backend/test_devices.h"
-#include "layers/activation_layer.h"
-#include "layers/layer.h"
+#include "nn/activation_layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::test {
 
@@ -47,7 +47,7 @@ struct Tensor {
 Tensor batch(std::int64_t rows, const Shape& sample);
 
 /// Keras's formulas in double, element by element (those over rows: x).
-double activation(layers::Activation f, double x);
+double activation(nn::Activation f, double x);
 
 /// Values known to tests that have to draw the same random numbers.
 inline constexpr std::uint64_t kSeed = 0x1234567890ABCDEFU;
@@ -122,13 +122,13 @@ inline double on_device(const backend::Device& device, double tolerance) {
 
 template <class Spec>
 config::Typed layer(Spec spec) {
-  return layers::layer_family().make(std::move(spec));
+  return nn::layer_family().make(std::move(spec));
 }
 
 /// A tail of that activation; empty for linear.
-inline std::vector<config::Typed> behind(layers::Activation f) {
-  if (f == layers::Activation::kLinear) return {};
-  return {layer(layers::ActivationSpec{f})};
+inline std::vector<config::Typed> behind(nn::Activation f) {
+  if (f == nn::Activation::kLinear) return {};
+  return {layer(nn::ActivationSpec{f})};
 }
 
 }  // namespace dptrain::test

@@ -1,4 +1,4 @@
-#include "layers/layer_normalization.h"
+#include "nn/layer_normalization.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::LayerNormalizationSpec;
+using nn::LayerNormalizationSpec;
 
 void check_layer_normalization(const LayerNormalizationSpec& spec, const Shape& in, std::int64_t rows = 3) {
   Case c;
@@ -17,7 +17,7 @@ void check_layer_normalization(const LayerNormalizationSpec& spec, const Shape& 
   c.tolerance = 5e-6;  // differences from the mean, divided by a deviation of about 0.6
   c.gradient_tolerance = 1e-5;
   agrees(c, [spec, in](const std::vector<Tensor>& x, const std::vector<Tensor>& weights) {
-    return naive_group_norm(x[0], 1, layers::normalized_shape(spec, in).elements(), 1, spec.epsilon,
+    return naive_group_norm(x[0], 1, nn::normalized_shape(spec, in).elements(), 1, spec.epsilon,
                             spec.scale ? &weights[0] : nullptr, spec.center ? &weights.back() : nullptr);
   });
 }

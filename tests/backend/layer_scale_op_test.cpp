@@ -1,4 +1,4 @@
-#include "layers/layer_scale.h"
+#include "nn/layer_scale.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 Case scaling(const Shape& in) {
   Case c;
-  c.layer = layer(layers::LayerScaleSpec{.init_values = 0.5, .projection_dim = in.back()});
+  c.layer = layer(nn::LayerScaleSpec{.init_values = 0.5, .projection_dim = in.back()});
   c.inputs = {in};
   return c;
 }

@@ -1,4 +1,4 @@
-#include "layers/leaky_relu.h"
+#include "nn/leaky_relu.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 TEST(LeakyReLUOp, Slopes) {
   for (const float slope : {0.3F, 0.0F, 1.5F}) {
     Case c;
-    c.layer = layer(layers::LeakyReLUSpec{.negative_slope = slope});
+    c.layer = layer(nn::LeakyReLUSpec{.negative_slope = slope});
     c.inputs = {{3, 2, 7}};
     agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
       Tensor y = inputs[0];

@@ -1,4 +1,4 @@
-#include "layers/local_response_normalization.h"
+#include "nn/local_response_normalization.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace dptrain::test {
 namespace {
 
-using Spec = layers::LocalResponseNormalizationSpec;
+using Spec = nn::LocalResponseNormalizationSpec;
 
 void check_local_response_normalization(const Spec& s, const Shape& in) {
   Case c;

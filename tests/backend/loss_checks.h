@@ -15,8 +15,8 @@
 #include "backend/harness.h"
 #include "backend/loss_harness.h"
 #include "core/random.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
 
 namespace dptrain::test {
 
@@ -84,11 +84,11 @@ inline double same_side(Row p, Row y) {
 
 template <class Spec>
 config::Typed metric(Spec spec) {
-  return optim::metric_family().make(std::move(spec));
+  return nn::metric_family().make(std::move(spec));
 }
 template <class Spec>
 config::Typed loss(Spec spec) {
-  return optim::loss_family().make(std::move(spec));
+  return nn::loss_family().make(std::move(spec));
 }
 
 inline std::vector<double> random_values(std::size_t n, double low, double high, std::uint32_t stream) {

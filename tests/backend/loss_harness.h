@@ -10,7 +10,7 @@
 #include "backend/guarded.h"
 #include "backend/measured_loss.h"
 #include "backend/test_devices.h"
-#include "optim/loss.h"
+#include "nn/loss.h"
 
 namespace dptrain::test {
 
@@ -30,7 +30,7 @@ struct LossCase {
 struct LossResult {
   std::vector<double> sums;  ///< as added to kStartSum
   std::vector<float> gradient;
-  std::vector<optim::ResolvedMetric> metrics = {};
+  std::vector<nn::ResolvedMetric> metrics = {};
 
   /// What one metric has added.
   std::vector<double> state(std::size_t metric) const;
@@ -58,10 +58,10 @@ inline LossResult run_loss(backend::Device& device, const LossCase& c, const std
                      .fusion = c.fusion,
                      .from_logits = c.from_logits,
                      .prediction = 0,
-                     .labels = c.classes.empty() ? optim::LabelKind::kDense : optim::LabelKind::kClass,
+                     .labels = c.classes.empty() ? nn::LabelKind::kDense : nn::LabelKind::kClass,
                      .class_weights = c.class_weights});
   for (const auto& metric : c.metrics) {  // rows: an op may compare class numbers with values, which a plan refuses
-    auto one = optim::resolve_metric(metric, {.name = "'out'", .output = c.output, .labels = optim::LabelKind::kDense});
+    auto one = nn::resolve_metric(metric, {.name = "'out'", .output = c.output, .labels = nn::LabelKind::kDense});
     one.offset = loss.sums();
     loss.metrics.push_back(std::move(one));
   }

@@ -5,13 +5,13 @@
 #include <array>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/binary_crossentropy.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/losses/mean_squared_error.h"
-#include "optim/losses/sparse_categorical_crossentropy.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/metrics/mean_absolute_error.h"
-#include "optim/metrics/mean_squared_error.h"
+#include "nn/losses/binary_crossentropy.h"
+#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses/mean_squared_error.h"
+#include "nn/losses/sparse_categorical_crossentropy.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/metrics/mean_absolute_error.h"
+#include "nn/metrics/mean_squared_error.h"
 
 namespace dptrain::test {
 namespace {
@@ -27,11 +27,11 @@ RowLoss by_class(const RowLoss& f, const std::vector<float>& weights) {
 }
 
 TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
-  LossCase c{.loss = loss(optim::SparseCategoricalCrossentropySpec{}), .output = {kLossWidth}, .from_logits = true};
+  LossCase c{.loss = loss(nn::SparseCategoricalCrossentropySpec{}), .output = {kLossWidth}, .from_logits = true};
   c.fusion = Fusion::kSoftmax;
   c.classes = random_classes();
   c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
-  c.metrics = {metric(optim::AccuracySpec{}), metric(optim::MeanSquaredErrorMetricSpec{})};
+  c.metrics = {metric(nn::AccuracySpec{}), metric(nn::MeanSquaredErrorMetricSpec{})};
   const RowLoss f = of_softmax([](Row p, Row y) { return cross_entropy(p, y, 0); });
   const std::vector<double> z = random_values(kLossRows * kLossWidth, -4, 4, 21);
   check_loss(c, z, one_hot(c.classes), by_class(f, c.class_weights), {hit, of_softmax(squared)});
@@ -41,7 +41,7 @@ TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
 }
 
 TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
-  LossCase c{.loss = loss(optim::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kLossWidth}};
   c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
   c.rows = one_hot(random_classes());
   const RowLoss f = [](Row p, Row y) { return cross_entropy(p, y, 0.2); };
@@ -49,11 +49,11 @@ TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
 }
 
 TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
-  LossCase c{.loss = loss(optim::BinaryCrossentropySpec{}), .output = {1}, .from_logits = true};
+  LossCase c{.loss = loss(nn::BinaryCrossentropySpec{}), .output = {1}, .from_logits = true};
   c.fusion = Fusion::kSigmoid;
   c.class_weights = {0.25F, 3.0F};
   for (const std::int32_t label : random_classes()) c.rows.push_back(label % 2);
-  c.metrics = {metric(optim::MeanAbsoluteErrorMetricSpec{})};
+  c.metrics = {metric(nn::MeanAbsoluteErrorMetricSpec{})};
   const RowLoss f = of_sigmoid([](Row p, Row y) { return binary(p, y, 0); });
   check_loss(c, random_values(kLossRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
 }
@@ -66,9 +66,9 @@ std::vector<double> weights_of(std::int64_t rows) {
 }
 
 TEST(LossOp, SampleWeightsMultiplyLossAndGradientAndNoMetric) {
-  LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -1, 1, 31);
-  c.metrics = {metric(optim::MeanAbsoluteErrorMetricSpec{})};
+  c.metrics = {metric(nn::MeanAbsoluteErrorMetricSpec{})};
   const std::vector<double> z = random_values(kLossRows * kLossWidth, -1, 1, 32), weights = weights_of(kLossRows);
   LossCase weighted = c;
   weighted.sample_weights = weights;

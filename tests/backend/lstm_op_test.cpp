@@ -1,4 +1,4 @@
-#include "layers/lstm.h"
+#include "nn/lstm.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::LSTMSpec;
+using nn::Activation;
+using nn::LSTMSpec;
 
 Tensor lstm_reference(const LSTMSpec& spec, bool training, const std::vector<Tensor>& inputs,
                       const std::vector<Tensor>& weights) {

@@ -1,4 +1,4 @@
-#include "layers/masking.h"
+#include "nn/masking.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "layers/max_pooling2d.h"
+#include "nn/max_pooling2d.h"
 
 #include <gtest/gtest.h>
 
@@ -10,18 +10,18 @@
 namespace dptrain::test {
 namespace {
 
-using layers::MaxPooling2DSpec;
-using layers::Padding;
+using nn::MaxPooling2DSpec;
+using nn::Padding;
 
 void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool undoes_relu = false) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  if (undoes_relu) c.undoes = behind(layers::Activation::kRelu).front();
+  if (undoes_relu) c.undoes = behind(nn::Activation::kRelu).front();
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];
     const Size2 strides = spec.strides.value_or(spec.pool_size);
-    const auto window = layers::window(in, spec.pool_size, strides, {1, 1}, spec.padding);
+    const auto window = nn::window(in, spec.pool_size, strides, {1, 1}, spec.padding);
     Tensor y({x.dim(0), window.h.out, window.w.out, x.dim(3)}, -std::numeric_limits<double>::infinity());
     for (std::int64_t n = 0; n < y.dim(0); ++n)
       for (std::int64_t oh = 0; oh < y.dim(1); ++oh)
@@ -56,7 +56,7 @@ const FusionExample kMaxPooling2DUndoesRelu([] {
   Case c;
   c.layer = layer(MaxPooling2DSpec{.pool_size = {2, 2}, .strides = {}});
   c.inputs = {{6, 7, 5}};
-  c.undoes = behind(layers::Activation::kRelu).front();
+  c.undoes = behind(nn::Activation::kRelu).front();
   return c;
 });
 

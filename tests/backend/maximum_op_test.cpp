@@ -1,4 +1,4 @@
-#include "layers/maximum.h"
+#include "nn/maximum.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::MaximumSpec;
+using nn::MaximumSpec;
 
 double larger(double a, double b) { return a > b ? a : b; }
 

@@ -1,22 +1,22 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "optim/losses/mean_squared_error.h"
-#include "optim/metrics/categorical_accuracy.h"
+#include "nn/losses/mean_squared_error.h"
+#include "nn/metrics/categorical_accuracy.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(MeanSquaredErrorLoss, IsTheMeanOfItsElements) {
-  LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -1, 1, 7);
   check_loss(c, random_values(kLossRows * kLossWidth, -1, 1, 8), c.rows, squared);
 }
 
 TEST(MeanSquaredErrorLoss, ClassesCanBeRows) {
-  LossCase c{.loss = loss(optim::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
   c.classes = random_classes();
-  c.metrics = {metric(optim::CategoricalAccuracySpec{})};
+  c.metrics = {metric(nn::CategoricalAccuracySpec{})};
   check_loss(c, random_values(kLossRows * kLossWidth, -1, 1, 9), one_hot(c.classes), squared, {hit});
 }
 

@@ -1,4 +1,4 @@
-#include "layers/minimum.h"
+#include "nn/minimum.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::MinimumSpec;
+using nn::MinimumSpec;
 
 double smaller(double a, double b) { return a < b ? a : b; }
 

@@ -1,4 +1,4 @@
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::MultiHeadAttentionSpec;
+using nn::MultiHeadAttentionSpec;
 
 /// x [row, step] times kernel [features, heads, dim] and bias, of one head and number.
 double projected(const Tensor& x, std::int64_t row, std::int64_t step, const Tensor& kernel, const Tensor* bias,
@@ -22,7 +22,7 @@ double projected(const Tensor& x, std::int64_t row, std::int64_t step, const Ten
 
 Tensor attention(const MultiHeadAttentionSpec& spec, bool training, const std::vector<Tensor>& inputs,
                  const std::vector<Tensor>& weights) {
-  const auto sources = layers::attention_sources(inputs.size());
+  const auto sources = nn::attention_sources(inputs.size());
   const Tensor &query = inputs[0], &key = inputs[sources[1]], &value = inputs[sources[2]];
   const std::int64_t rows = query.dim(0), queries = query.dim(1), keys = key.dim(1), width = spec.value_width();
   const std::size_t step = spec.use_bias ? 2 : 1;
@@ -119,8 +119,8 @@ TEST(MultiHeadAttentionOp, DropsWeights) {
 /// A tensor that is named several times has its whole gradient once.
 TEST(MultiHeadAttentionOp, OneTensorNamedThreeTimes) {
   const MultiHeadAttentionSpec spec = heads_of(2, 3);
-  const layers::LayerType& type = layers::type_of(layer(spec));
-  const std::vector<layers::TensorDef> one{{{4, 5}}}, three{{{4, 5}}, {{4, 5}}, {{4, 5}}};
+  const nn::LayerType& type = nn::type_of(layer(spec));
+  const std::vector<nn::TensorDef> one{{{4, 5}}}, three{{{4, 5}}, {{4, 5}}, {{4, 5}}};
   EXPECT_EQ(type.outputs(&spec, one).front().shape, type.outputs(&spec, three).front().shape);
 }
 

@@ -1,4 +1,4 @@
-#include "layers/multiply.h"
+#include "nn/multiply.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 void check_multiply(const std::vector<Shape>& inputs, const Shape& out) {
   Case c;
-  c.layer = layer(layers::MultiplySpec{});
+  c.layer = layer(nn::MultiplySpec{});
   c.inputs = inputs;
   agrees(c, merged(inputs, out, std::multiplies<>()));
 }

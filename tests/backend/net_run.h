@@ -27,7 +27,7 @@ class Net {
     shuffle();
     device.enter();
     stream_ = device.make_stream();
-    plan::PlanOptions options = options_for("mse", {}, optim::LabelKind::kDense);
+    plan::PlanOptions options = options_for("mse", {}, nn::LabelKind::kDense);
     options.compute = device.options().compute;
     plan_ = plan::make_plan(model, options, plan::PlainCapabilities());
     for (const plan::Tensor& tensor : plan_.tensors) tensors_.push_back(garbage(tensor.bytes(rows)));

@@ -1,4 +1,4 @@
-#include "layers/normalization.h"
+#include "nn/normalization.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace dptrain::test {
 namespace {
 
-void check_normalization(const layers::NormalizationSpec& spec, const Shape& in) {
+void check_normalization(const nn::NormalizationSpec& spec, const Shape& in) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -42,7 +42,7 @@ TEST(NormalizationOp, ChannelsOfTheirOwn) {
 }
 
 void check_weights(bool invert, const Shape& in) {
-  layers::NormalizationSpec spec;
+  nn::NormalizationSpec spec;
   spec.invert = invert;
   Case c;
   c.layer = layer(spec);
@@ -75,14 +75,14 @@ TEST(NormalizationOp, OfWeights) {
 }
 
 TEST(NormalizationOp, WeightsStayAsTheyAre) {
-  const auto& type = layers::type_of(layer(layers::NormalizationSpec{}));
-  const layers::NormalizationSpec spec;
+  const auto& type = nn::type_of(layer(nn::NormalizationSpec{}));
+  const nn::NormalizationSpec spec;
   const std::vector<Shape> in{{5, 3}};
-  const std::vector<layers::WeightDef> weights = type.weights(&spec, in);
+  const std::vector<nn::WeightDef> weights = type.weights(&spec, in);
   ASSERT_EQ(weights.size(), 3U);
   EXPECT_EQ(weights[0].shape, Shape({3}));
   EXPECT_EQ(weights[2].shape.rank(), 0);
-  for (const layers::WeightDef& weight : weights) EXPECT_TRUE(weight.constant && !weight.trainable) << weight.name;
+  for (const nn::WeightDef& weight : weights) EXPECT_TRUE(weight.constant && !weight.trainable) << weight.name;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<double> spread_values(std::size_t n, double low, double high, std::u
 }
 
 /// Besides what is before it in the tail.
-std::size_t other_inputs(const config::Typed& entry) { return layers::type_of(entry).max_inputs == 1 ? 0 : 1; }
+std::size_t other_inputs(const config::Typed& entry) { return nn::type_of(entry).max_inputs == 1 ? 0 : 1; }
 
 /// The layer's, without what its tail reads besides.
 std::span<const Shape> own_inputs(const Case& c) {
@@ -179,8 +179,8 @@ std::vector<float> run_backward(backend::Device& device, backend::Op& op, const 
 
 }  // namespace
 
-std::vector<layers::WeightDef> weights_of(const Case& c) {
-  return layers::type_of(c.layer).weights(c.layer.spec(), own_inputs(c));
+std::vector<nn::WeightDef> weights_of(const Case& c) {
+  return nn::type_of(c.layer).weights(c.layer.spec(), own_inputs(c));
 }
 
 OneStep::OneStep(const Case& c, Wanted wanted, const backend::Device& device) : weights(weights_of(c)) {
@@ -243,7 +243,7 @@ int OneStep::tensor(const std::string& name, const Shape& shape) {
 
 std::vector<double> above_undone(const Case& c, std::vector<double> values) {
   if (c.undoes)
-    for (double& value : values) value = activation(c.undoes.as<layers::ActivationSpec>().activation, value);
+    for (double& value : values) value = activation(c.undoes.as<nn::ActivationSpec>().activation, value);
   return values;
 }
 

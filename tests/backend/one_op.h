@@ -31,7 +31,7 @@ enum class Wanted { kAll, kInputs, kWeights, kFirstInput };
 /// A plan of one step, by hand.
 struct OneStep {
   plan::Plan plan;
-  std::vector<layers::WeightDef> weights;
+  std::vector<nn::WeightDef> weights;
   bool fused = true;  ///< the device says that the op computes all of the case's tail, and undoes what it shall undo
 
   OneStep(const Case& c, Wanted wanted, const backend::Device& device);
@@ -49,7 +49,7 @@ struct OneStep {
 };
 
 /// Of the layer.
-std::vector<layers::WeightDef> weights_of(const Case& c);
+std::vector<nn::WeightDef> weights_of(const Case& c);
 
 /// What the activation that the case undoes makes of `values`; they themselves where it undoes none.
 std::vector<double> above_undone(const Case& c, std::vector<double> values);

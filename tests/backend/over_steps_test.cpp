@@ -12,7 +12,7 @@ namespace dptrain::test {
 namespace {
 
 Tensor as_image(Tensor tensor) {
-  const Shape image = layers::with_height(Shape({tensor.dims.begin() + 1, tensor.dims.end()}));
+  const Shape image = nn::with_height(Shape({tensor.dims.begin() + 1, tensor.dims.end()}));
   tensor.dims.erase(tensor.dims.begin() + 1, tensor.dims.end());
   tensor.dims.insert(tensor.dims.end(), image.dims().begin(), image.dims().end());
   return tensor;
@@ -21,8 +21,8 @@ Tensor as_image(Tensor tensor) {
 /// The case of the sister, and its data.
 std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
   Case image = c;
-  image.layer = layers::computed_as(c.layer);
-  image.inputs = {layers::with_height(c.inputs[0])};
+  image.layer = nn::computed_as(c.layer);
+  image.inputs = {nn::with_height(c.inputs[0])};
   Data same = data;
   same.inputs = {as_image(data.inputs[0])};
   same.output_gradient = as_image(data.output_gradient);
@@ -34,7 +34,7 @@ std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
 void expect_sisters_bits(backend::Device& device, const Case& c) {
   const Data data = make_data(c);
   const auto [image, same] = sister_of(c, data);
-  const std::vector<layers::WeightDef> weights = weights_of(c), sisters = weights_of(image);
+  const std::vector<nn::WeightDef> weights = weights_of(c), sisters = weights_of(image);
   ASSERT_EQ(weights.size(), sisters.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     EXPECT_EQ(weights[i].name, sisters[i].name);
@@ -62,10 +62,10 @@ TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
                    {"inputs", {{{"shape", {3, 2, 3, 2, 7}}, {"values", nlohmann::json::array()}}}}});
   for (const auto& entry : cases) {
     SCOPED_TRACE(entry.at("layer").get<std::string>() + " " + entry.at("arguments").dump());
-    const config::Typed full = from_keras(layers::layer_family(), entry.at("layer"), entry.at("arguments"));
+    const config::Typed full = from_keras(nn::layer_family(), entry.at("layer"), entry.at("arguments"));
     Case c;
-    c.layer = layers::without_activation(full);
-    c.tail = behind(layers::activation_of(full).value_or(layers::Activation::kLinear));
+    c.layer = nn::without_activation(full);
+    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
     const auto dims = entry.at("inputs")[0].at("shape").get<std::vector<std::int64_t>>();
     c.inputs = {Shape({dims.begin() + 1, dims.end()})};
     c.rows = dims[0];

@@ -1,4 +1,4 @@
-#include "layers/permute.h"
+#include "nn/permute.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Reference permuted(const Shape& in, const Shape& dims) {
 void check_permute(const Shape& in, const Shape& dims) {
   SCOPED_TRACE("dims " + dims.str());
   Case c;
-  c.layer = layer(layers::PermuteSpec{.dims = dims});
+  c.layer = layer(nn::PermuteSpec{.dims = dims});
   c.inputs = {in};
   agrees(c, permuted(in, dims));
 }
@@ -53,7 +53,7 @@ TEST(PermuteOp, Tiles) {
   c.differentiable = false;  // the gradient of a large case takes the reference too long, and is the same move
   for (const auto& [in, dims] :
        {std::pair<Shape, Shape>{{33, 70}, {2, 1}}, {{6, 35, 33}, {3, 2, 1}}, {{3, 34, 16}, {2, 1, 3}}}) {
-    c.layer = layer(layers::PermuteSpec{.dims = dims});
+    c.layer = layer(nn::PermuteSpec{.dims = dims});
     c.inputs = {in};
     agrees(c, permuted(in, dims));
   }

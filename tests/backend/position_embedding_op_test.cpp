@@ -1,4 +1,4 @@
-#include "layers/position_embedding.h"
+#include "nn/position_embedding.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_positions(std::int64_t sequence_length, Shape input) {
   Case c;
-  c.layer = layer(layers::PositionEmbeddingSpec{.sequence_length = sequence_length});
+  c.layer = layer(nn::PositionEmbeddingSpec{.sequence_length = sequence_length});
   c.inputs = {std::move(input)};
   agrees(c, [](const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights) {
     Tensor y = inputs[0];

@@ -1,4 +1,4 @@
-#include "layers/prelu.h"
+#include "nn/prelu.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::size_t alpha_at(const Shape& in, const Shape& alpha, std::int64_t element) 
 
 Case with(const Shape& in, const Shape& shared_axes) {
   Case c;
-  layers::PReLUSpec spec;
+  nn::PReLUSpec spec;
   spec.shared_axes = shared_axes;
   c.layer = layer(spec);
   c.inputs = {in};
@@ -32,7 +32,7 @@ void check_prelu(const Shape& in, const Shape& shared_axes, std::int64_t rows = 
   SCOPED_TRACE("shared axes " + shared_axes.str());
   Case c = with(in, shared_axes);
   c.rows = rows;
-  const Shape alpha = layers::type_of(c.layer).weights(c.layer.spec(), c.inputs)[0].shape;
+  const Shape alpha = nn::type_of(c.layer).weights(c.layer.spec(), c.inputs)[0].shape;
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights) {
     Tensor y = inputs[0];
     for (std::size_t i = 0; i < y.values.size(); ++i) {

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "backend/one_op.h"
-#include "layers/activation_layer.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/relu.h"
+#include "nn/activation_layer.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/relu.h"
 
 namespace dptrain::test {
 namespace {
@@ -35,7 +35,7 @@ void check_nan(Case c, const std::string& what) {
         EXPECT_FALSE(nan && i >= half) << i;
       }
       const std::size_t outputs =
-          c.layer.type() == typeid(layers::ReLUSpec) ? 1 : half / static_cast<std::size_t>(positions);
+          c.layer.type() == typeid(nn::ReLUSpec) ? 1 : half / static_cast<std::size_t>(positions);
       EXPECT_GE(found, outputs) << "of " << half;
     }
 }
@@ -48,31 +48,31 @@ TEST(RectifiedNaN, ComesThroughConvolutions) {
   };
   for (const Shapes& s : {Shapes{"Winograd", {3, 3}, 32, 32}, Shapes{"GEMM", {1, 1}, 24, 40},
                           Shapes{"first layer", {3, 3}, 3, 16}, Shapes{"odd", {5, 3}, 5, 7}}) {
-    layers::Conv2DSpec spec;
+    nn::Conv2DSpec spec;
     spec.filters = s.filters;
     spec.kernel_size = s.kernel;
-    spec.padding = layers::Padding::kSame;
+    spec.padding = nn::Padding::kSame;
     Case c;
     c.layer = layer(spec);
     c.inputs = {{9, 8, s.channels}};
-    c.tail = behind(layers::Activation::kRelu);
+    c.tail = behind(nn::Activation::kRelu);
     check_nan(c, s.what);
   }
 }
 
 TEST(RectifiedNaN, ComesThroughDense) {
-  layers::DenseSpec spec;
+  nn::DenseSpec spec;
   spec.units = 17;
   Case c;
   c.layer = layer(spec);
   c.inputs = {{33}};
-  c.tail = behind(layers::Activation::kRelu);
+  c.tail = behind(nn::Activation::kRelu);
   check_nan(c, "Dense");
 }
 
 TEST(RectifiedNaN, ComesThroughReLU) {
   Case c;
-  c.layer = layer(layers::ReLUSpec{});
+  c.layer = layer(nn::ReLUSpec{});
   c.inputs = {{5, 4, 3}};
   check_nan(c, "ReLU");
 }

@@ -8,7 +8,7 @@
 
 #include "backend/dropout_reference.h"
 #include "backend/harness.h"
-#include "layers/lstm.h"
+#include "nn/lstm.h"
 
 namespace dptrain::test {
 
@@ -26,7 +26,7 @@ inline StateRow times(const StateRow& x, const Tensor& weights, std::int64_t fir
 /// What a row's dropout makes of inputs and states. With recurrent_dropout each gate has masks of its own: draws [0,
 /// gates) of the inputs, [gates, 2 gates) of the state; else draw 0 is the inputs' for all gates.
 struct RowDropout {
-  const layers::RecurrentSpec& spec;
+  const nn::RecurrentSpec& spec;
   std::int64_t gates, row;
   bool training;
   std::int64_t first_draw = 0;
@@ -51,7 +51,7 @@ struct RowDropout {
 using CellStep = std::function<StateRow(const RowDropout& dropout, const StateRow& x, std::vector<StateRow>& states)>;
 
 /// The layer's first output, without masks.
-inline Tensor take_steps(const layers::RecurrentSpec& spec, std::int64_t gates, bool training,
+inline Tensor take_steps(const nn::RecurrentSpec& spec, std::int64_t gates, bool training,
                          const std::vector<Tensor>& inputs, std::size_t states, const CellStep& step,
                          std::int64_t first_draw = 0) {
   const Tensor& x = inputs[0];
@@ -77,7 +77,7 @@ inline Tensor take_steps(const layers::RecurrentSpec& spec, std::int64_t gates, 
 }
 
 /// A step of an LSTM with these weights.
-inline CellStep lstm_step(const layers::LSTMSpec& spec, std::span<const Tensor> weights) {
+inline CellStep lstm_step(const nn::LSTMSpec& spec, std::span<const Tensor> weights) {
   return [&spec, weights](const RowDropout& dropout, const StateRow& x, std::vector<StateRow>& states) {
     const std::int64_t units = spec.units;
     StateRow &h = states[0], &c = states[1];

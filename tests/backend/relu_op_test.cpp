@@ -1,4 +1,4 @@
-#include "layers/relu.h"
+#include "nn/relu.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check_relu(const layers::ReLUSpec& spec) {
+void check_relu(const nn::ReLUSpec& spec) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {{5, 17}};

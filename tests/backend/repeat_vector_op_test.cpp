@@ -1,4 +1,4 @@
-#include "layers/repeat_vector.h"
+#include "nn/repeat_vector.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_repeat_vector(std::int64_t features, std::int64_t n) {
   Case c;
-  c.layer = layer(layers::RepeatVectorSpec{.n = n});
+  c.layer = layer(nn::RepeatVectorSpec{.n = n});
   c.inputs = {{features}};
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     Tensor y = batch(inputs[0].dim(0), {n, features});

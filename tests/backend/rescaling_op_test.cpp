@@ -1,4 +1,4 @@
-#include "layers/rescaling.h"
+#include "nn/rescaling.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 TEST(RescalingOp, ScaleAndOffset) {
   Case c;
-  c.layer = layer(layers::RescalingSpec{.scale = {{1.0 / 127.5}}, .offset = {{-1}}});
+  c.layer = layer(nn::RescalingSpec{.scale = {{1.0 / 127.5}}, .offset = {{-1}}});
   c.inputs = {{3, 5, 3}};
   c.low = 0;
   c.high = 255;
@@ -20,9 +20,9 @@ TEST(RescalingOp, ScaleAndOffset) {
   });
 }
 
-void check_channels(const layers::ChannelValues& scale, const layers::ChannelValues& offset, const Shape& in) {
+void check_channels(const nn::ChannelValues& scale, const nn::ChannelValues& offset, const Shape& in) {
   Case c;
-  c.layer = layer(layers::RescalingSpec{.scale = scale, .offset = offset});
+  c.layer = layer(nn::RescalingSpec{.scale = scale, .offset = offset});
   c.inputs = {in};
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     Tensor y = inputs[0];

@@ -15,9 +15,9 @@
 #include "backend/metric_op.h"
 #include "backend/optimizer_op.h"
 #include "dptrain_version.h"
-#include "layers/input.h"
-#include "layers/volume_passes.h"
-#include "optim/loss.h"
+#include "nn/input.h"
+#include "nn/loss.h"
+#include "nn/volume_passes.h"
 #include "support/test_data.h"
 
 namespace dptrain::test {
@@ -64,7 +64,7 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
 
 /// Devices know of the sister over images, or of those that compute its passes, alone. OverSteps holds the layer to
 /// her, and Keras's values to their equation.
-void expect_sister(const layers::LayerType& type, const nlohmann::json& golden_cases) {
+void expect_sister(const nn::LayerType& type, const nlohmann::json& golden_cases) {
   for (const auto& [kind, word] : kinds())
     EXPECT_FALSE(backend::has_op(kind, type.type))
         << type.name << " is computed as another layer, but has an op: " << word;
@@ -77,13 +77,13 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
   nlohmann::json computed = golden("layers_of_steps.json");
   for (const auto& entry : golden("layers_of_volumes.json")) computed.push_back(entry);
   std::size_t ops = 0;
-  for (const config::TypeDef* def : layers::layer_family().types()) {
-    const auto& type = static_cast<const layers::LayerType&>(*def);
+  for (const config::TypeDef* def : nn::layer_family().types()) {
+    const auto& type = static_cast<const nn::LayerType&>(*def);
     if (type.name.starts_with("Test")) continue;  // of other tests, where one program has all of them (GPU bundle)
     const std::string name = file_name(type.name);
-    expect_file(type.name, "src/layers/" + name + ".h");
-    expect_file(type.name, "src/layers/" + name + ".cpp");
-    if (type.is_view || type.type == typeid(layers::InputSpec)) {
+    expect_file(type.name, "src/nn/" + name + ".h");
+    expect_file(type.name, "src/nn/" + name + ".cpp");
+    if (type.is_view || type.type == typeid(nn::InputSpec)) {
       for (const auto& [kind, word] : kinds())
         EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
       continue;
@@ -95,7 +95,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
       expect_file(type.name, "tests/golden/" + name + ".json");
       continue;
     }
-    if (type.computed_as || layers::is_computed_in_passes(type.type)) {
+    if (type.computed_as || nn::is_computed_in_passes(type.type)) {
       expect_sister(type, computed);
       continue;
     }
@@ -111,13 +111,12 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
 
 TEST(RollCall, EveryLossHasItsPlaces) {
   std::size_t losses = 0;
-  for (const config::TypeDef* def : optim::loss_family().types()) {
-    const auto& type = static_cast<const optim::LossType&>(*def);
+  for (const config::TypeDef* def : nn::loss_family().types()) {
+    const auto& type = static_cast<const nn::LossType&>(*def);
     const std::string name = type.keras_name;
     for (const std::string& path :
-         {"src/optim/losses/" + name + ".h", "src/optim/losses/" + name + ".cpp",
-          "src/backend/cpu/losses/" + name + ".cpp", "src/backend/gpu/losses/" + name + ".cpp",
-          "tests/backend/" + name + "_loss_test.cpp"})
+         {"src/nn/losses/" + name + ".h", "src/nn/losses/" + name + ".cpp", "src/backend/cpu/losses/" + name + ".cpp",
+          "src/backend/gpu/losses/" + name + ".cpp", "tests/backend/" + name + "_loss_test.cpp"})
       expect_file(type.name, path);
     for (const auto& [kind, word] : kinds())
       EXPECT_TRUE(backend::has_loss(kind, type.type)) << "loss " << type.name << " has no op: " << word;
@@ -136,15 +135,14 @@ std::string snake_case(const std::string& name) {
 
 /// GoldenMetrics.OverSeveralBatches and DeviceCheck hold the family to values, e2e.docs to its rows.
 TEST(RollCall, EveryMetricHasItsPlaces) {
-  const std::vector<const config::TypeDef*> metrics = optim::metric_family().types();
+  const std::vector<const config::TypeDef*> metrics = nn::metric_family().types();
   EXPECT_GE(metrics.size(), 15U);
   for (const config::TypeDef* metric : metrics) {
     const std::string name = snake_case(metric->name);
-    EXPECT_EQ(optim::metric_family().find(name), metric)
-        << "metric " << metric->name << " lacks Keras's string " << name;
-    for (const char* place : {"src/optim/metrics/", "src/backend/cpu/metrics/", "src/backend/gpu/metrics/"})
+    EXPECT_EQ(nn::metric_family().find(name), metric) << "metric " << metric->name << " lacks Keras's string " << name;
+    for (const char* place : {"src/nn/metrics/", "src/backend/cpu/metrics/", "src/backend/gpu/metrics/"})
       expect_file(metric->name, place + name + ".cpp");
-    expect_file(metric->name, "src/optim/metrics/" + name + ".h");
+    expect_file(metric->name, "src/nn/metrics/" + name + ".h");
     for (const auto& [kind, word] : kinds())
       EXPECT_TRUE(backend::has_metric_op(kind, metric->type)) << "metric " << metric->name << " has no op: " << word;
   }
@@ -152,10 +150,10 @@ TEST(RollCall, EveryMetricHasItsPlaces) {
 
 TEST(RollCall, EveryOptimizerHasItsPlaces) {
   const nlohmann::json traces = golden("optimizers.json").at("cases");
-  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+  for (const config::TypeDef* def : nn::optimizer_family().types()) {
     std::string name = def->name;
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (const std::string end : {".h", ".cpp"}) expect_file(def->name, "src/optim/optimizers/" + name + end);
+    for (const std::string end : {".h", ".cpp"}) expect_file(def->name, "src/nn/optimizers/" + name + end);
     for (const auto& [kind, word] : kinds())
       EXPECT_TRUE(backend::has_optimizer_op(kind, def->type)) << def->name << " has no op: " << word;
     for (const std::string device : {"cpu", "gpu"})
@@ -166,7 +164,7 @@ TEST(RollCall, EveryOptimizerHasItsPlaces) {
     expect_row(def->name, "config.md", "| `" + def->name + "` |");
     expect_row(def->name, "numerics.md", "| " + def->name + " |");
   }
-  EXPECT_GE(optim::optimizer_family().types().size(), 10U);
+  EXPECT_GE(nn::optimizer_family().types().size(), 10U);
 }
 
 }  // namespace

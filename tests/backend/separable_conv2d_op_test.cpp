@@ -1,4 +1,4 @@
-#include "layers/separable_conv2d.h"
+#include "nn/separable_conv2d.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Activation;
-using layers::Padding;
-using layers::SeparableConv2DSpec;
+using nn::Activation;
+using nn::Padding;
+using nn::SeparableConv2DSpec;
 
 SeparableConv2DSpec separable(std::int64_t filters, Size2 kernel, Padding padding = Padding::kValid) {
   SeparableConv2DSpec spec;

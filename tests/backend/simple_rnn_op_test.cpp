@@ -1,4 +1,4 @@
-#include "layers/simple_rnn.h"
+#include "nn/simple_rnn.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::SimpleRNNSpec;
+using nn::SimpleRNNSpec;
 
 Tensor simple_rnn_reference(const SimpleRNNSpec& spec, bool training, const std::vector<Tensor>& inputs,
                             const std::vector<Tensor>& weights) {
@@ -69,7 +69,7 @@ TEST(SimpleRNNOp, FromAState) {
   check_simple_rnn(simple_rnn_of(5), 3, 2, true);
   SimpleRNNSpec spec = simple_rnn_of(4);
   spec.go_backwards = true;
-  spec.activation = layers::Activation::kSoftsign;
+  spec.activation = nn::Activation::kSoftsign;
   check_simple_rnn(spec, 3, 2, true);
 }
 TEST(SimpleRNNOp, Drops) {

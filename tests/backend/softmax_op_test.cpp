@@ -1,4 +1,4 @@
-#include "layers/softmax.h"
+#include "nn/softmax.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 void check_softmax(const Shape& in) {
   Case c;
-  c.layer = layer(layers::SoftmaxSpec{});
+  c.layer = layer(nn::SoftmaxSpec{});
   c.inputs = {in};
   c.low = -20;
   c.high = 20;

@@ -1,4 +1,4 @@
-#include "layers/spatial_dropout2d.h"
+#include "nn/spatial_dropout2d.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_spatial(float rate, const Shape& in) {
   Case c;
-  c.layer = layer(layers::SpatialDropout2DSpec{.rate = rate});
+  c.layer = layer(nn::SpatialDropout2DSpec{.rate = rate});
   c.inputs = {in};
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {

@@ -1,4 +1,4 @@
-#include "layers/stochastic_depth.h"
+#include "nn/stochastic_depth.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_depth(float rate, const Shape& in, std::int64_t rows) {
   Case c;
-  c.layer = layer(layers::StochasticDepthSpec{.drop_path_rate = rate});
+  c.layer = layer(nn::StochasticDepthSpec{.drop_path_rate = rate});
   c.inputs = {in};
   c.rows = rows;
   c.inference = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) { return inputs[0]; };

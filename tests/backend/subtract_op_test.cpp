@@ -1,4 +1,4 @@
-#include "layers/subtract.h"
+#include "nn/subtract.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 void check_subtract(const std::vector<Shape>& inputs, const Shape& out) {
   Case c;
-  c.layer = layer(layers::SubtractSpec{});
+  c.layer = layer(nn::SubtractSpec{});
   c.inputs = inputs;
   agrees(c, merged(inputs, out, std::minus<>()));
 }

@@ -13,7 +13,7 @@
 #include "backend/guarded.h"
 #include "backend/harness.h"
 #include "core/random.h"
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 
 namespace dptrain::test {
 namespace {
@@ -64,7 +64,7 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   device->enter();
   const auto stream = device->make_stream();
   const DType type = device->options().compute;
-  layers::BatchNormalizationSpec spec;
+  nn::BatchNormalizationSpec spec;
   spec.synchronized = true;
   plan::Plan plan;
   plan.compute = type;

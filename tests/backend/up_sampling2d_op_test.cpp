@@ -1,4 +1,4 @@
-#include "layers/up_sampling2d.h"
+#include "nn/up_sampling2d.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace dptrain::test {
 namespace {
 
-using layers::Interpolation;
+using nn::Interpolation;
 
 /// The value of an axis at `at`, a place between the centres of its elements, held to them.
 struct Around {
@@ -24,7 +24,7 @@ struct Around {
   }
 };
 
-Tensor naive(const layers::UpSampling2DSpec& s, const Tensor& x) {
+Tensor naive(const nn::UpSampling2DSpec& s, const Tensor& x) {
   Tensor y({x.dim(0), x.dim(1) * s.size.h, x.dim(2) * s.size.w, x.dim(3)});
   const auto place = [&](std::int64_t o, std::int64_t size) {
     if (s.interpolation == Interpolation::kNearest) return static_cast<double>(o / size);
@@ -45,7 +45,7 @@ TEST(UpSampling2DOp, NearestAndBilinear) {
   for (const Interpolation interpolation : {Interpolation::kNearest, Interpolation::kBilinear})
     for (const Size2 size : {Size2{2, 2}, Size2{3, 1}, Size2{1, 4}})
       for (const Shape& in : {Shape{3, 4, 5}, Shape{1, 2, 16}}) {
-        const layers::UpSampling2DSpec spec{.size = size, .interpolation = interpolation};
+        const nn::UpSampling2DSpec spec{.size = size, .interpolation = interpolation};
         Case c;
         c.layer = layer(spec);
         c.inputs = {in};

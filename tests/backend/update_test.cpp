@@ -10,8 +10,8 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/number_types.h"
-#include "optim/optimizers/adam.h"
-#include "optim/optimizers/sgd.h"
+#include "nn/optimizers/adam.h"
+#include "nn/optimizers/sgd.h"
 
 namespace dptrain::test {
 namespace {
@@ -27,7 +27,7 @@ struct Arena {
   std::vector<float> compute;                    ///< what the copy in plan.compute holds
   std::optional<kernels::LossScale> loss_scale;  ///< none: gradients are not looked at
 
-  void add(ParameterKind kind, std::vector<std::int64_t> dims, layers::Penalty penalty = {}, double momentum = 0) {
+  void add(ParameterKind kind, std::vector<std::int64_t> dims, nn::Penalty penalty = {}, double momentum = 0) {
     plan::Parameter p;
     p.shape = Shape(std::move(dims));
     p.kind = kind;
@@ -43,7 +43,7 @@ struct Arena {
   void allocate(const config::Typed& optimizer) {
     weights.assign(static_cast<std::size_t>(plan.total), 0.0F);
     gradients.assign(static_cast<std::size_t>(plan.statistics_end), 0.0F);
-    for (const auto& slot : optim::slots(optimizer))
+    for (const auto& slot : nn::slots(optimizer))
       slots.emplace_back(static_cast<std::size_t>(plan.trainable_end), slot.initial);
     average.assign(static_cast<std::size_t>(plan.trainable_end), 0.0F);
   }
@@ -78,7 +78,7 @@ class OnDevice {
     for (std::size_t i = 0; i < all.size(); ++i)
       device_.copy_to_device(memory_[i]->data(), all[i]->data(), memory_[i]->bytes(), *stream_);
     if (arena_.loss_scale) device_.copy_to_device(scale_->data(), &*arena_.loss_scale, scale_->bytes(), *stream_);
-    const optim::UpdateArgs args{.step = number, .learning_rate = learning_rate};
+    const nn::UpdateArgs args{.step = number, .learning_rate = learning_rate};
     kernels::StepState state;
     update_->describe(args, state);
     device_.copy_to_device(state_->data(), &state, sizeof(state), *stream_);
@@ -138,7 +138,7 @@ void follow(backend::Device& device, const config::Typed& optimizer, const json&
     SCOPED_TRACE(step);
     for (std::size_t i = 0; i < parameters.size(); ++i)
       Arena::set(arena.gradients, parameters[i], flat(file.at("grads")[step][i]));
-    on_it.step(static_cast<std::int64_t>(step), optim::common(optimizer).learning_rate.constant);
+    on_it.step(static_cast<std::int64_t>(step), nn::common(optimizer).learning_rate.constant);
     for (std::size_t i = 0; i < parameters.size(); ++i)
       expect_close(arena.get(parameters[i]), flat(entry.at("after_step")[step][i]), 1e-6,
                    "weights " + std::to_string(i));
@@ -152,10 +152,10 @@ TEST(Golden, Optimizers) {
   std::size_t judged = 0;
   for (const json& entry : file.at("cases")) {
     const auto name = entry.at("optimizer").get<std::string>();
-    if (optim::optimizer_family().find(name) == nullptr || entry.at("config").contains("gradient_accumulation_steps"))
+    if (nn::optimizer_family().find(name) == nullptr || entry.at("config").contains("gradient_accumulation_steps"))
       continue;
     SCOPED_TRACE(name + entry.at("config").dump());
-    const config::Typed optimizer = from_keras(optim::optimizer_family(), name, entry.at("config"));
+    const config::Typed optimizer = from_keras(nn::optimizer_family(), name, entry.at("config"));
     for (const auto& device : devices()) follow(*device, optimizer, file, entry);
     ++judged;
   }
@@ -165,7 +165,7 @@ TEST(Golden, Optimizers) {
 config::Typed optimizer_of(const std::string& yaml) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
-  config::Typed typed = optim::optimizer_family().read(config::load_text(yaml, "test", "", diagnostics), reader);
+  config::Typed typed = nn::optimizer_family().read(config::load_text(yaml, "test", "", diagnostics), reader);
   diagnostics.throw_if_errors();
   return typed;
 }
@@ -173,8 +173,8 @@ config::Typed optimizer_of(const std::string& yaml) {
 /// Each optimizer with its defaults, and as it says that it varies.
 std::vector<config::Typed> every_optimizer(const std::string& common = "") {
   std::vector<config::Typed> all;
-  for (const config::TypeDef* def : optim::optimizer_family().types()) {
-    std::vector<std::string> variants = static_cast<const optim::OptimizerType*>(def)->variants;
+  for (const config::TypeDef* def : nn::optimizer_family().types()) {
+    std::vector<std::string> variants = static_cast<const nn::OptimizerType*>(def)->variants;
     variants.emplace_back();
     for (const std::string& variant : variants)
       all.push_back(
@@ -219,11 +219,11 @@ TEST(Update, GoesOnFromWeightsAndSlotsWithTheSameBits) {
   }
 }
 
-config::Typed sgd(const std::function<void(optim::SGDSpec&)>& change = {}) {
-  optim::SGDSpec spec;
+config::Typed sgd(const std::function<void(nn::SGDSpec&)>& change = {}) {
+  nn::SGDSpec spec;
   spec.learning_rate.constant = 0.5;
   if (change) change(spec);
-  return optim::optimizer_family().make(spec);
+  return nn::optimizer_family().make(spec);
 }
 
 /// One step on an arena: trainable with penalty, trainable, statistic, frozen with penalty.

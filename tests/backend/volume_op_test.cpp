@@ -8,22 +8,22 @@
 
 #include "backend/harness.h"
 #include "core/error.h"
-#include "layers/average_pooling3d.h"
-#include "layers/max_pooling3d.h"
+#include "nn/average_pooling3d.h"
+#include "nn/max_pooling3d.h"
 
 namespace dptrain::test {
 namespace {
 
-using layers::Padding;
-using layers::Size3;
+using nn::Padding;
+using nn::Size3;
 
 /// Calls f(output index, input index) for every output of [N, D, H, W, C] and every input in its window.
 template <class Spec, class F>
 Tensor over_windows(const Spec& spec, const Tensor& x, double start, const F& f) {
   const Size3 k = spec.pool_size, s = spec.strides.value_or(k);
-  const layers::WindowAxis d = layers::window_axis(x.dim(1), k.d, s.d, 1, spec.padding),
-                           h = layers::window_axis(x.dim(2), k.h, s.h, 1, spec.padding),
-                           w = layers::window_axis(x.dim(3), k.w, s.w, 1, spec.padding);
+  const nn::WindowAxis d = nn::window_axis(x.dim(1), k.d, s.d, 1, spec.padding),
+                       h = nn::window_axis(x.dim(2), k.h, s.h, 1, spec.padding),
+                       w = nn::window_axis(x.dim(3), k.w, s.w, 1, spec.padding);
   Tensor y({x.dim(0), d.out, h.out, w.out, x.dim(4)}, start);
   std::size_t out = 0;
   for (std::int64_t n = 0; n < y.dim(0); ++n)
@@ -48,18 +48,18 @@ void check_pool3d(const Spec& spec, const Shape& in, bool undoes_relu, const F& 
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  if (undoes_relu) c.undoes = behind(layers::Activation::kRelu).front();
+  if (undoes_relu) c.undoes = behind(nn::Activation::kRelu).front();
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     return over_windows(spec, inputs[0], 0, f);
   });
 }
 
-void check_max_pool3d(const layers::MaxPooling3DSpec& spec, const Shape& in, bool undoes_relu = false) {
+void check_max_pool3d(const nn::MaxPooling3DSpec& spec, const Shape& in, bool undoes_relu = false) {
   check_pool3d(spec, in, undoes_relu,
                [](const std::vector<double>& window) { return *std::ranges::max_element(window); });
 }
 
-void check_average_pool3d(const layers::AveragePooling3DSpec& spec, const Shape& in) {
+void check_average_pool3d(const nn::AveragePooling3DSpec& spec, const Shape& in) {
   check_pool3d(spec, in, false, [](const std::vector<double>& window) {
     double sum = 0;
     for (const double value : window) sum += value;
@@ -90,7 +90,7 @@ TEST(VolumeOp, RefusesWindowsOfMoreThanAByte) {
   Case c;
   c.inputs = {{300, 16, 16, 1}};
   for (const Size3 size : {Size3{256, 1, 1}, Size3{1, 16, 16}}) {
-    c.layer = layer(layers::MaxPooling3DSpec{.pool_size = size, .strides = {}});
+    c.layer = layer(nn::MaxPooling3DSpec{.pool_size = size, .strides = {}});
     for (const auto& device : devices()) EXPECT_THROW(implementation(*device, c), Error) << device->name();
   }
 }

@@ -9,9 +9,9 @@
 
 #include "backend/one_op.h"
 #include "kernels/cuda/simt.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
-#include "layers/group_normalization.h"
+#include "nn/add.h"
+#include "nn/batch_normalization.h"
+#include "nn/group_normalization.h"
 
 namespace dptrain::test {
 namespace {
@@ -57,21 +57,21 @@ void expect_wide_batch_normalization(const Case& c) {
 
 TEST(WideKernels, BatchNormalization) {
   Case c;
-  c.layer = layer(layers::BatchNormalizationSpec{});
+  c.layer = layer(nn::BatchNormalizationSpec{});
   c.inputs = {{4, 3, 8}};
   c.weights = [](std::vector<Tensor>& weights) { weights.back() = Tensor(weights.back().dims, 1.25); };
   expect_wide_batch_normalization(c);
-  c.tail = behind(layers::Activation::kRelu);
+  c.tail = behind(nn::Activation::kRelu);
   expect_wide_batch_normalization(c);
   c.inputs.push_back(c.inputs[0]);
-  c.tail.insert(c.tail.begin(), layer(layers::AddSpec{}));
+  c.tail.insert(c.tail.begin(), layer(nn::AddSpec{}));
   expect_wide_batch_normalization(c);
 }
 
 /// Four channels of a group are 8 or 16 of the 32 bytes that memory is read by: neighbouring groups share a block.
 TEST(WideKernels, GroupNormalizationOfFewChannels) {
   Case c;
-  layers::GroupNormalizationSpec spec;
+  nn::GroupNormalizationSpec spec;
   spec.groups = 8;
   c.layer = layer(spec);
   c.inputs = {{4, 3, 32}};

@@ -1,4 +1,4 @@
-#include "layers/zero_padding2d.h"
+#include "nn/zero_padding2d.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 namespace dptrain::test {
 namespace {
 
-void check_zero_padding2d(const layers::Sides& sides, const Shape& in) {
+void check_zero_padding2d(const nn::Sides& sides, const Shape& in) {
   Case c;
-  c.layer = layer(layers::ZeroPadding2DSpec{.padding = sides});
+  c.layer = layer(nn::ZeroPadding2DSpec{.padding = sides});
   c.inputs = {in};
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];

@@ -14,8 +14,8 @@
 #include "export/keras3/keras3_config.h"
 #include "export/keras3/keras3_optimizer.h"
 #include "graph/example.h"
-#include "optim/optimizers/nadam.h"
-#include "optim/optimizers/rmsprop.h"
+#include "nn/optimizers/nadam.h"
+#include "nn/optimizers/rmsprop.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -139,15 +139,14 @@ TEST(Keras3File, TheConfigIsThatOfKeras3) {
 /// Name and length of each variable of the file's optimizer.
 TEST(Keras3File, TheOptimizersVariablesReadBack) {
   const graph::Model model = model_with_values();
-  optim::AdamSpec adam;
+  nn::AdamSpec adam;
   adam.amsgrad = true;
   adam.use_ema = true;
-  optim::RMSpropSpec rmsprop;
+  nn::RMSpropSpec rmsprop;
   rmsprop.momentum = 0.5;
   rmsprop.centered = true;
-  for (const optim::Optimizer optimizer :
-       {optim::optimizer_family().make(adam), optim::optimizer_family().make(rmsprop),
-        optim::optimizer_family().make(optim::NadamSpec{})}) {
+  for (const nn::Optimizer optimizer : {nn::optimizer_family().make(adam), nn::optimizer_family().make(rmsprop),
+                                        nn::optimizer_family().make(nn::NadamSpec{})}) {
     SCOPED_TRACE(optimizer.name());
     const test::Folder folder;
     exporting::Compiled compiled = sample::compiled();
@@ -167,11 +166,11 @@ TEST(Keras3File, TheOptimizersVariablesReadBack) {
 
 TEST(Keras3File, SlotsStandAsKerasMakesThem) {
   const graph::Model model = small_dense();
-  optim::AdamSpec adam;
+  nn::AdamSpec adam;
   adam.amsgrad = true;
   adam.use_ema = true;
   EXPECT_THAT(
-      exporting::keras::slot_names(optim::optimizer_family().make(adam), model),
+      exporting::keras::slot_names(nn::optimizer_family().make(adam), model),
       ElementsAre("average/out/kernel", "average/out/bias", "momentum/out/kernel", "velocity/out/kernel",
                   "momentum/out/bias", "velocity/out/bias", "velocity_hat/out/kernel", "velocity_hat/out/bias"));
 }
@@ -189,7 +188,7 @@ std::string refusal(const std::string& path, const config::Typed& optimizer, con
 TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
   const test::Folder folder;
   const graph::Model model = small_dense();
-  const optim::Optimizer adam = optim::optimizer_family().make(optim::AdamSpec{});
+  const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{});
   State state;
   state.trainer = R"({"step": 3})";
   for (const char* const config :
@@ -197,7 +196,7 @@ TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
     state.resolved_config = config;
     save(folder / "last.h5", model, {}, state);
     EXPECT_EQ(read_optimizer_state(folder / "last.h5", adam, model).iterations, 3);
-    EXPECT_THAT(refusal(folder / "last.h5", optim::optimizer_family().make(optim::NadamSpec{}), model),
+    EXPECT_THAT(refusal(folder / "last.h5", nn::optimizer_family().make(nn::NadamSpec{}), model),
                 testing::HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));
   }
 }
@@ -205,15 +204,15 @@ TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
 TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
   const test::Folder folder;
   const graph::Model model = small_dense();
-  const optim::Optimizer adam = optim::optimizer_family().make(optim::AdamSpec{}),
-                         nadam = optim::optimizer_family().make(optim::NadamSpec{});
+  const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{}),
+                      nadam = nn::optimizer_family().make(nn::NadamSpec{});
   exporting::Compiled compiled = sample::compiled();
   const std::string path =
       write(folder, {.model = model, .compiled = compiled, .optimizer_state = state_for(adam, model)});
   EXPECT_THAT(refusal(path, nadam, model), HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));
-  optim::AdamSpec amsgrad;
+  nn::AdamSpec amsgrad;
   amsgrad.amsgrad = true;
-  EXPECT_THAT(refusal(path, optim::optimizer_family().make(amsgrad), model), HasSubstr("there would be 6"));
+  EXPECT_THAT(refusal(path, nn::optimizer_family().make(amsgrad), model), HasSubstr("there would be 6"));
   EXPECT_THAT(refusal(write(folder, {.model = model}, "bare.keras"), adam, model), HasSubstr("holds no state"));
   EXPECT_THAT(refusal(path, adam, tiny_cnn()), HasSubstr("is not of this model"));
 }

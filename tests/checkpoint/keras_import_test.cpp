@@ -7,7 +7,7 @@
 #include "checkpoint/keras_sample.h"
 #include "core/format.h"
 #include "export/keras/keras_config.h"
-#include "layers/rescaling.h"
+#include "nn/rescaling.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -86,7 +86,7 @@ TEST(KerasImport, ArithmeticWithNumbersIsRescaling) {
                             {"Divide", "T, 8", 0.125, 0},
                             {"Negative", "T", -1, 0}}) {
     const graph::Graph graph = imported(operation(e.name, e.arguments));
-    const auto* spec = graph.layers.back().spec.get_if<layers::RescalingSpec>();
+    const auto* spec = graph.layers.back().spec.get_if<nn::RescalingSpec>();
     ASSERT_NE(spec, nullptr) << e.name;
     EXPECT_EQ(graph.layers.back().name, "op");
     EXPECT_EQ(spec->scale.values, std::vector<double>{e.scale}) << e.name << " " << e.arguments;
@@ -181,7 +181,7 @@ std::string dense_with(const std::string& activation) {
 
 std::string activation_of(const config::Node& model) {
   const graph::Graph graph = graph::graph_of(config::to_yaml(model));
-  return layers::name_of(*layers::activation_of(graph.layers.at(1).spec));
+  return nn::name_of(*nn::activation_of(graph.layers.at(1).spec));
 }
 
 /// Keras 2 and Keras 3 call different functions hard_sigmoid: a file's own version says which one is meant.

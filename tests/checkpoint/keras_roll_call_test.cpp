@@ -10,7 +10,7 @@
 #include "checkpoint/keras/keras_layer_arguments.h"
 #include "core/text.h"
 #include "export/keras/keras_layer.h"
-#include "layers/example.h"
+#include "nn/example.h"
 #include "support/sanitizer.h"
 
 namespace dptrain::checkpoint {
@@ -76,7 +76,7 @@ std::string read_and_written(const std::string& type, const std::string& text, s
   node.set(type, layer_arguments(type, nlohmann::json::parse(text), false, complaints));
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
-  const config::Typed layer = layers::layer_family().read(node, reader);
+  const config::Typed layer = nn::layer_family().read(node, reader);
   for (const config::Diagnostic& d : diagnostics.errors()) complaints.push_back(d.message);
   return layer ? json_of(layer) : "";
 }
@@ -99,17 +99,17 @@ void expect_form(const config::Typed& layer) {
 }
 
 TEST(KerasRollCall, EveryLayerHasAFormThatIsReadBack) {
-  for (const config::TypeDef* type : layers::layer_family().types()) {
+  for (const config::TypeDef* type : nn::layer_family().types()) {
     const std::string yaml = example_of(*type, "", "");
     SCOPED_TRACE(yaml);
-    expect_form(layers::layer_of(yaml));
+    expect_form(nn::layer_of(yaml));
   }
 }
 
 TEST(KerasRollCall, EveryArgumentOfALayerIsWritten) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "no threads";
-  for (const config::TypeDef* type : layers::layer_family().types()) {
-    const config::Typed plain = layers::layer_of(example_of(*type, "", ""));
+  for (const config::TypeDef* type : nn::layer_family().types()) {
+    const config::Typed plain = nn::layer_of(example_of(*type, "", ""));
     std::vector<std::string> ours = exporting::keras::layer_form(plain).ours;
     std::ranges::copy(exporting::keras::layer_form(plain).of_calls, std::back_inserter(ours));
     for (const config::Field& field : type->schema.fields()) {
@@ -117,7 +117,7 @@ TEST(KerasRollCall, EveryArgumentOfALayerIsWritten) {
       bool tried = false, written = false;
       for (const std::string& value : candidates(field)) {
         const std::string yaml = example_of(*type, field.name, value);
-        const config::Typed layer = layers::read_layer(yaml).layer;
+        const config::Typed layer = nn::read_layer(yaml).value;
         if (!layer) continue;
         SCOPED_TRACE(yaml);
         expect_form(layer);

@@ -173,12 +173,12 @@ TEST(KerasTree, ManyLayersAreChunkedAsNumpyWould) {
   // 1501 names of at most 60 bytes: 90,060 bytes, so two parts of 751 and 750 names.
   const sample::Folder folder;
   sample::ModelBuilder b("deep");
-  int node = b.add("in", layers::InputSpec{{3}});
+  int node = b.add("in", nn::InputSpec{{3}});
   std::vector<std::string> names{"in"};
   for (int i = 0; i < 1500; ++i) {
     std::string name = "layer_" + std::to_string(i) + "_";
     name.resize(60, 'x');
-    node = b.add(name, layers::FlattenSpec{}, {node});
+    node = b.add(name, nn::FlattenSpec{}, {node});
     names.push_back(name);
   }
   graph::Model model = b.take({node});

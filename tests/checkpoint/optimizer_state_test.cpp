@@ -11,7 +11,7 @@
 #include "checkpoint/keras/keras_import.h"
 #include "core/error.h"
 #include "graph/example.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {
@@ -23,8 +23,8 @@ graph::Model model_of_file(const std::string& path) {
   return graph::make_model(graph::graph_of(config::to_yaml(import_model(path, {}).model)), 0);
 }
 
-optim::Optimizer optimizer_called(const std::string& name) {
-  const config::TypeDef* type = optim::optimizer_family().find(name);
+nn::Optimizer optimizer_called(const std::string& name) {
+  const config::TypeDef* type = nn::optimizer_family().find(name);
   return config::Typed(*type, type->schema.make());
 }
 

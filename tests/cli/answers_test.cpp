@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "optim/loss.h"
-#include "optim/losses/categorical_crossentropy.h"
+#include "nn/loss.h"
+#include "nn/losses/categorical_crossentropy.h"
 
 namespace dptrain::cli {
 namespace {
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Classes& two_classes() {
-  static const Classes classes(optim::loss_family().make(optim::CategoricalCrossentropySpec{}), {2}, {"cat", "dog"});
+  static const Classes classes(nn::loss_family().make(nn::CategoricalCrossentropySpec{}), {2}, {"cat", "dog"});
   return classes;
 }
 

@@ -4,15 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "optim/loss.h"
-#include "optim/losses/categorical_crossentropy.h"
+#include "nn/loss.h"
+#include "nn/losses/categorical_crossentropy.h"
 
 namespace dptrain::cli {
 namespace {
 
 Classes named(std::vector<std::string> names) {
   const auto width = static_cast<std::int64_t>(names.size());
-  return {optim::loss_family().make(optim::CategoricalCrossentropySpec{}), {width}, std::move(names)};
+  return {nn::loss_family().make(nn::CategoricalCrossentropySpec{}), {width}, std::move(names)};
 }
 
 /// Rows are labels: 3 cats (2 right, 1 taken for a dog), 2 dogs (both taken for cats), no bird, and one cow, which

@@ -5,19 +5,19 @@
 #include "cli/confusion.h"
 #include "cli/csv.h"
 #include "core/error.h"
-#include "optim/loss.h"
-#include "optim/losses/binary_crossentropy.h"
-#include "optim/losses/binary_focal_crossentropy.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/losses/mean_squared_error.h"
+#include "nn/loss.h"
+#include "nn/losses/binary_crossentropy.h"
+#include "nn/losses/binary_focal_crossentropy.h"
+#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses/mean_squared_error.h"
 
 namespace dptrain::cli {
 namespace {
 
 config::Typed softmax_loss(bool from_logits) {
-  optim::CategoricalCrossentropySpec spec;
+  nn::CategoricalCrossentropySpec spec;
   spec.from_logits = from_logits;
-  return optim::loss_family().make(spec);
+  return nn::loss_family().make(spec);
 }
 
 TEST(Classes, ProbabilitiesOfLogitsAreTheirSoftmax) {
@@ -44,9 +44,9 @@ TEST(Classes, WithoutANameAreNumbers) {
 }
 
 TEST(Classes, OneSigmoidTellsTwoClassesApart) {
-  optim::BinaryCrossentropySpec spec;
+  nn::BinaryCrossentropySpec spec;
   spec.from_logits = true;
-  const Classes classes(optim::loss_family().make(spec), {1}, {"no", "yes"});
+  const Classes classes(nn::loss_family().make(spec), {1}, {"no", "yes"});
   EXPECT_TRUE(classes.known());
   EXPECT_EQ(classes.count(), 2);
   const float logit = -1.0986123F;  // sigmoid 0.25
@@ -55,8 +55,8 @@ TEST(Classes, OneSigmoidTellsTwoClassesApart) {
 }
 
 TEST(Classes, ValuesAreNoClasses) {
-  EXPECT_FALSE(Classes(optim::loss_family().make(optim::MeanSquaredErrorSpec{}), {4}, {}).known());
-  EXPECT_FALSE(Classes(optim::loss_family().make(optim::BinaryCrossentropySpec{}), {4}, {}).known());
+  EXPECT_FALSE(Classes(nn::loss_family().make(nn::MeanSquaredErrorSpec{}), {4}, {}).known());
+  EXPECT_FALSE(Classes(nn::loss_family().make(nn::BinaryCrossentropySpec{}), {4}, {}).known());
 }
 
 TEST(Classes, AMapHasAClassAtEachPosition) {
@@ -69,7 +69,7 @@ TEST(Classes, AMapHasAClassAtEachPosition) {
   EXPECT_EQ(classes.positions(), 6);
   const float row[] = {0.0F, 0.0F, 1000.0F, 0.0F};
   EXPECT_EQ(classes.probabilities(row), (std::vector<float>{0, 0, 1, 0}));
-  const Classes masks(optim::loss_family().make(optim::BinaryFocalCrossentropySpec{}), {2, 3, 1}, {});
+  const Classes masks(nn::loss_family().make(nn::BinaryFocalCrossentropySpec{}), {2, 3, 1}, {});
   EXPECT_EQ(masks.count(), 2);
   EXPECT_EQ(masks.positions(), 6);
 }

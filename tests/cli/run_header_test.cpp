@@ -4,16 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "optim/example.h"
+#include "nn/example.h"
 
 namespace dptrain::cli {
 namespace {
 
-constexpr optim::Epoch kEpoch{.steps = 20, .global_batch = 8};
+constexpr nn::Epoch kEpoch{.steps = 20, .global_batch = 8};
 
-optim::LearningRate rate_of(const std::string& yaml) {
-  return {.schedule = optim::make(optim::schedule_family(), yaml)};
-}
+nn::LearningRate rate_of(const std::string& yaml) { return {.schedule = nn::make(nn::schedule_family(), yaml)}; }
 
 TEST(RunHeader, GroupsTheSharesOfManyReplicas) {
   EXPECT_EQ(sum_text({256, 256}), "2 x 256");
@@ -34,7 +32,7 @@ TEST(RunHeader, GroupsEqualDevices) {
 }
 
 TEST(SlowDecay, IsNamedWhereTheRunEndsInTheFirstHalf) {
-  const optim::LearningRate cosine = rate_of("CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 60 epochs}");
+  const nn::LearningRate cosine = rate_of("CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 60 epochs}");
   EXPECT_EQ(
       slow_decay_text(cosine, kEpoch, 5),
       "the learning-rate schedule CosineDecay ends after 60 epochs, the run after 5 epochs: the rate hardly falls; set "
@@ -46,7 +44,7 @@ TEST(SlowDecay, IsNamedWhereTheRunEndsInTheFirstHalf) {
 
 TEST(SlowDecay, CountsTheWarmup) {
   const std::string cosine = "CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 400}";
-  const optim::LearningRate warm = rate_of("Warmup: {warmup_steps: 2 epochs, then: {" + cosine + "}}");
+  const nn::LearningRate warm = rate_of("Warmup: {warmup_steps: 2 epochs, then: {" + cosine + "}}");
   EXPECT_EQ(
       slow_decay_text(warm, kEpoch, 5),
       "the learning-rate schedule CosineDecay ends after 22 epochs, the run after 5 epochs: the rate hardly falls; set "

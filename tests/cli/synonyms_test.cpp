@@ -17,11 +17,11 @@
 #include "data/source.h"
 #include "data/transform.h"
 #include "experiment/experiment.h"
-#include "layers/layer.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
-#include "optim/optimizer.h"
-#include "optim/schedule.h"
+#include "nn/layer.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
 
 namespace dptrain::config {
 namespace {
@@ -74,8 +74,8 @@ std::string argument_of(const std::string& family, const std::string& type) {
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all{
-      &layers::layer_family(), &optim::optimizer_family(),     &optim::schedule_family(), &optim::loss_family(),
-      &optim::metric_family(), &experiment::callback_family(), &data::transform_family(), &data::dataset_family()};
+      &nn::layer_family(),  &nn::optimizer_family(),        &nn::schedule_family(),    &nn::loss_family(),
+      &nn::metric_family(), &experiment::callback_family(), &data::transform_family(), &data::dataset_family()};
   return all;
 }
 

@@ -9,7 +9,7 @@
 namespace dptrain::data {
 namespace {
 
-using optim::LabelKind;
+using nn::LabelKind;
 using ::testing::ElementsAre;
 
 TEST(LoaderLabels, OutOfRangeIsFoundBeforeTraining) {

@@ -199,7 +199,7 @@ TEST(LoaderShare, MixedSamplesAreTheSame) {
   MixUpSpec spec;
   spec.alpha = 1;
   const Pipeline mixing({transform_family().make(RandomFlipSpec{}), transform_family().make(spec)}, false);
-  const std::vector<LabelDelivery> dense{{.output = "digits", .kind = optim::LabelKind::kDense, .width = 4}};
+  const std::vector<LabelDelivery> dense{{.output = "digits", .kind = nn::LabelKind::kDense, .width = 4}};
   const auto values = [&](const Batch& batch) {
     std::vector<float> all(batch.input(0), batch.input(0) + batch.own().count * kWidth);
     const auto* const labels = static_cast<const float*>(batch.labels());

@@ -16,7 +16,7 @@
 namespace dptrain::data {
 namespace {
 
-using optim::LabelKind;
+using nn::LabelKind;
 
 /// Counts the samples read.
 class CountingSource : public VectorSource {

@@ -18,7 +18,7 @@
 namespace dptrain::data {
 namespace {
 
-using optim::LabelKind;
+using nn::LabelKind;
 using testing::HasSubstr;
 
 constexpr std::int64_t kMixed = 23, kMixedElements = 4 * 3, kMixedClasses = 5;

@@ -9,24 +9,24 @@
 #include "export/keras/keras_metric.h"
 #include "export/keras/keras_optimizer.h"
 #include "export/sample.h"
-#include "optim/losses/binary_crossentropy.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/losses/dice.h"
-#include "optim/losses/huber.h"
-#include "optim/losses/mean_absolute_error.h"
-#include "optim/losses/mean_squared_error.h"
-#include "optim/losses/sparse_categorical_crossentropy.h"
-#include "optim/metrics/auc.h"
-#include "optim/metrics/f1_score.h"
-#include "optim/metrics/mean_io_u.h"
-#include "optim/metrics/mean_squared_error.h"
-#include "optim/metrics/precision.h"
-#include "optim/metrics/r2_score.h"
-#include "optim/metrics/top_k_categorical_accuracy.h"
-#include "optim/optimizers/adagrad.h"
-#include "optim/optimizers/adamw.h"
-#include "optim/optimizers/rmsprop.h"
-#include "optim/optimizers/sgd.h"
+#include "nn/losses/binary_crossentropy.h"
+#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses/dice.h"
+#include "nn/losses/huber.h"
+#include "nn/losses/mean_absolute_error.h"
+#include "nn/losses/mean_squared_error.h"
+#include "nn/losses/sparse_categorical_crossentropy.h"
+#include "nn/metrics/auc.h"
+#include "nn/metrics/f1_score.h"
+#include "nn/metrics/mean_io_u.h"
+#include "nn/metrics/mean_squared_error.h"
+#include "nn/metrics/precision.h"
+#include "nn/metrics/r2_score.h"
+#include "nn/metrics/top_k_categorical_accuracy.h"
+#include "nn/optimizers/adagrad.h"
+#include "nn/optimizers/adamw.h"
+#include "nn/optimizers/rmsprop.h"
+#include "nn/optimizers/sgd.h"
 #include "support/test_data.h"
 
 namespace dptrain::exporting::keras {
@@ -55,12 +55,12 @@ TEST(KerasConfig, TheWorkedExampleIsEqual) {
 
 TEST(KerasConfig, ASharedLayerHasTwoCalls) {
   sample::ModelBuilder b("siamese");
-  const int left = b.add("left", layers::InputSpec{{6}});
-  const int right = b.add("right", layers::InputSpec{{6}});
+  const int left = b.add("left", nn::InputSpec{{6}});
+  const int right = b.add("right", nn::InputSpec{{6}});
   const int first = b.add("shared_lstm", sample::dense(4), {left});  // stands for the golden file's LSTM
   const int second = b.again(first, {right});
-  const int merge = b.add("merge", layers::ConcatenateSpec{}, {first, second});
-  const int score = b.add("score", sample::dense(1, layers::Activation::kSigmoid), {merge});
+  const int merge = b.add("merge", nn::ConcatenateSpec{}, {first, second});
+  const int score = b.add("score", sample::dense(1, nn::Activation::kSigmoid), {merge});
   const Json found = Json::parse(model_config(b.take({score}).graph)), expected = golden("shared_lstm.json");
 
   EXPECT_EQ(found["config"]["input_layers"], expected["config"]["input_layers"]);
@@ -107,35 +107,34 @@ TEST(KerasConfig, TrainingConfigIsTheFormBothWorldsRead) {
 }
 
 TEST(KerasConfig, TheLearningRateIsAFloatAlways) {
-  const std::string text = training_config(compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 1,
-                                                         optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+  const std::string text = training_config(
+      compiled_with(nn::optimizer_family().make(nn::SGDSpec{}), 1, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
   EXPECT_NE(text.find("\"learning_rate\":1.0,"), std::string::npos) << text;
 }
 
 TEST(KerasConfig, ALossWithParametersIsAnObject) {
   const auto loss = [](config::Typed typed) {
-    return Json::parse(training_config(
-        compiled_with(optim::optimizer_family().make(optim::SGDSpec{}), 0.1, std::move(typed))))["loss"];
+    return Json::parse(
+        training_config(compiled_with(nn::optimizer_family().make(nn::SGDSpec{}), 0.1, std::move(typed))))["loss"];
   };
-  EXPECT_EQ(loss(optim::loss_family().make(optim::CategoricalCrossentropySpec{.label_smoothing = 0.1})), Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::CategoricalCrossentropySpec{.label_smoothing = 0.1})), Json::parse(R"(
     {"class_name": "CategoricalCrossentropy", "config": {"from_logits": false, "label_smoothing": 0.1,
      "reduction": "sum_over_batch_size", "name": "categorical_crossentropy"}})"));
-  EXPECT_EQ(loss(optim::loss_family().make(optim::SparseCategoricalCrossentropySpec{.from_logits = true})),
-            Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::SparseCategoricalCrossentropySpec{.from_logits = true})), Json::parse(R"(
     {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true,
      "reduction": "sum_over_batch_size", "name": "sparse_categorical_crossentropy"}})"));
-  EXPECT_EQ(loss(optim::loss_family().make(optim::BinaryCrossentropySpec{})), "binary_crossentropy");
-  EXPECT_EQ(loss(optim::loss_family().make(optim::HuberSpec{})), "huber");
-  EXPECT_EQ(loss(optim::loss_family().make(optim::HuberSpec{.delta = 0.5})), Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::BinaryCrossentropySpec{})), "binary_crossentropy");
+  EXPECT_EQ(loss(nn::loss_family().make(nn::HuberSpec{})), "huber");
+  EXPECT_EQ(loss(nn::loss_family().make(nn::HuberSpec{.delta = 0.5})), Json::parse(R"(
     {"class_name": "Huber", "config": {"reduction": "sum_over_batch_size", "name": "huber", "delta": 0.5}})"));
-  EXPECT_EQ(loss(optim::loss_family().make(optim::DiceSpec{.axis = std::vector<std::int64_t>{1, 2}})), Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::DiceSpec{.axis = std::vector<std::int64_t>{1, 2}})), Json::parse(R"(
     {"class_name": "Dice", "config": {"reduction": "sum_over_batch_size", "name": "dice", "axis": [1, 2]}})"));
-  EXPECT_EQ(loss(optim::loss_family().make(optim::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
+  EXPECT_EQ(loss(nn::loss_family().make(nn::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
 }
 
 TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
-  for (const config::TypeDef* def : optim::loss_family().types()) {
-    const auto& type = static_cast<const optim::LossType&>(*def);
+  for (const config::TypeDef* def : nn::loss_family().types()) {
+    const auto& type = static_cast<const nn::LossType&>(*def);
     const config::Typed loss(type, type.schema.make());
     EXPECT_EQ(loss_config(loss).str(), type.keras_name);
   }
@@ -143,31 +142,31 @@ TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
 
 TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
   const auto config = [](config::Typed typed) {
-    return Json::parse(training_config(compiled_with(
-        std::move(typed), 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{}))))["optimizer_config"];
+    return Json::parse(training_config(
+        compiled_with(std::move(typed), 0.25, nn::loss_family().make(nn::MeanSquaredErrorSpec{}))))["optimizer_config"];
   };
-  optim::SGDSpec sgd;
+  nn::SGDSpec sgd;
   sgd.momentum = 0.9;
   sgd.nesterov = true;
   sgd.clipnorm = 1.5;
-  EXPECT_EQ(config(optim::optimizer_family().make(sgd)), Json::parse(R"({"class_name": "SGD",
+  EXPECT_EQ(config(nn::optimizer_family().make(sgd)), Json::parse(R"({"class_name": "SGD",
     "config": {"name": "SGD", "learning_rate": 0.25, "momentum": 0.9, "nesterov": true, "clipnorm": 1.5}})"));
-  EXPECT_EQ(config(optim::optimizer_family().make(optim::RMSpropSpec{})), Json::parse(R"({"class_name": "RMSprop",
+  EXPECT_EQ(config(nn::optimizer_family().make(nn::RMSpropSpec{})), Json::parse(R"({"class_name": "RMSprop",
     "config": {"name": "RMSprop", "learning_rate": 0.25, "rho": 0.9, "momentum": 0.0, "epsilon": 1e-07, "centered": false}})"));
-  EXPECT_EQ(config(optim::optimizer_family().make(optim::AdagradSpec{})), Json::parse(R"({"class_name": "Adagrad",
+  EXPECT_EQ(config(nn::optimizer_family().make(nn::AdagradSpec{})), Json::parse(R"({"class_name": "Adagrad",
     "config": {"name": "Adagrad", "learning_rate": 0.25, "initial_accumulator_value": 0.1, "epsilon": 1e-07}})"));
-  optim::RMSpropSpec whole;
+  nn::RMSpropSpec whole;
   whole.rho = 1;
-  EXPECT_TRUE(config(optim::optimizer_family().make(whole))["config"]["rho"].is_number_float());  // 1.0, not 1
+  EXPECT_TRUE(config(nn::optimizer_family().make(whole))["config"]["rho"].is_number_float());  // 1.0, not 1
 }
 
 /// Every optimizer says whether Keras 2 has it; those that it has are written with exactly their own arguments.
 TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
-  for (const config::TypeDef* def : optim::optimizer_family().types()) {
+  for (const config::TypeDef* def : nn::optimizer_family().types()) {
     SCOPED_TRACE(def->name);
     config::Typed optimizer(*def, def->schema.make());
     const std::string text =
-        training_config(compiled_with(optimizer, 0.25, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+        training_config(compiled_with(optimizer, 0.25, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
     EXPECT_EQ(text.empty(), !in_keras2(optimizer));
     if (text.empty()) continue;
     Json arguments = Json::parse(text)["optimizer_config"]["config"];
@@ -184,19 +183,19 @@ TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
 
 TEST(KerasConfig, MetricsKeepTheirNames) {
   Compiled c = sample::compiled();
-  c.outputs.front().metrics = {optim::metric_family().make(optim::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
-                               optim::metric_family().make(optim::MeanSquaredErrorMetricSpec{})};
+  c.outputs.front().metrics = {nn::metric_family().make(nn::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
+                               nn::metric_family().make(nn::MeanSquaredErrorMetricSpec{})};
   EXPECT_EQ(Json::parse(training_config(c))["metrics"], Json::parse(R"([
     {"class_name": "TopKCategoricalAccuracy", "config": {"k": 3, "name": "top3", "dtype": "float32"}},
     {"class_name": "MeanSquaredError", "config": {"name": "mean_squared_error", "dtype": "float32"}}])"));
 }
 
 TEST(KerasConfig, EveryMetricIsItsStringOrItsClassWithItsName) {
-  for (const config::TypeDef* def : optim::metric_family().types()) {
+  for (const config::TypeDef* def : nn::metric_family().types()) {
     SCOPED_TRACE(def->name);
     const config::Node config = metric_config(config::Typed(*def, def->schema.make()));
     if (config.is_scalar())
-      EXPECT_EQ(optim::metric_family().find(config.str()), def);
+      EXPECT_EQ(nn::metric_family().find(config.str()), def);
     else
       EXPECT_FALSE(config.find("name")->str().empty());
   }
@@ -209,21 +208,21 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
     c.outputs.front().metrics = {metric};
     return nlohmann::json::parse(training_config(c))["metrics"][0]["config"];
   };
-  const optim::PrecisionSpec plain;
-  EXPECT_EQ(config(optim::metric_family().make(plain)), nlohmann::json::parse(R"({"name": "precision",
+  const nn::PrecisionSpec plain;
+  EXPECT_EQ(config(nn::metric_family().make(plain)), nlohmann::json::parse(R"({"name": "precision",
     "dtype": "float32", "thresholds": null, "top_k": null, "class_id": null})"));
-  optim::AUCSpec area;
-  EXPECT_EQ(config(optim::metric_family().make(area)), nlohmann::json::parse(R"({"name": "auc", "dtype": "float32",
+  nn::AUCSpec area;
+  EXPECT_EQ(config(nn::metric_family().make(area)), nlohmann::json::parse(R"({"name": "auc", "dtype": "float32",
     "num_thresholds": 200, "curve": "ROC", "summation_method": "interpolation", "multi_label": false,
     "num_labels": null, "label_weights": null, "from_logits": false})"));
   area.thresholds = {0.25};
-  EXPECT_EQ(config(optim::metric_family().make(area))["thresholds"], nlohmann::json::parse("[0.25]"));
-  EXPECT_EQ(config(optim::metric_family().make(optim::MeanIoUSpec{.num_classes = 3})),
+  EXPECT_EQ(config(nn::metric_family().make(area))["thresholds"], nlohmann::json::parse("[0.25]"));
+  EXPECT_EQ(config(nn::metric_family().make(nn::MeanIoUSpec{.num_classes = 3})),
             nlohmann::json::parse(R"({"name": "mean_io_u", "dtype": "float32", "num_classes": 3, "ignore_class": null,
     "sparse_y_true": true, "sparse_y_pred": false, "axis": -1})"));
-  EXPECT_EQ(config(optim::metric_family().make(optim::F1ScoreSpec{})), nlohmann::json::parse(R"({"name": "f1_score",
+  EXPECT_EQ(config(nn::metric_family().make(nn::F1ScoreSpec{})), nlohmann::json::parse(R"({"name": "f1_score",
     "dtype": "float32", "average": null, "threshold": null})"));
-  EXPECT_EQ(config(optim::metric_family().make(optim::R2ScoreSpec{})), nlohmann::json::parse(R"({"name": "r2_score",
+  EXPECT_EQ(config(nn::metric_family().make(nn::R2ScoreSpec{})), nlohmann::json::parse(R"({"name": "r2_score",
     "dtype": "float32", "class_aggregation": "uniform_average", "num_regressors": 0})"));
 }
 
@@ -231,17 +230,17 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
 TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
   const auto text = [](config::Typed optimizer) {
     return training_config(
-        compiled_with(std::move(optimizer), 0.1, optim::loss_family().make(optim::MeanSquaredErrorSpec{})));
+        compiled_with(std::move(optimizer), 0.1, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
   };
-  optim::SGDSpec sgd;
+  nn::SGDSpec sgd;
   sgd.weight_decay = 0;
-  EXPECT_NE(text(optim::optimizer_family().make(sgd)), "");
+  EXPECT_NE(text(nn::optimizer_family().make(sgd)), "");
   sgd.weight_decay = 1e-4;
-  EXPECT_EQ(text(optim::optimizer_family().make(sgd)), "");
-  optim::AdamSpec adam;
+  EXPECT_EQ(text(nn::optimizer_family().make(sgd)), "");
+  nn::AdamSpec adam;
   adam.use_ema = true;
-  EXPECT_EQ(text(optim::optimizer_family().make(adam)), "");
-  EXPECT_EQ(text(optim::optimizer_family().make(optim::AdamWSpec{})), "");
+  EXPECT_EQ(text(nn::optimizer_family().make(adam)), "");
+  EXPECT_EQ(text(nn::optimizer_family().make(nn::AdamWSpec{})), "");
   EXPECT_EQ(training_config({}), "");
 }
 

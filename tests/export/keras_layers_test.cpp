@@ -4,14 +4,14 @@
 
 #include "core/error.h"
 #include "export/keras/keras_layer.h"
-#include "layers/example.h"
+#include "nn/example.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
 using nlohmann::json;
 
-json exported(const std::string& yaml) { return json::parse(config::to_json(layer_arguments(layers::layer_of(yaml)))); }
+json exported(const std::string& yaml) { return json::parse(config::to_json(layer_arguments(nn::layer_of(yaml)))); }
 
 TEST(KerasLayers, Conv2DAsInTheExample) {
   // The layer of a file that Keras 2 and Keras 3 both open.
@@ -68,7 +68,7 @@ TEST(KerasLayers, Activations) {
   for (const kernels::ActivationTraits& traits : kernels::kActivations) {
     const std::string yaml = std::string("Activation: ") + traits.name;
     // Keras 2 would compute another function under the plain name, without a word.
-    const json expected = traits.kind == layers::Activation::kHardSigmoid
+    const json expected = traits.kind == nn::Activation::kHardSigmoid
                               ? json::parse(R"({"module": "keras.ops", "class_name": "function",
                                                 "config": "hard_sigmoid", "registered_name": "hard_sigmoid"})")
                               : json(traits.name);
@@ -80,19 +80,18 @@ TEST(KerasLayers, Activations) {
 }
 
 TEST(KerasLayers, Initializers) {
-  const auto of = [](const layers::Initializer& initializer) {
+  const auto of = [](const nn::Initializer& initializer) {
     return json::parse(config::to_json(keras::initializer(initializer)));
   };
-  EXPECT_EQ(of(layers::Initializer{layers::HeNormal{}}), "he_normal");
-  EXPECT_EQ(of(layers::Initializer{layers::Orthogonal{}}), "orthogonal");
-  EXPECT_EQ(of(layers::Initializer{layers::Orthogonal{2}}),
+  EXPECT_EQ(of(nn::Initializer{nn::HeNormal{}}), "he_normal");
+  EXPECT_EQ(of(nn::Initializer{nn::Orthogonal{}}), "orthogonal");
+  EXPECT_EQ(of(nn::Initializer{nn::Orthogonal{2}}),
             json::parse(R"({"class_name": "Orthogonal", "config": {"gain": 2.0, "seed": null}})"));
-  EXPECT_EQ(of(layers::Initializer{layers::Constant{0.1}}),
+  EXPECT_EQ(of(nn::Initializer{nn::Constant{0.1}}),
             json::parse(R"({"class_name": "Constant", "config": {"value": 0.1}})"));
-  EXPECT_EQ(of(layers::Initializer{layers::TruncatedNormal{0, 0.04}}),
+  EXPECT_EQ(of(nn::Initializer{nn::TruncatedNormal{0, 0.04}}),
             json::parse(R"({"class_name": "TruncatedNormal", "config": {"mean": 0.0, "stddev": 0.04, "seed": null}})"));
-  EXPECT_EQ(of(layers::Initializer{
-                layers::VarianceScaling{2, layers::FanMode::kFanOut, layers::Distribution::kUntruncatedNormal}}),
+  EXPECT_EQ(of(nn::Initializer{nn::VarianceScaling{2, nn::FanMode::kFanOut, nn::Distribution::kUntruncatedNormal}}),
             json::parse(R"({"class_name": "VarianceScaling", "config": {"scale": 2.0, "mode": "fan_out",
                             "distribution": "untruncated_normal", "seed": null}})"));
 }
@@ -161,12 +160,12 @@ TEST(KerasLayers, SmallOnes) {
 }
 
 TEST(KerasLayers, ClassesAndWhatStandsBesideTheArguments) {
-  EXPECT_EQ(class_name(layers::layer_of("Input: [3]")), "InputLayer");
-  EXPECT_EQ(class_name(layers::layer_of("Flatten")), "Flatten");
-  EXPECT_TRUE(layer_form(layers::layer_of("Input: [3]")).alone);
+  EXPECT_EQ(class_name(nn::layer_of("Input: [3]")), "InputLayer");
+  EXPECT_EQ(class_name(nn::layer_of("Flatten")), "Flatten");
+  EXPECT_TRUE(layer_form(nn::layer_of("Input: [3]")).alone);
   // Keras 3's constructor takes `rate`, `seed`, `name` and `dtype`, and nothing else.
-  EXPECT_FALSE(layer_form(layers::layer_of("SpatialDropout2D: 0.5")).takes_trainable);
-  EXPECT_TRUE(layer_form(layers::layer_of("Dropout: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout2D: 0.5")).takes_trainable);
+  EXPECT_TRUE(layer_form(nn::layer_of("Dropout: 0.5")).takes_trainable);
 }
 
 struct Unwritten {
@@ -210,7 +209,7 @@ TEST(KerasLayers, OverSteps) {
   EXPECT_EQ(exported("Cropping1D: [1, 0]"), json::parse(R"({"cropping": [1, 0]})"));
   EXPECT_EQ(exported("UpSampling1D"), json::parse(R"({"size": 2})"));
   EXPECT_EQ(exported("SpatialDropout1D: 0.5"), json::parse(R"({"rate": 0.5})"));
-  EXPECT_FALSE(layer_form(layers::layer_of("SpatialDropout1D: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout1D: 0.5")).takes_trainable);
 }
 
 TEST(KerasLayers, OverVolumes) {
@@ -234,7 +233,7 @@ TEST(KerasLayers, OverVolumes) {
             json::parse(R"({"cropping": [[1, 0], [0, 2], [1, 1]], "data_format": "channels_last"})"));
   EXPECT_EQ(exported("UpSampling3D: [1, 3, 2]"), json::parse(R"({"size": [1, 3, 2], "data_format": "channels_last"})"));
   EXPECT_EQ(exported("SpatialDropout3D: 0.5"), json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
-  EXPECT_FALSE(layer_form(layers::layer_of("SpatialDropout3D: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout3D: 0.5")).takes_trainable);
 }
 
 TEST(KerasLayers, NoisesScalesAndProducts) {

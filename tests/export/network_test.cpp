@@ -99,7 +99,7 @@ void expect_table(const Graph& graph, const std::vector<std::string>& table, std
     expect_config(layer, cells[4]);
     EXPECT_EQ(call.output().str(), cells[5]) << layer.name;
     std::vector<std::string> weights;
-    for (const layers::WeightDef& weight : weights_of(layer)) {
+    for (const nn::WeightDef& weight : weights_of(layer)) {
       const bool renamed = class_of(layer) == "DepthwiseConv2D" && weight.name == "depthwise_kernel";  // by Keras 3
       weights.push_back((renamed ? "kernel" : weight.name) + ":" + weight.shape.str());
     }
@@ -211,7 +211,7 @@ std::uint64_t digest(const Graph& graph) {
   for (const int index : keras_order(graph)) {
     const Layer& layer = graph.layers[static_cast<std::size_t>(index)];
     std::vector<std::string> shapes;
-    for (const layers::WeightDef& weight : weights_of(layer)) shapes.push_back(weight.shape.str());
+    for (const nn::WeightDef& weight : weights_of(layer)) shapes.push_back(weight.shape.str());
     const std::string line = layer.name + "|" + class_of(layer) + "|" + call_of(graph, index).output().str() + "|" +
                              join(shapes, " ") + "\n";
     for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

@@ -55,10 +55,10 @@ TEST(OnnxFile, WithoutClassesThereIsNoWordOfThem) {
 TEST(OnnxFile, SharedLayersHaveTheirWeightsOnce) {
   const test::Folder folder;
   sample::ModelBuilder b("shared");
-  const int a = b.add("a", layers::InputSpec{{100}}), c = b.add("b", layers::InputSpec{{100}});
+  const int a = b.add("a", nn::InputSpec{{100}}), c = b.add("b", nn::InputSpec{{100}});
   const int first = b.add("dense", sample::dense(100), {a});
   const int second = b.again(first, {c});
-  const graph::Model model = b.take({first, b.add("both", layers::ConcatenateSpec{}, {first, second})});
+  const graph::Model model = b.take({first, b.add("both", nn::ConcatenateSpec{}, {first, second})});
   const std::uint64_t bytes = exporter_of("a.onnx").write(folder / "a.onnx", {.model = model});
   EXPECT_LT(bytes, 50000U);
   const Read read = read_file(folder / "a.onnx");
@@ -117,7 +117,7 @@ TEST(OnnxFile, AFolderThatIsNotThereIsAnErrorOfWriting) {
 
 TEST(OnnxFile, BeyondTwoGibibytesIsRefusedBeforeAnythingIsMade) {
   sample::ModelBuilder b("giant");
-  const int input = b.add("in", layers::InputSpec{{2}});
+  const int input = b.add("in", nn::InputSpec{{2}});
   graph::Model model = b.take({b.add("out", sample::dense(2), {input})});
   model.weights[0].def.shape = {1 << 15, 1 << 14};
   try {

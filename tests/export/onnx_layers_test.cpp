@@ -8,7 +8,7 @@
 #include "export/onnx/onnx_layer.h"
 #include "export/onnx_reader.h"
 #include "graph/example.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 #include "support/folder.h"
 
 namespace dptrain::exporting::onnx {
@@ -97,11 +97,11 @@ graph::Model model_of(const OnnxExample& example) {
 }
 
 TEST(OnnxRollCall, EveryLayerHasAForm) {
-  for (const config::TypeDef* type : layers::layer_family().types()) {
+  for (const config::TypeDef* type : nn::layer_family().types()) {
     SCOPED_TRACE(type->name);
     const Form* form = find_form(type->type);
     ASSERT_NE(form, nullptr) << "no form: src/export/onnx/layers/";
-    EXPECT_TRUE(form->heeds_masks || !static_cast<const layers::LayerType*>(type)->heeds_masks);
+    EXPECT_TRUE(form->heeds_masks || !static_cast<const nn::LayerType*>(type)->heeds_masks);
   }
 }
 
@@ -123,7 +123,7 @@ TEST(OnnxRollCall, OnnxsCheckerTakesAFileOfEveryLayer) {
       for (const std::int64_t extent : out.dims()) shape += "," + std::to_string(extent);
       EXPECT_THAT(read.outputs.back(), ::testing::HasSubstr(shape + "] 1"));
     }
-  for (const config::TypeDef* type : layers::layer_family().types())
+  for (const config::TypeDef* type : nn::layer_family().types())
     EXPECT_TRUE(seen.contains(type->name)) << "no example of " << type->name;
 }
 

@@ -83,7 +83,7 @@ TEST_F(OnnxTransposes, OneAsLargeIsNot) {
 TEST_F(OnnxTransposes, ConcatAndSoftmaxChangeTheirAxis) {
   const Value x = image();
   const Value all = to_.concat({convolved(x), convolved(to_.unary("Relu", x))}, 3);
-  const Graph graph = passed(convolved(to_.activate(all, layers::Activation::kSoftmax)));
+  const Graph graph = passed(convolved(to_.activate(all, nn::Activation::kSoftmax)));
   for (const Node& node : graph.nodes)
     if (node.op == "Concat" || node.op == "Softmax") {
       EXPECT_EQ(std::get<std::int64_t>(*node.find("axis")), 1) << node.op;

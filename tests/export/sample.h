@@ -8,18 +8,18 @@
 
 #include "export/compiled.h"
 #include "graph/model.h"
-#include "layers/batch_normalization.h"
-#include "layers/concatenate.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/flatten.h"
-#include "layers/input.h"
-#include "layers/local_response_normalization.h"
-#include "layers/max_pooling2d.h"
-#include "optim/loss.h"
-#include "optim/losses/categorical_crossentropy.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/optimizers/adam.h"
+#include "nn/batch_normalization.h"
+#include "nn/concatenate.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/flatten.h"
+#include "nn/input.h"
+#include "nn/local_response_normalization.h"
+#include "nn/loss.h"
+#include "nn/losses/categorical_crossentropy.h"
+#include "nn/max_pooling2d.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/optimizers/adam.h"
 #include "support/output_shape.h"
 
 namespace dptrain::exporting::sample {
@@ -43,10 +43,10 @@ class ModelBuilder {
   template <class Spec>
   int add(const std::string& name, Spec spec, const std::vector<int>& inputs = {}) {
     graph::Layer layer{
-        .name = name, .spec = layers::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
+        .name = name, .spec = nn::layer_family().make(std::move(spec)), .inputs = {}, .weights = {}, .mark = {}};
     for (const int input : inputs) layer.inputs.push_back(model_.graph.nodes[static_cast<std::size_t>(input)].output());
     const int index = static_cast<int>(model_.graph.layers.size());
-    for (layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
+    for (nn::WeightDef& def : nn::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs)) {
       layer.weights.push_back(static_cast<int>(model_.weights.size()));
       std::vector<float> values =
           numbers(static_cast<std::size_t>(def.shape.elements()), static_cast<std::uint32_t>(model_.weights.size()));
@@ -90,18 +90,18 @@ class ModelBuilder {
   graph::Model model_;
 };
 
-inline layers::Conv2DSpec conv3x3(std::int64_t filters, layers::Activation activation, bool use_bias) {
-  layers::Conv2DSpec spec;
+inline nn::Conv2DSpec conv3x3(std::int64_t filters, nn::Activation activation, bool use_bias) {
+  nn::Conv2DSpec spec;
   spec.filters = filters;
   spec.kernel_size = {3, 3};
-  spec.padding = layers::Padding::kSame;
+  spec.padding = nn::Padding::kSame;
   spec.activation = activation;
   spec.use_bias = use_bias;
   return spec;
 }
 
-inline layers::DenseSpec dense(std::int64_t units, layers::Activation activation = layers::Activation::kLinear) {
-  layers::DenseSpec spec;
+inline nn::DenseSpec dense(std::int64_t units, nn::Activation activation = nn::Activation::kLinear) {
+  nn::DenseSpec spec;
   spec.units = units;
   spec.activation = activation;
   return spec;
@@ -109,44 +109,44 @@ inline layers::DenseSpec dense(std::int64_t units, layers::Activation activation
 
 /// The worked example of tests/golden/minimal_functional.json.
 inline graph::Model tiny_cnn(std::int64_t units = 5) {
-  using layers::Activation;
+  using nn::Activation;
   ModelBuilder b("tiny_cnn");
-  const int input = b.add("input_1", layers::InputSpec{{8, 8, 3}});
+  const int input = b.add("input_1", nn::InputSpec{{8, 8, 3}});
   const int conv1 = b.add("conv1", conv3x3(4, Activation::kRelu, true), {input});
-  const int pool = b.add("pool1", layers::MaxPooling2DSpec{}, {conv1});
-  const int flat = b.add("flatten", layers::FlattenSpec{}, {pool});
+  const int pool = b.add("pool1", nn::MaxPooling2DSpec{}, {conv1});
+  const int flat = b.add("flatten", nn::FlattenSpec{}, {pool});
   return b.take({b.add("predictions", dense(units, Activation::kSoftmax), {flat})});
 }
 
 /// As little as a model can be.
 inline graph::Model small_dense() {
   ModelBuilder b("small");
-  const int input = b.add("in", layers::InputSpec{{3}});
+  const int input = b.add("in", nn::InputSpec{{3}});
   return b.take({b.add("out", dense(2), {input})});
 }
 
 /// Branches of unequal length, a frozen layer, statistics, the layer that Keras has not.
 inline graph::Model branched() {
   ModelBuilder b("branched");
-  const int input = b.add("image", layers::InputSpec{{7, 5, 3}});
-  const layers::Conv2DSpec conv = conv3x3(6, layers::Activation::kLinear, false);
+  const int input = b.add("image", nn::InputSpec{{7, 5, 3}});
+  const nn::Conv2DSpec conv = conv3x3(6, nn::Activation::kLinear, false);
   const int a1 = b.add("left1", conv, {input});
-  const int a2 = b.add("left1_bn", layers::BatchNormalizationSpec{}, {a1});
-  const int a3 = b.add("left_lrn", layers::LocalResponseNormalizationSpec{.depth_radius = 2}, {a2});
+  const int a2 = b.add("left1_bn", nn::BatchNormalizationSpec{}, {a1});
+  const int a3 = b.add("left_lrn", nn::LocalResponseNormalizationSpec{.depth_radius = 2}, {a2});
   const int b1 = b.add("right1", conv, {input});
-  const int both = b.add("both", layers::ConcatenateSpec{}, {a3, b1});
-  const int flat = b.add("flat", layers::FlattenSpec{}, {both});
-  graph::Model model = b.take({b.add("out", dense(3, layers::Activation::kSoftmax), {flat})});
+  const int both = b.add("both", nn::ConcatenateSpec{}, {a3, b1});
+  const int flat = b.add("flat", nn::FlattenSpec{}, {both});
+  graph::Model model = b.take({b.add("out", dense(3, nn::Activation::kSoftmax), {flat})});
   model.graph.layers[1].trainable = false;
   return model;
 }
 
 inline Compiled compiled() {
   Compiled c;
-  c.optimizer = optim::optimizer_family().make(optim::AdamSpec{});
+  c.optimizer = nn::optimizer_family().make(nn::AdamSpec{});
   c.learning_rate = 0.002;
-  c.outputs.push_back({.loss = optim::loss_family().make(optim::CategoricalCrossentropySpec{}),
-                       .metrics = {optim::metric_family().make(optim::AccuracySpec{})}});
+  c.outputs.push_back({.loss = nn::loss_family().make(nn::CategoricalCrossentropySpec{}),
+                       .metrics = {nn::metric_family().make(nn::AccuracySpec{})}});
   return c;
 }
 

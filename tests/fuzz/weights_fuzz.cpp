@@ -29,7 +29,7 @@ void attempt(const Read& read) {
 bool is_small(const graph::Graph& graph) {
   std::int64_t elements = 0;
   for (const graph::Layer& layer : graph.layers)
-    for (const layers::WeightDef& def : layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs))
+    for (const nn::WeightDef& def : nn::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs))
       elements += def.shape.elements();
   return elements < 100'000;
 }

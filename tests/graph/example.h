@@ -42,14 +42,14 @@ inline Graph graph_of(const std::string& yaml) {
   return std::move(built.graph);
 }
 
-inline std::vector<layers::WeightDef> weights_of(const Layer& layer) {
-  return layers::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs);
+inline std::vector<nn::WeightDef> weights_of(const Layer& layer) {
+  return nn::type_of(layer.spec).weights(layer.spec.spec(), layer.inputs);
 }
 
 inline std::int64_t parameters_of(const Graph& graph) {
   std::int64_t count = 0;
   for (const Layer& layer : graph.layers)
-    for (const layers::WeightDef& weight : weights_of(layer)) count += weight.shape.elements();
+    for (const nn::WeightDef& weight : weights_of(layer)) count += weight.shape.elements();
   return count;
 }
 

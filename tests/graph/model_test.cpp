@@ -11,12 +11,12 @@
 namespace dptrain::graph {
 namespace {
 
-using layers::Initializer;
+using nn::Initializer;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-layers::WeightDef weight(Initializer initializer, Shape shape) {
+nn::WeightDef weight(Initializer initializer, Shape shape) {
   return {.name = "kernel", .shape = std::move(shape), .initializer = std::move(initializer)};
 }
 
@@ -43,20 +43,20 @@ TEST(Initialize, DistributionsOfKeras) {
   const double glorot = std::sqrt(2.0 / (450 + 630)), he = std::sqrt(2.0 / 450), lecun = std::sqrt(1.0 / 450);
   const double cut = 0.87962566103423978, root3 = std::sqrt(3.0);
   const std::vector<Case> cases{
-      {Initializer{layers::GlorotUniform{}}, 0, glorot, glorot * root3},
-      {Initializer{layers::GlorotNormal{}}, 0, glorot, 2 * glorot / cut},
-      {Initializer{layers::HeUniform{}}, 0, he, he * root3},
-      {Initializer{layers::HeNormal{}}, 0, he, 2 * he / cut},
-      {Initializer{layers::LecunUniform{}}, 0, lecun, lecun * root3},
-      {Initializer{layers::LecunNormal{}}, 0, lecun, 2 * lecun / cut},
-      {Initializer{layers::RandomNormal{0.5, 0.1}}, 0.5, 0.1, 0},
-      {Initializer{layers::RandomUniform{-0.2, 0.4}}, 0.1, 0.6 / std::sqrt(12.0), 0.4},
-      {Initializer{layers::TruncatedNormal{0, 0.05}}, 0, 0.05 * cut, 0.1},  // without the correction
-      {Initializer{layers::VarianceScaling{3, layers::FanMode::kFanOut, layers::Distribution::kUntruncatedNormal}}, 0,
+      {Initializer{nn::GlorotUniform{}}, 0, glorot, glorot * root3},
+      {Initializer{nn::GlorotNormal{}}, 0, glorot, 2 * glorot / cut},
+      {Initializer{nn::HeUniform{}}, 0, he, he * root3},
+      {Initializer{nn::HeNormal{}}, 0, he, 2 * he / cut},
+      {Initializer{nn::LecunUniform{}}, 0, lecun, lecun * root3},
+      {Initializer{nn::LecunNormal{}}, 0, lecun, 2 * lecun / cut},
+      {Initializer{nn::RandomNormal{0.5, 0.1}}, 0.5, 0.1, 0},
+      {Initializer{nn::RandomUniform{-0.2, 0.4}}, 0.1, 0.6 / std::sqrt(12.0), 0.4},
+      {Initializer{nn::TruncatedNormal{0, 0.05}}, 0, 0.05 * cut, 0.1},  // without the correction
+      {Initializer{nn::VarianceScaling{3, nn::FanMode::kFanOut, nn::Distribution::kUntruncatedNormal}}, 0,
        std::sqrt(3.0 / 630), 0},
-      {Initializer{layers::Constant{0.1}}, 0.1, 0, 0.1F},
-      {Initializer{layers::Ones{}}, 1, 0, 1},
-      {Initializer{layers::Zeros{}}, 0, 0, 0},
+      {Initializer{nn::Constant{0.1}}, 0.1, 0, 0.1F},
+      {Initializer{nn::Ones{}}, 1, 0, 1},
+      {Initializer{nn::Zeros{}}, 0, 0, 0},
   };
   for (const Case& c : cases) {
     const Moments m = moments(initialize(weight(c.initializer, shape), 1, 0));
@@ -71,7 +71,7 @@ TEST(Initialize, DistributionsOfKeras) {
 
 TEST(Initialize, OrthogonalBothWays) {
   for (const Shape& shape : {Shape{3, 3, 2, 7}, Shape{5, 12}, Shape{6, 6}, Shape{1, 4}, Shape{4, 1}}) {
-    const std::vector<float> values = initialize(weight(Initializer{layers::Orthogonal{2}}, shape), 3, 1);
+    const std::vector<float> values = initialize(weight(Initializer{nn::Orthogonal{2}}, shape), 3, 1);
     const auto columns = static_cast<std::size_t>(shape.back()), rows = values.size() / columns;
     const bool tall = rows >= columns;
     const std::size_t few = std::min(rows, columns), many = std::max(rows, columns);
@@ -88,7 +88,7 @@ TEST(Initialize, OrthogonalBothWays) {
 }
 
 TEST(Initialize, AFunctionOfSeedAndIndexAlone) {
-  const layers::WeightDef def = weight(Initializer{layers::HeNormal{}}, {5, 3});
+  const nn::WeightDef def = weight(Initializer{nn::HeNormal{}}, {5, 3});
   EXPECT_EQ(initialize(def, 1, 0), initialize(def, 1, 0));
   EXPECT_NE(initialize(def, 1, 0), initialize(def, 2, 0));
   EXPECT_NE(initialize(def, 1, 0), initialize(def, 1, 1));
@@ -97,9 +97,9 @@ TEST(Initialize, AFunctionOfSeedAndIndexAlone) {
 }
 
 TEST(Initialize, OverwritesWhatWasThere) {
-  for (const Initializer& initializer : {Initializer{layers::HeNormal{}}, Initializer{layers::Zeros{}},
-                                         Initializer{layers::Orthogonal{1}}, Initializer{}}) {
-    const layers::WeightDef def = weight(initializer, {3, 4});
+  for (const Initializer& initializer :
+       {Initializer{nn::HeNormal{}}, Initializer{nn::Zeros{}}, Initializer{nn::Orthogonal{1}}, Initializer{}}) {
+    const nn::WeightDef def = weight(initializer, {3, 4});
     std::vector<float> values(12, NAN);
     initialize(def, 2, 5, values);
     EXPECT_EQ(values, initialize(def, 2, 5));

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/index.h"
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 #include "plan/memory.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
@@ -25,8 +25,8 @@ TEST(PlanFusion, FusesWhatTheDeviceFusesAndSplitsTheRest) {
   const Plan fused = make_plan(model, options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(step_names(fused), ElementsAre("stem", "bn1", "conv2", "conv2/gelu", "bn2", "add", "conv3", "conv3/swish",
                                              "twice", "pool", "dropout", "logits", "probabilities"));
-  EXPECT_EQ(tail_activation(step_named(fused, "bn1")).activation, layers::Activation::kRelu);
-  EXPECT_EQ(tail_activation(step_named(fused, "add")).activation, layers::Activation::kRelu);
+  EXPECT_EQ(tail_activation(step_named(fused, "bn1")).activation, nn::Activation::kRelu);
+  EXPECT_EQ(tail_activation(step_named(fused, "add")).activation, nn::Activation::kRelu);
   EXPECT_TRUE(step_named(fused, "conv2").tail.empty());  // gelu needs its input in backward
 
   const Plan plain = make_plan(model, options_for("categorical_crossentropy"), PlainCapabilities());
@@ -39,7 +39,7 @@ TEST(PlanFusion, FoldsAReluOnlyIntoAPoolingThatReadsItAlone) {
   const Plan cnn =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_TRUE(step_named(cnn, "conv2d").tail.back().undone);
-  EXPECT_NE(step_named(cnn, "max_pooling2d").undoes.get_if<layers::ActivationSpec>(), nullptr);
+  EXPECT_NE(step_named(cnn, "max_pooling2d").undoes.get_if<nn::ActivationSpec>(), nullptr);
   EXPECT_FALSE(step_named(cnn, "conv2d_2").tail.back().undone);  // Flatten and Dense follow
 
   const graph::Model forked = model_of(R"(
@@ -49,7 +49,7 @@ layers:
   - MaxPooling2D: {name: pool, pool_size: 2, strides: 1, padding: same}
   - Add: {name: sum, inputs: [pool, conv]}
 )");
-  const Plan plan = make_plan(forked, options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
+  const Plan plan = make_plan(forked, options_for("mse", {}, nn::LabelKind::kDense), FusingCapabilities());
   EXPECT_FALSE(step_named(plan, "conv").tail.back().undone);
   EXPECT_FALSE(step_named(plan, "pool").undoes);
 }
@@ -58,19 +58,18 @@ layers:
 class PoolingCapabilities final : public FusingCapabilities {
  public:
   std::optional<TailFusion> fuses(const Follower& follower) const override {
-    if (tail_has<layers::MaxPooling2DSpec>(follower.step)) return std::nullopt;
-    if (follower.layer.get_if<layers::MaxPooling2DSpec>() == nullptr) return FusingCapabilities::fuses(follower);
-    return follower.step.spec.get_if<layers::Conv2DSpec>() != nullptr ? std::optional(TailFusion{}) : std::nullopt;
+    if (tail_has<nn::MaxPooling2DSpec>(follower.step)) return std::nullopt;
+    if (follower.layer.get_if<nn::MaxPooling2DSpec>() == nullptr) return FusingCapabilities::fuses(follower);
+    return follower.step.spec.get_if<nn::Conv2DSpec>() != nullptr ? std::optional(TailFusion{}) : std::nullopt;
   }
 };
 
 TEST(PlanFusion, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
   const auto steps_of = [](const char* text) {
     std::vector<std::string> names;
-    const Plan plan =
-        make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), PoolingCapabilities());
+    const Plan plan = make_plan(model_of(text), options_for("mse", {}, nn::LabelKind::kDense), PoolingCapabilities());
     for (const Step& step : plan.steps)
-      names.push_back(step.name + (tail_has<layers::MaxPooling2DSpec>(step) ? " + pool " : " ") +
+      names.push_back(step.name + (tail_has<nn::MaxPooling2DSpec>(step) ? " + pool " : " ") +
                       plan.tensors[static_cast<std::size_t>(step.output())].shape.str());
     return names;
   };
@@ -100,7 +99,7 @@ layers:
 TEST(PlanFusion, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
   const Plan plan =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
-  EXPECT_TRUE(tail_has<layers::MaxPooling2DSpec>(plan.steps[0]));
+  EXPECT_TRUE(tail_has<nn::MaxPooling2DSpec>(plan.steps[0]));
   EXPECT_FALSE(backward_reads(plan.steps[0]).output);
   EXPECT_FALSE(plan.steps[0].tail.back().undone);
 }
@@ -119,8 +118,8 @@ TEST(PlanFusion, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
   for (const auto& [name, own, other, output] :
        {std::tuple("short_bn", "short", "wide_bn", "relu1"), std::tuple("bn", "conv", "relu1", "relu2")}) {
     const Step& step = step_named(plan, name);
-    EXPECT_TRUE(tail_has<layers::AddSpec>(step)) << name;
-    EXPECT_EQ(activation_of(step.tail.back()), layers::Activation::kRelu);
+    EXPECT_TRUE(tail_has<nn::AddSpec>(step)) << name;
+    EXPECT_EQ(activation_of(step.tail.back()), nn::Activation::kRelu);
     EXPECT_THAT(names_of(step.inputs), ElementsAre(own, other));
     EXPECT_EQ(plan.tensors[at(step.output())].name, output);
     EXPECT_EQ(root(plan, step.input_gradients[1]), root(plan, step.output_gradients[0])) << name;
@@ -137,7 +136,7 @@ TEST(PlanFusion, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
 TEST(PlanFusion, AnAddStaysAStepWhereItCannotBeTakenOver) {
   const auto steps_of = [](const char* text) {
     return step_names(
-        make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), test::SummingCapabilities()));
+        make_plan(model_of(text), options_for("mse", {}, nn::LabelKind::kDense), test::SummingCapabilities()));
   };
   // Spread over the image; read by others; with an activation between; three summands.
   EXPECT_THAT(steps_of(R"(

@@ -22,7 +22,7 @@ using Fusion = LossStep::Fusion;
 
 TEST(PlanLosses, LeavesTheLastActivationToTheLoss) {
   const graph::Model model = model_of(test::kFashionMnist);
-  const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, optim::LabelKind labels) {
+  const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, nn::LabelKind labels) {
     const Plan plan = make_plan(model, options_for(loss, metrics, labels), FusingCapabilities());
     EXPECT_EQ(plan.losses.front().from_logits, plan.losses.front().fusion != Fusion::kNone);
     EXPECT_EQ(plan.steps.back().fused_into_loss, plan.losses.front().fusion != Fusion::kNone);
@@ -31,22 +31,22 @@ TEST(PlanLosses, LeavesTheLastActivationToTheLoss) {
     EXPECT_EQ(plan.tensors[at(plan.outputs.front())].name, "dense_1/softmax");
     return plan.losses.front().fusion;
   };
-  EXPECT_EQ(fusion("categorical_crossentropy", {"accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
-  EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, optim::LabelKind::kClass), Fusion::kSoftmax);
-  EXPECT_EQ(fusion("mse", {}, optim::LabelKind::kDense), Fusion::kNone);
-  EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, optim::LabelKind::kDense), Fusion::kSoftmax);
-  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, optim::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"accuracy"}, nn::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("sparse_categorical_crossentropy", {"accuracy"}, nn::LabelKind::kClass), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("mse", {}, nn::LabelKind::kDense), Fusion::kNone);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"mae"}, nn::LabelKind::kDense), Fusion::kSoftmax);
+  EXPECT_EQ(fusion("categorical_crossentropy", {"binary_accuracy"}, nn::LabelKind::kDense), Fusion::kSoftmax);
 
   const Plan sigmoid =
-      make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, optim::LabelKind::kDense),
+      make_plan(model_of(test::kShared), options_for("binary_crossentropy", {"accuracy"}, nn::LabelKind::kDense),
                 FusingCapabilities());
   EXPECT_EQ(sigmoid.losses.front().fusion, Fusion::kSigmoid);
   EXPECT_THAT(step_names(sigmoid),
               ElementsAre("encoded_a", "encoded_aa", "encoded_b", "merged", "same", "same/sigmoid"));
   const Plan regression =
-      make_plan(model_of(test::kShared), options_for("mse", {}, optim::LabelKind::kDense), FusingCapabilities());
+      make_plan(model_of(test::kShared), options_for("mse", {}, nn::LabelKind::kDense), FusingCapabilities());
   EXPECT_EQ(tail_activation(step_named(regression, "same")).activation,
-            layers::Activation::kSigmoid);  // nobody takes it over
+            nn::Activation::kSigmoid);  // nobody takes it over
 }
 
 constexpr const char* kTwoOutputs = R"(
@@ -60,10 +60,8 @@ outputs: [kind, box]
 
 PlanOptions two_losses() {
   PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
-  options.objectives.push_back({.output = 1,
-                                .loss = test::value_of(optim::loss_family(), "mse"),
-                                .weight = 0.5,
-                                .labels = optim::LabelKind::kDense});
+  options.objectives.push_back(
+      {.output = 1, .loss = test::value_of(nn::loss_family(), "mse"), .weight = 0.5, .labels = nn::LabelKind::kDense});
   return options;
 }
 
@@ -102,7 +100,7 @@ outputs: [kind, box]
 }
 
 TEST(PlanLosses, TwoLossesMayReadOneTensor) {
-  PlanOptions options = options_for("mse", {}, optim::LabelKind::kDense);
+  PlanOptions options = options_for("mse", {}, nn::LabelKind::kDense);
   options.objectives.push_back(options.objectives.front());
   options.objectives.back().output = 1;
   graph::Model model = model_of("layers: [Input: {name: x, shape: [4]}, Dense: {name: y, units: 3}]");

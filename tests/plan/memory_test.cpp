@@ -16,7 +16,7 @@ struct Case {
   const char* name;
   const char* model;
   const char* loss;
-  optim::LabelKind labels = optim::LabelKind::kClass;
+  nn::LabelKind labels = nn::LabelKind::kClass;
 };
 
 constexpr const char* kStatisticsShared = R"(
@@ -36,9 +36,9 @@ const Case kCases[] = {
     {"FashionMnist", test::kFashionMnist, "sparse_categorical_crossentropy"},
     {"Residual", test::kResidual, "categorical_crossentropy"},
     {"Bottlenecks", test::kBottlenecks, "categorical_crossentropy"},
-    {"Shared", test::kShared, "binary_crossentropy", optim::LabelKind::kDense},
+    {"Shared", test::kShared, "binary_crossentropy", nn::LabelKind::kDense},
     {"Frozen", test::kFrozen, "categorical_crossentropy"},
-    {"StatisticsShared", kStatisticsShared, "mse", optim::LabelKind::kDense},
+    {"StatisticsShared", kStatisticsShared, "mse", nn::LabelKind::kDense},
     {"PredictionOnly", test::kResidual, ""},
 };
 

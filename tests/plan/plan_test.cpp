@@ -57,7 +57,7 @@ TEST(Plan, EveryGradientTensorHasOneReader) {
 }
 
 TEST(Plan, SharedWeightsAreSummedOverTheirCalls) {
-  const Plan plan = make_plan(model_of(test::kShared), options_for("binary_crossentropy", {}, optim::LabelKind::kDense),
+  const Plan plan = make_plan(model_of(test::kShared), options_for("binary_crossentropy", {}, nn::LabelKind::kDense),
                               FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("same", "merged", "encoded_b", "encoded_aa", "encoder/kernel +=",
                                        "encoder/bias +=", "encoded_a", "encoder/kernel +=", "encoder/bias +="));
@@ -75,7 +75,7 @@ layers:
   - Dense: {units: 4}
   - norm: {name: n2}
 )");
-  const Plan plan = make_plan(model, options_for("mse", {}, optim::LabelKind::kDense), PlainCapabilities());
+  const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), PlainCapabilities());
   // Two updates of m = 0.8: 0.64 old + 0.2 (0.8 v1 + v2), which is one with 0.64 and weights 0.16 / 0.36, 0.2 / 0.36.
   EXPECT_NEAR(step_named(plan, "n1").statistics_weight, 0.16 / 0.36, 1e-15);
   EXPECT_NEAR(step_named(plan, "n2").statistics_weight, 0.2 / 0.36, 1e-15);
@@ -137,7 +137,7 @@ layers:
 outputs: [used, unused]
 )");
   model.graph.outputs.pop_back();  // a config that says so is refused
-  const Plan plan = make_plan(model, options_for("mse", {}, optim::LabelKind::kDense), PlainCapabilities());
+  const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), PlainCapabilities());
   EXPECT_THAT(step_names(plan), ElementsAre("used"));
   for (const Parameter& p : plan.parameters)
     EXPECT_EQ(p.kind, p.path.starts_with("used") ? ParameterKind::kTrainable : ParameterKind::kFrozen) << p.path;
@@ -147,8 +147,8 @@ TEST(Plan, SetsSynchronizedInEveryNormalisation) {
   PlanOptions options = options_for("categorical_crossentropy");
   options.sync_batchnorm = true;
   const Plan plan = make_plan(model_of(test::kResidual), options, PlainCapabilities());
-  EXPECT_TRUE(step_named(plan, "bn1").spec.as<layers::BatchNormalizationSpec>().synchronized);
-  EXPECT_TRUE(step_named(plan, "bn2").spec.as<layers::BatchNormalizationSpec>().synchronized);
+  EXPECT_TRUE(step_named(plan, "bn1").spec.as<nn::BatchNormalizationSpec>().synchronized);
+  EXPECT_TRUE(step_named(plan, "bn2").spec.as<nn::BatchNormalizationSpec>().synchronized);
 }
 
 }  // namespace

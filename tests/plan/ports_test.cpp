@@ -167,7 +167,7 @@ layers:
   - Dense: {name: kind, units: 3, activation: sigmoid}
 )");
   PlanOptions options = options_for("Dice: {axis: [1, 2]}", {});
-  options.objectives.front().labels = optim::LabelKind::kDense;
+  options.objectives.front().labels = nn::LabelKind::kDense;
   EXPECT_THAT(masked_loss_refusal(words, options),
               HasSubstr("its sums go over the steps of a mask; give it the last axis alone, axis: [2]"));
 }

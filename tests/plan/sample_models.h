@@ -7,12 +7,12 @@
 #include "config/load.h"
 #include "graph/build.h"
 #include "graph/model.h"
-#include "layers/activation_layer.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
-#include "layers/conv2d.h"
-#include "layers/dense.h"
-#include "layers/max_pooling2d.h"
+#include "nn/activation_layer.h"
+#include "nn/add.h"
+#include "nn/batch_normalization.h"
+#include "nn/conv2d.h"
+#include "nn/dense.h"
+#include "nn/max_pooling2d.h"
 #include "plan/tail.h"
 
 namespace dptrain::test {
@@ -38,11 +38,11 @@ inline config::Typed value_of(const config::Family& family, const std::string& t
 }
 
 inline plan::PlanOptions options_for(const std::string& loss, const std::vector<std::string>& metrics = {},
-                                     optim::LabelKind labels = optim::LabelKind::kClass) {
+                                     nn::LabelKind labels = nn::LabelKind::kClass) {
   plan::PlanOptions options;
   if (loss.empty()) return options;
-  plan::Objective objective{.loss = value_of(optim::loss_family(), loss), .labels = labels};
-  for (const std::string& metric : metrics) objective.metrics.push_back(value_of(optim::metric_family(), metric));
+  plan::Objective objective{.loss = value_of(nn::loss_family(), loss), .labels = labels};
+  for (const std::string& metric : metrics) objective.metrics.push_back(value_of(nn::metric_family(), metric));
   options.objectives.push_back(std::move(objective));
   return options;
 }
@@ -52,19 +52,17 @@ class FusingCapabilities : public plan::Capabilities {
  public:
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
     const config::Typed& layer = follower.step.spec;
-    const auto* activation = follower.layer.get_if<layers::ActivationSpec>();
-    const bool takes = layer.get_if<layers::Conv2DSpec>() != nullptr || layer.get_if<layers::DenseSpec>() != nullptr ||
-                       layer.get_if<layers::BatchNormalizationSpec>() != nullptr ||
-                       layer.get_if<layers::AddSpec>() != nullptr;
-    const bool first = follower.step.tail.empty() || plan::tail_has<layers::AddSpec>(follower.step);
-    if (!takes || !first || activation == nullptr || !layers::can_be_epilogue(activation->activation) ||
-        plan::tail_activation(follower.step).activation != layers::Activation::kLinear)
+    const auto* activation = follower.layer.get_if<nn::ActivationSpec>();
+    const bool takes = layer.get_if<nn::Conv2DSpec>() != nullptr || layer.get_if<nn::DenseSpec>() != nullptr ||
+                       layer.get_if<nn::BatchNormalizationSpec>() != nullptr || layer.get_if<nn::AddSpec>() != nullptr;
+    const bool first = follower.step.tail.empty() || plan::tail_has<nn::AddSpec>(follower.step);
+    if (!takes || !first || activation == nullptr || !nn::can_be_epilogue(activation->activation) ||
+        plan::tail_activation(follower.step).activation != nn::Activation::kLinear)
       return std::nullopt;
     return plan::TailFusion{.reads_output = true};
   }
   bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override {
-    return reader.spec.get_if<layers::MaxPooling2DSpec>() != nullptr &&
-           plan::activation_of(last) == layers::Activation::kRelu;
+    return reader.spec.get_if<nn::MaxPooling2DSpec>() != nullptr && plan::activation_of(last) == nn::Activation::kRelu;
   }
 };
 
@@ -72,9 +70,9 @@ class FusingCapabilities : public plan::Capabilities {
 class SummingCapabilities final : public FusingCapabilities {
  public:
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
-    if (follower.layer.get_if<layers::AddSpec>() == nullptr) return FusingCapabilities::fuses(follower);
+    if (follower.layer.get_if<nn::AddSpec>() == nullptr) return FusingCapabilities::fuses(follower);
     const auto shapes = follower.layer_inputs;
-    const bool takes = follower.step.spec.get_if<layers::BatchNormalizationSpec>() != nullptr &&
+    const bool takes = follower.step.spec.get_if<nn::BatchNormalizationSpec>() != nullptr &&
                        follower.step.tail.empty() && shapes.size() == 2 && shapes[0] == shapes[1];
     return takes ? std::optional(plan::TailFusion{.passes_gradient = true}) : std::nullopt;
   }

@@ -33,7 +33,7 @@ Plan placed(const graph::Model& model, const Placement& slots, PlanOptions optio
   return make_plan(model, options, device);
 }
 
-PlanOptions binary() { return options_for("binary_crossentropy", {}, optim::LabelKind::kDense); }
+PlanOptions binary() { return options_for("binary_crossentropy", {}, nn::LabelKind::kDense); }
 
 /// Two branches of a shared layer, three calls of it.
 const char* const kBranches = R"(

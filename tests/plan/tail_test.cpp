@@ -30,7 +30,7 @@ class Greedy final : public Capabilities {
     return fusion_;
   }
   bool undoes(const Step& reader, const TailEntry&) const override {
-    return reader.spec.get_if<layers::MaxPooling2DSpec>() != nullptr;
+    return reader.spec.get_if<nn::MaxPooling2DSpec>() != nullptr;
   }
 
   mutable std::vector<std::string> offered;
@@ -40,7 +40,7 @@ class Greedy final : public Capabilities {
 };
 
 Plan plan_of(const char* text, const Capabilities& device) {
-  return make_plan(model_of(text), options_for("mse", {}, optim::LabelKind::kDense), device);
+  return make_plan(model_of(text), options_for("mse", {}, nn::LabelKind::kDense), device);
 }
 
 std::vector<std::string> tail_of(const Step& step) {
@@ -61,7 +61,7 @@ layers:
 TEST(Tail, IsInTheOrderOfTheGraph) {
   const Greedy device;
   const graph::Model model = model_of(kSumReluPool);
-  const Plan plan = make_plan(model, options_for("mse", {}, optim::LabelKind::kDense), device);
+  const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), device);
   ASSERT_EQ(plan.steps.size(), 1U);
   const Step& step = plan.steps[0];
   EXPECT_THAT(tail_of(step), ElementsAre("Add", "Activation", "MaxPooling2D"));
@@ -69,7 +69,7 @@ TEST(Tail, IsInTheOrderOfTheGraph) {
                                           "conv < MaxPooling2D 4x6x2 = 2x3x2"));
   EXPECT_EQ(plan.tensors[at(step.output())].name, "pool");
   EXPECT_EQ(plan.tensors[at(step.output())].shape, (Shape{2, 3, 2}));
-  EXPECT_EQ(tail_activation(step).activation, layers::Activation::kRelu);
+  EXPECT_EQ(tail_activation(step).activation, nn::Activation::kRelu);
 
   // One input of the convolution's own, which backward may read; one of the Add.
   ASSERT_EQ(step.inputs.size(), 2U);
@@ -86,7 +86,7 @@ TEST(Tail, ItsLastEntrySaysWhetherBackwardReadsTheOutput) {
   class OfActivations final : public Capabilities {
    public:
     std::optional<TailFusion> fuses(const Follower& follower) const override {
-      return TailFusion{.reads_output = follower.layer.get_if<layers::ActivationSpec>() != nullptr};
+      return TailFusion{.reads_output = follower.layer.get_if<nn::ActivationSpec>() != nullptr};
     }
     bool undoes(const Step&, const TailEntry&) const override { return false; }
   };

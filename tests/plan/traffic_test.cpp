@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/embedding.h"
+#include "nn/embedding.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
 
@@ -75,7 +75,7 @@ TEST_F(Bytes, OfADense) {
 TEST_F(Bytes, OfTheLoss) {
   // Two classes: predictions, their gradient and a label for each row.
   EXPECT_EQ(loss_traffic(plan_, plan_.losses[0], 10).bytes, kFloat * (20 + 20 + 10));
-  const Plan dense = make_plan(model_, options_for("mse", {}, optim::LabelKind::kDense), device_);
+  const Plan dense = make_plan(model_, options_for("mse", {}, nn::LabelKind::kDense), device_);
   EXPECT_EQ(loss_traffic(dense, dense.losses[0], 10).bytes, kFloat * (20 + 20 + 20));
 }
 
@@ -97,7 +97,7 @@ class ByRow final : public Capabilities {
   std::optional<TailFusion> fuses(const Follower&) const override { return std::nullopt; }
   bool undoes(const Step&, const TailEntry&) const override { return false; }
   bool reads_rows(const config::Typed& layer, std::size_t weight) const override {
-    return weight == 0 && layer.get_if<layers::EmbeddingSpec>() != nullptr;
+    return weight == 0 && layer.get_if<nn::EmbeddingSpec>() != nullptr;
   }
 };
 

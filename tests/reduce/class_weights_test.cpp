@@ -41,20 +41,20 @@ struct Labels {
   explicit Labels(const json& c) : classes(c.at("classes").get<std::vector<std::int32_t>>()) {
     outputs = c.at("outputs").get<std::size_t>();
     if (c.at("loss") == "sparse_categorical_crossentropy") return;
-    kind = optim::LabelKind::kDense;
+    kind = nn::LabelKind::kDense;
     for (const std::int32_t label : classes)
       for (std::size_t i = 0; i < outputs; ++i)
         rows.push_back(outputs == 1 ? static_cast<float>(label) : static_cast<std::size_t>(label) == i ? 1.0F : 0.0F);
   }
   Column from(std::int64_t first) const {
-    if (kind == optim::LabelKind::kClass) return column(classes.data() + first);
+    if (kind == nn::LabelKind::kClass) return column(classes.data() + first);
     const auto width = static_cast<std::int64_t>(outputs);
     return column(rows.data() + first * width, width);
   }
   std::vector<std::int32_t> classes;
   std::vector<float> rows;
   std::size_t outputs = 1;
-  optim::LabelKind kind = optim::LabelKind::kClass;
+  nn::LabelKind kind = nn::LabelKind::kClass;
 };
 
 class ClassWeights : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
@@ -74,7 +74,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     replica::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {12, kBatch, 2},
-                             .optimizer = value_of(optim::optimizer_family(), "SGD: 0.2")});
+                             .optimizer = value_of(nn::optimizer_family(), "SGD: 0.2")});
     set.push(model);
 
     const auto inputs = c.at("inputs").get<std::vector<float>>();

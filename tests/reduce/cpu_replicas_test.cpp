@@ -45,7 +45,7 @@ CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& wei
   replica::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = weights,
                            .batch_sizes = {batch_size},
-                           .optimizer = value_of(optim::optimizer_family(), optimizer),
+                           .optimizer = value_of(nn::optimizer_family(), optimizer),
                            .seed = 5,
                            .check_every = 1});
   set.push(outcome.model);
@@ -84,7 +84,7 @@ TEST(CpuReplicas, StayCloseWithAdamWhichAmplifiesRounding) {
 /// takes its sign, that grows up to the step itself: the rate at most, times Lamb's norms, for the few weights of no
 /// gradient.
 TEST(CpuReplicas, AgreeWithEveryOptimizer) {
-  for (const std::string& optimizer : optim::optimizer_family().names()) {
+  for (const std::string& optimizer : nn::optimizer_family().names()) {
     SCOPED_TRACE(optimizer);
     const CpuReplicasOutcome one = train(17, {1}, optimizer), many = train(17, {1, 1, 1}, optimizer);
     EXPECT_GT(distance(one.model, model_of(kSmallResNet)), 1e-5);

@@ -84,7 +84,7 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
                           {.weights = run.weights.empty() ? std::vector<double>(run.devices.size(), 1.0) : run.weights,
                            .accumulate_steps = run.accumulate,
                            .batch_sizes = {run.batch, last},
-                           .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+                           .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                            .seed = 5,
                            .check_every = 1});
   set.push(o.model);

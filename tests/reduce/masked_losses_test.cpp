@@ -62,7 +62,7 @@ plan::PlanOptions masked_loss_options(const json& c) {
   if (of_features(c)) {
     plan::PlanOptions options =
         test::options_for("mean_squared_error", {"mean_absolute_error", "root_mean_squared_error"});
-    options.objectives.front().labels = optim::LabelKind::kDense;
+    options.objectives.front().labels = nn::LabelKind::kDense;
     return options;
   }
   plan::PlanOptions options = test::options_for("sparse_categorical_crossentropy", {"accuracy"});
@@ -80,7 +80,7 @@ void expect_logs(const plan::Plan& plan, const replica::StepSums& sums, const js
   for (const plan::LossStep& loss : plan.losses) {
     const std::string prefix = loss.name.empty() ? "" : loss.name + "_";
     EXPECT_NEAR(sums.outputs[loss.first_sum] / n, logs.at(prefix + "loss").get<double>(), kLossTolerance);
-    for (const optim::ResolvedMetric& metric : loss.metrics) {
+    for (const nn::ResolvedMetric& metric : loss.metrics) {
       const double weight = metric.masked ? plan::weight_of(loss, sums.outputs, sums.samples) : n;
       const auto state = std::span(sums.outputs).subspan(loss.first_sum + metric.offset, metric.state);
       const std::string& name = metric.names.front();
@@ -125,7 +125,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .accumulate_steps = micro_batches,
                              .batch_sizes = {kLossRows, 5, 7, 2},
-                             .optimizer = value_of(optim::optimizer_family(), "SGD: {momentum: 0.5}")});
+                             .optimizer = value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
     set.push(model);
 
     const MaskedSamples samples(file, c);
@@ -184,9 +184,8 @@ layers:
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {"accuracy"}), *devices.front());
   const auto connector = make_local(1);
-  replica::ReplicaSet set(
-      plan, std::move(devices), *connector,
-      {.weights = {1.0}, .batch_sizes = {2}, .optimizer = value_of(optim::optimizer_family(), "SGD")});
+  replica::ReplicaSet set(plan, std::move(devices), *connector,
+                          {.weights = {1.0}, .batch_sizes = {2}, .optimizer = value_of(nn::optimizer_family(), "SGD")});
   set.push(model);
   const std::vector<std::int32_t> padding(10, 0);
   const BatchRows batch{

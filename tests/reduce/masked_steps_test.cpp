@@ -62,7 +62,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
     replica::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kMaskedRows, 5, 7, 2},
-                             .optimizer = value_of(optim::optimizer_family(), "SGD: {momentum: 0.5}")});
+                             .optimizer = value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
     set.push(model);
 
     const bool ids = c.at("name") == "ids";

@@ -44,7 +44,7 @@ MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumula
                           {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                            .accumulate_steps = accumulate,
                            .batch_sizes = {13},
-                           .optimizer = value_of(optim::optimizer_family(), "SGD: {learning_rate: 0.1}")});
+                           .optimizer = value_of(nn::optimizer_family(), "SGD: {learning_rate: 0.1}")});
   set.push(model);
   const auto without_loss = [&](const replica::StepSums& sums) {
     return std::vector<double>(sums.outputs.begin() + 1, sums.outputs.end());
@@ -54,7 +54,7 @@ MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumula
   outcome.trained = without_loss(set.step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 13}));
   const replica::StepSums sums = set.evaluate(other.host());
   outcome.evaluated = without_loss(sums);
-  for (const optim::ResolvedMetric& metric : plan.losses.front().metrics)
+  for (const nn::ResolvedMetric& metric : plan.losses.front().metrics)
     for (const double value :
          metric.values(std::span(sums.outputs).subspan(metric.offset, metric.state), static_cast<double>(sums.samples)))
       outcome.values.push_back(value);

@@ -21,17 +21,17 @@ struct ScaleSpec {
   bool packed = false;
 };
 
-layers::Initializer about_one() { return layers::Initializer(layers::RandomUniform{.minval = 0.5, .maxval = 1.5}); }
+nn::Initializer about_one() { return nn::Initializer(nn::RandomUniform{.minval = 0.5, .maxval = 1.5}); }
 
-const layers::Registered kTestScale =
-    layers::layer<ScaleSpec>("TestScale")
-        .key(layers::key("packed", &ScaleSpec::packed))
+const nn::Registered kTestScale =
+    nn::layer<ScaleSpec>("TestScale")
+        .key(nn::key("packed", &ScaleSpec::packed))
         .inputs(1)
         .output([](const ScaleSpec&, std::span<const Shape> in) { return in[0]; })
         .weights([](const ScaleSpec&, std::span<const Shape> in) {
-          return std::vector<layers::WeightDef>{{.name = "scale", .shape = in[0], .initializer = about_one()}};
+          return std::vector<nn::WeightDef>{{.name = "scale", .shape = in[0], .initializer = about_one()}};
         })
-        .backward_reads(layers::BackwardReads{.input = true});
+        .backward_reads(nn::BackwardReads{.input = true});
 
 /// Copies made so far, of frozen and of other weights.
 std::atomic<int> frozen_packs, trained_packs;
@@ -181,7 +181,7 @@ class Trained {
                  replica::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                      .accumulate_steps = accumulate,
                                      .batch_sizes = {kPackedRows},
-                                     .optimizer = test::value_of(optim::optimizer_family(), "Adam"),
+                                     .optimizer = test::value_of(nn::optimizer_family(), "Adam"),
                                      .graphs = graphs});
   }
 

@@ -159,7 +159,7 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
            World{.process = seats.process, .processes = seats.processes(), .first_rank = first, .ranks = seats.ranks()},
        .weights = std::vector<double>(at(seats.ranks()), 1.0),
        .batch_sizes = {kSpreadBatch},
-       .optimizer = value_of(optim::optimizer_family(), "adam"),
+       .optimizer = value_of(nn::optimizer_family(), "adam"),
        .seed = 5,
        .check_every = 1});
   set.set_wishes([&] { return 1U << seats.process; });

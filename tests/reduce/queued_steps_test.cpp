@@ -42,7 +42,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
   SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                      .accumulate_steps = accumulate_steps,
                      .batch_sizes = {kQueuedRows, 4},
-                     .optimizer = value_of(optim::optimizer_family(), "Adam"),
+                     .optimizer = value_of(nn::optimizer_family(), "Adam"),
                      .seed = 5,
                      .graphs = graphs};
   ReplicaSet set(plan, std::move(devices), *connector, std::move(options));
@@ -99,7 +99,7 @@ TEST(QueuedSteps, AreBounded) {
   const plan::Plan plan = small_plan(model, *device);
   NoReduction sink;
   Options options{.rows = kQueuedRows, .row_counts = {kQueuedRows}};
-  options.optimizer = value_of(optim::optimizer_family(), "SGD");
+  options.optimizer = value_of(nn::optimizer_family(), "SGD");
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);

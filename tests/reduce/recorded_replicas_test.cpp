@@ -56,7 +56,7 @@ struct Recorded {
     set.emplace(plan, std::move(devices), *connector,
                 replica::SetOptions{.weights = run.weights,
                                     .batch_sizes = {run.batch, run.last},
-                                    .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+                                    .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                                     .seed = 5,
                                     .graphs = run.graphs});
     set->push(model);

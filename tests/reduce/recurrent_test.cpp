@@ -49,7 +49,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
       plan, std::move(devices), *connector,
       {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
        .batch_sizes = {kSequenceRows, 5, 7, 2},
-       .optimizer = test::value_of(optim::optimizer_family(), c.value("optimizer", "SGD: {momentum: 0.5}"))});
+       .optimizer = test::value_of(nn::optimizer_family(), c.value("optimizer", "SGD: {momentum: 0.5}"))});
   set.push(model);
 
   std::vector<std::vector<float>> inputs;

@@ -104,7 +104,7 @@ TableOutcome train_words(const TableRun& run) {
                           {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
                            .accumulate_steps = run.accumulate,
                            .batch_sizes = {kBatchOfWords},
-                           .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+                           .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                            .check_every = run.interrupted ? 3 : 0,
                            .goes_on = true});
   set.push(outcome.model);
@@ -137,8 +137,8 @@ void expect_same_bits(const TableOutcome& a, const TableOutcome& b) {
 /// Every optimizer that goes by element, with all its ways through the update.
 std::vector<std::string> optimizers_by_element() {
   std::vector<std::string> all;
-  for (const config::TypeDef* def : optim::optimizer_family().types()) {
-    const auto& type = static_cast<const optim::OptimizerType&>(*def);
+  for (const config::TypeDef* def : nn::optimizer_family().types()) {
+    const auto& type = static_cast<const nn::OptimizerType&>(*def);
     if (!type.by_element) continue;
     std::vector<std::string> arguments = type.variants;
     arguments.emplace_back("clipvalue: 0.002");

@@ -48,16 +48,15 @@ TEST_P(Segmentation, TrainsAsInKeras) {
     std::vector<std::unique_ptr<backend::Device>> devices;
     for (int r = 0; r < replicas; ++r) devices.push_back(test::device_of(name, r));
     const bool classes = c.at("labels") == "classes";
-    const plan::Plan plan =
-        plan::make_plan(model,
-                        test::options_for(c.at("loss").get<std::string>(), {"accuracy"},
-                                          classes ? optim::LabelKind::kClass : optim::LabelKind::kDense),
-                        *devices.front());
+    const plan::Plan plan = plan::make_plan(model,
+                                            test::options_for(c.at("loss").get<std::string>(), {"accuracy"},
+                                                              classes ? nn::LabelKind::kClass : nn::LabelKind::kDense),
+                                            *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
     replica::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kMapRows, 5, 2},
-                             .optimizer = test::value_of(optim::optimizer_family(), "SGD: 0.2")});
+                             .optimizer = test::value_of(nn::optimizer_family(), "SGD: 0.2")});
     set.push(model);
 
     const auto inputs = c.at("inputs").get<std::vector<float>>();

@@ -134,7 +134,7 @@ struct SlotFixture {
             {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
              .accumulate_steps = run.accumulate,
              .batch_sizes = {kSlotBatch, 7, 1},
-             .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+             .optimizer = value_of(nn::optimizer_family(), run.optimizer),
              .seed = 3}) {
     set.push(model);
   }

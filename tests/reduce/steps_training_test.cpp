@@ -56,7 +56,7 @@ TEST_P(StepsTraining, IsKeras) {
     replica::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {rows, 5, 7, 2},
-                             .optimizer = test::value_of(optim::optimizer_family(), "SGD: {momentum: 0.5}")});
+                             .optimizer = test::value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
     set.push(model);
 
     const bool ids = c.at("inputs")[0].is_number_integer();

@@ -45,10 +45,10 @@ outputs: [kind, box]
 plan::PlanOptions two_output_options(const json& c) {
   plan::PlanOptions options = test::options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.objectives.push_back({.output = 1,
-                                .loss = value_of(optim::loss_family(), "mse"),
+                                .loss = value_of(nn::loss_family(), "mse"),
                                 .weight = c.at("box_weight").get<double>(),
-                                .metrics = {value_of(optim::metric_family(), "mae")},
-                                .labels = optim::LabelKind::kDense});
+                                .metrics = {value_of(nn::metric_family(), "mae")},
+                                .labels = nn::LabelKind::kDense});
   return options;
 }
 
@@ -77,7 +77,7 @@ TEST_P(TwoOutputs, TrainAsInKeras) {
     replica::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kTwoRows, 5, 2},
-                             .optimizer = value_of(optim::optimizer_family(), "SGD: {momentum: 0.5}")});
+                             .optimizer = value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
     set.push(model);
 
     const auto inputs = c.at("inputs").get<std::vector<float>>(), boxes = c.at("boxes").get<std::vector<float>>();

@@ -51,13 +51,13 @@ const backend::RegisteredOp kCpuHalves = backend::op<HalvesSpec, CpuHalvesOp>(ba
 /// What it reads, twice, each time through a dropout of its own: draws 0 and 1 of the layer.
 struct TwoDropsSpec {};
 
-const layers::Registered kTwoDrops = layers::layer<TwoDropsSpec>("TestTwoDrops")
-                                         .inputs(1)
-                                         .random()
-                                         .outputs([](const TwoDropsSpec&, std::span<const layers::TensorDef> in) {
-                                           return std::vector<layers::OutputDef>{{"first", in[0].shape, DType::kF32},
-                                                                                 {"second", in[0].shape, DType::kF32}};
-                                         });
+const nn::Registered kTwoDrops =
+    nn::layer<TwoDropsSpec>("TestTwoDrops")
+        .inputs(1)
+        .random()
+        .outputs([](const TwoDropsSpec&, std::span<const nn::TensorDef> in) {
+          return std::vector<nn::OutputDef>{{"first", in[0].shape, DType::kF32}, {"second", in[0].shape, DType::kF32}};
+        });
 
 constexpr float kDropRate = 0.5F;
 constexpr std::uint64_t kDropSeed = 11;
@@ -165,7 +165,7 @@ struct PortReplicas {
     set.emplace(plan, std::move(all), *connector,
                 replica::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                     .batch_sizes = {rows},
-                                    .optimizer = test::value_of(optim::optimizer_family(), "SGD"),
+                                    .optimizer = test::value_of(nn::optimizer_family(), "SGD"),
                                     .seed = test::kDropSeed});
     set->push(model);
   }
@@ -344,7 +344,7 @@ layers:
   - Dense: {name: b, inputs: drops.second, units: 1, use_bias: false, kernel_initializer: zeros}
 outputs: [a, b]
 )");
-  plan::PlanOptions options = test::options_for("mae", {}, optim::LabelKind::kDense);
+  plan::PlanOptions options = test::options_for("mae", {}, nn::LabelKind::kDense);
   options.objectives.push_back(options.objectives.front());
   options.objectives.back().output = 1;
   PortReplicas replicas(GetParam(), model, options, OnesBatch::kRows);

@@ -87,7 +87,7 @@ struct ShardedReplicas {
                 replica::SetOptions{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                                     .virtual_shards = run.shards,
                                     .batch_sizes = run.batches,
-                                    .optimizer = value_of(optim::optimizer_family(), run.optimizer),
+                                    .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                                     .seed = 5,
                                     .check_every = 1});
     set->push(model);

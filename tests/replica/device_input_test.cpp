@@ -119,7 +119,7 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
     return {source,
             data::Pipeline(transforms_of(c.transforms), false),
             model,
-            {data::LabelDelivery{.output = "kind", .kind = optim::LabelKind::kClass, .width = 3}},
+            {data::LabelDelivery{.output = "kind", .kind = nn::LabelKind::kClass, .width = 3}},
             options};
   }
 };

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/conv2d.h"
-#include "layers/max_pooling2d.h"
+#include "nn/conv2d.h"
+#include "nn/max_pooling2d.h"
 #include "plan/tail.h"
 #include "replica/replica.h"
 #include "replica/small_net.h"
@@ -18,8 +18,8 @@ class Pooling final : public plan::Capabilities {
  public:
   Pooling(const backend::Device& device, bool fuses) : device_(device), fuses_(fuses) {}
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
-    if (follower.layer.get_if<layers::MaxPooling2DSpec>() == nullptr) return device_.fuses(follower);
-    const bool takes = fuses_ && follower.step.spec.get_if<layers::Conv2DSpec>() != nullptr;
+    if (follower.layer.get_if<nn::MaxPooling2DSpec>() == nullptr) return device_.fuses(follower);
+    const bool takes = fuses_ && follower.step.spec.get_if<nn::Conv2DSpec>() != nullptr;
     return takes ? std::optional(plan::TailFusion{}) : std::nullopt;
   }
   bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override {
@@ -62,7 +62,7 @@ layers:
   device->enter();
   const plan::Plan plan = plan::make_plan(trained.model, options_for("sparse_categorical_crossentropy", {"accuracy"}),
                                           Pooling(*device, fuses));
-  EXPECT_EQ(plan::tail_has<layers::MaxPooling2DSpec>(plan.steps[0]), fuses);
+  EXPECT_EQ(plan::tail_has<nn::MaxPooling2DSpec>(plan.steps[0]), fuses);
   NoSink sink;
   Options options{.rows = kRows, .row_counts = {kRows}, .seed = 5};
   options.optimizer = sgd();

@@ -34,7 +34,7 @@ struct Runner {
         plan(small_plan(model, *device, compute)) {
     device->enter();
     Options options{.rows = kRows, .row_counts = {kRows, 4}, .seed = 5, .accumulate = accumulate, .graphs = graphs};
-    options.optimizer = value_of(optim::optimizer_family(), optimizer);
+    options.optimizer = value_of(nn::optimizer_family(), optimizer);
     replica.emplace(plan, *device, sink, nullptr, std::move(options));
     replica->push(model);
   }

@@ -37,7 +37,7 @@ inline plan::Plan toy_plan(const graph::Model& model, std::uint64_t bucket_bytes
   return plan::make_plan(model, options, ToyDevice(0));
 }
 
-inline config::Typed sgd() { return value_of(optim::optimizer_family(), "SGD: {momentum: 0.9}"); }
+inline config::Typed sgd() { return value_of(nn::optimizer_family(), "SGD: {momentum: 0.9}"); }
 
 inline std::vector<std::unique_ptr<backend::Device>> toy_devices(int count, ToyDevice::Switches switches = {}) {
   std::vector<std::unique_ptr<backend::Device>> devices;

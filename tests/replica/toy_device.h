@@ -20,7 +20,7 @@
 #include "backend/device.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "layers/dense.h"
+#include "nn/dense.h"
 #include "support/tree_sum.h"
 
 namespace dptrain::test {

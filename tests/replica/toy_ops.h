@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "backend/metric_op.h"
-#include "layers/activation_layer.h"
-#include "layers/add.h"
-#include "layers/batch_normalization.h"
-#include "layers/dropout.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/optimizers/sgd.h"
+#include "nn/activation_layer.h"
+#include "nn/add.h"
+#include "nn/batch_normalization.h"
+#include "nn/dropout.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/optimizers/sgd.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {
@@ -62,7 +62,7 @@ class ToyOp : public backend::Op {
 
 class ToyDense final : public ToyOp {
  public:
-  ToyDense(const layers::DenseSpec& spec, const backend::OpContext& c, backend::Device& d)
+  ToyDense(const nn::DenseSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), bias_(spec.use_bias), relu_(!c.step.tail.empty()) {}
 
  protected:
@@ -108,7 +108,7 @@ class ToyDense final : public ToyOp {
 
 class ToyActivation final : public ToyOp {
  public:
-  ToyActivation(const layers::ActivationSpec& spec, const backend::OpContext& c, backend::Device& d)
+  ToyActivation(const nn::ActivationSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), activation_(spec.activation) {}
 
  protected:
@@ -116,29 +116,28 @@ class ToyActivation final : public ToyOp {
     for (std::int64_t r = 0; r < a.rows; ++r) row(a.in() + r * outputs_, a.out() + r * outputs_);
   }
   void differentiate(const backend::OpArgs& a) override {
-    if (activation_ != layers::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
+    if (activation_ != nn::Activation::kTanh) throw Error(ErrorKind::kInternal, "the toy has no such gradient");
     for (std::int64_t k = 0; k < a.rows * outputs_; ++k) a.dx()[k] = a.dy()[k] * (1 - a.out()[k] * a.out()[k]);
   }
 
  private:
   void row(const float* x, float* y) const {
-    if (activation_ == layers::Activation::kTanh) {
+    if (activation_ == nn::Activation::kTanh) {
       std::transform(x, x + outputs_, y, [](float v) { return std::tanh(v); });
       return;
     }
-    if (activation_ != layers::Activation::kSoftmax)
-      throw Error(ErrorKind::kInternal, "the toy has no such activation");
+    if (activation_ != nn::Activation::kSoftmax) throw Error(ErrorKind::kInternal, "the toy has no such activation");
     double sum = 0;
     for (std::int64_t j = 0; j < outputs_; ++j) sum += std::exp(x[j]);
     for (std::int64_t j = 0; j < outputs_; ++j) y[j] = static_cast<float>(std::exp(x[j]) / sum);
   }
 
-  const layers::Activation activation_;
+  const nn::Activation activation_;
 };
 
 class ToyAdd final : public ToyOp {
  public:
-  ToyAdd(const layers::AddSpec&, const backend::OpContext& c, backend::Device& d) : ToyOp(c, d) {}
+  ToyAdd(const nn::AddSpec&, const backend::OpContext& c, backend::Device& d) : ToyOp(c, d) {}
 
  protected:
   void compute(const backend::OpArgs& a) override {
@@ -158,7 +157,7 @@ class ToyAdd final : public ToyOp {
 /// it.
 class ToyDropout final : public ToyOp {
  public:
-  ToyDropout(const layers::DropoutSpec&, const backend::OpContext& c, backend::Device& d)
+  ToyDropout(const nn::DropoutSpec&, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), key_(c.seed * 31 + c.stream_id) {}
 
  protected:
@@ -180,7 +179,7 @@ class ToyDropout final : public ToyOp {
 /// Without gamma and beta; synchronised when asked.
 class ToyNorm final : public ToyOp {
  public:
-  ToyNorm(const layers::BatchNormalizationSpec& spec, const backend::OpContext& c, backend::Device& d)
+  ToyNorm(const nn::BatchNormalizationSpec& spec, const backend::OpContext& c, backend::Device& d)
       : ToyOp(c, d), replicas_(spec.synchronized ? c.replicas : 1), epsilon_(spec.epsilon) {}
 
   plan::Need need() const override {
@@ -268,18 +267,18 @@ class ToyNorm final : public ToyOp {
   double total_ = 0;
 };
 
-inline std::optional<plan::TailFusion> toy_relu(const layers::ActivationSpec& behind, const plan::Follower& follower,
+inline std::optional<plan::TailFusion> toy_relu(const nn::ActivationSpec& behind, const plan::Follower& follower,
                                                 const backend::Device&) {
-  if (!follower.step.tail.empty() || behind.activation != layers::Activation::kRelu) return std::nullopt;
+  if (!follower.step.tail.empty() || behind.activation != nn::Activation::kRelu) return std::nullopt;
   return plan::TailFusion{.reads_output = true};
 }
 
 inline const backend::RegisteredOp kToyDense =
-    backend::op<layers::DenseSpec, ToyDense>(kToy, {.fuses = {backend::fuses<layers::ActivationSpec>(toy_relu)}});
-inline const backend::RegisteredOp kToyActivation = backend::op<layers::ActivationSpec, ToyActivation>(kToy);
-inline const backend::RegisteredOp kToyAdd = backend::op<layers::AddSpec, ToyAdd>(kToy);
-inline const backend::RegisteredOp kToyDropout = backend::op<layers::DropoutSpec, ToyDropout>(kToy);
-inline const backend::RegisteredOp kToyNorm = backend::op<layers::BatchNormalizationSpec, ToyNorm>(kToy);
+    backend::op<nn::DenseSpec, ToyDense>(kToy, {.fuses = {backend::fuses<nn::ActivationSpec>(toy_relu)}});
+inline const backend::RegisteredOp kToyActivation = backend::op<nn::ActivationSpec, ToyActivation>(kToy);
+inline const backend::RegisteredOp kToyAdd = backend::op<nn::AddSpec, ToyAdd>(kToy);
+inline const backend::RegisteredOp kToyDropout = backend::op<nn::DropoutSpec, ToyDropout>(kToy);
+inline const backend::RegisteredOp kToyNorm = backend::op<nn::BatchNormalizationSpec, ToyNorm>(kToy);
 
 /// Softmax cross-entropy of class numbers, or the mean squared error of rows.
 class ToyLoss final : public backend::LossOp {
@@ -292,7 +291,7 @@ class ToyLoss final : public backend::LossOp {
     for (std::int64_t r = 0; r < a.rows; ++r) {
       const float* p = static_cast<const float*>(a.prediction) + r * width_;
       float* g = a.gradient == nullptr ? nullptr : static_cast<float*>(a.gradient) + r * width_;
-      if (loss_.labels == optim::LabelKind::kClass)
+      if (loss_.labels == nn::LabelKind::kClass)
         classify(p, static_cast<const std::int32_t*>(a.labels)[r], g, a);
       else
         regress(p, static_cast<const float*>(a.labels) + r * width_, g, a);
@@ -323,7 +322,7 @@ class ToyLoss final : public backend::LossOp {
 /// Accuracy of class numbers: argmax equal.
 class ToyAccuracy final : public backend::MetricOp {
  public:
-  ToyAccuracy(const optim::AccuracySpec&, const backend::MetricContext& context, backend::Device&)
+  ToyAccuracy(const nn::AccuracySpec&, const backend::MetricContext& context, backend::Device&)
       : classes_(context.classes()) {}
   void run(const backend::MetricArgs& a) override {
     for (std::int64_t r = 0; r < a.rows; ++r) {
@@ -335,15 +334,15 @@ class ToyAccuracy final : public backend::MetricOp {
  private:
   const std::int64_t classes_;
 };
-inline const backend::RegisteredMetricOp kToyAccuracy = backend::metric_op<optim::AccuracySpec, ToyAccuracy>(kToy);
+inline const backend::RegisteredMetricOp kToyAccuracy = backend::metric_op<nn::AccuracySpec, ToyAccuracy>(kToy);
 
 /// m = momentum m - lr (g + 2 l2 w); w += m. Statistics as documented.
 class ToyUpdate final : public backend::Update {
  public:
   explicit ToyUpdate(const backend::UpdateContext& context)
-      : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<optim::SGDSpec>().momentum)) {}
+      : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<nn::SGDSpec>().momentum)) {}
 
-  void run(const backend::UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
+  void run(const backend::UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState* state,
            backend::Stream&) override {
     if (state->step != args.step || state->learning_rate != args.learning_rate)
       throw Error(ErrorKind::kInternal, "the device was told another step or learning rate");

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "backend/device.h"
-#include "layers/layer.h"
-#include "layers/volume_passes.h"
-#include "optim/loss.h"
-#include "optim/metric.h"
-#include "optim/optimizer.h"
+#include "nn/layer.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/optimizer.h"
+#include "nn/volume_passes.h"
 #include "support/sanitizer.h"
 
 namespace dptrain::session {
@@ -32,18 +32,17 @@ TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
   std::string names;
   for (const DeviceCheck& check : device_checks())
     for (const std::string& name : check.names) names += "|" + name + "|";
-  for (const config::TypeDef* layer : layers::layer_family().types()) {
-    const auto& type = static_cast<const layers::LayerType&>(*layer);
+  for (const config::TypeDef* layer : nn::layer_family().types()) {
+    const auto& type = static_cast<const nn::LayerType&>(*layer);
     const bool has_op = backend::has_op(backend::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies ||
-                        layers::is_computed_in_passes(type.type);
+                        nn::is_computed_in_passes(type.type);
     if (!has_op || layer->name == "Activation") continue;
     EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));
   }
-  for (const config::TypeDef* loss : optim::loss_family().types())
-    EXPECT_THAT(names, HasSubstr("|" + loss->name + "|"));
-  for (const config::TypeDef* metric : optim::metric_family().types())
+  for (const config::TypeDef* loss : nn::loss_family().types()) EXPECT_THAT(names, HasSubstr("|" + loss->name + "|"));
+  for (const config::TypeDef* metric : nn::metric_family().types())
     EXPECT_THAT(names, HasSubstr("|" + metric->name + "|"));
-  for (const config::TypeDef* optimizer : optim::optimizer_family().types())
+  for (const config::TypeDef* optimizer : nn::optimizer_family().types())
     EXPECT_THAT(names, HasSubstr("|" + optimizer->name));
 }
 

@@ -67,12 +67,12 @@ TEST(Objectives, MetricsAndLossesDefineDirectionsAndNamesDoNot) {
       "metrics: {kind: [{SparseTopKCategoricalAccuracy: {k: 2, name: best2}}], box: [{MeanAbsoluteError: {name: "
       "f1}}]}");
   const auto logged = logged_values(e.config.train, e.graph, true);
-  EXPECT_EQ(direction_of(logged, "kind_best2"), optim::Direction::kLarger);
-  EXPECT_EQ(direction_of(logged, "val_kind_best2"), optim::Direction::kLarger);
-  EXPECT_EQ(direction_of(logged, "box_f1"), optim::Direction::kSmaller);
-  EXPECT_EQ(direction_of(logged, "val_box_loss"), optim::Direction::kSmaller);
-  EXPECT_EQ(direction_of(logged, "val_loss"), optim::Direction::kSmaller);
-  EXPECT_EQ(direction_of(logged, "accuracy"), optim::Direction::kUnknown) << "no output has it";
+  EXPECT_EQ(direction_of(logged, "kind_best2"), nn::Direction::kLarger);
+  EXPECT_EQ(direction_of(logged, "val_kind_best2"), nn::Direction::kLarger);
+  EXPECT_EQ(direction_of(logged, "box_f1"), nn::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "val_box_loss"), nn::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "val_loss"), nn::Direction::kSmaller);
+  EXPECT_EQ(direction_of(logged, "accuracy"), nn::Direction::kUnknown) << "no output has it";
 }
 
 TEST(Objectives, OneLossStandsForAllOutputs) {

@@ -134,7 +134,7 @@ TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
   SessionOptions options;
   options.devices = {.replicas = 3, .threads = 1};
   Session session(experiment, options);
-  ASSERT_EQ(session.plan().losses.front().labels, optim::LabelKind::kClass);
+  ASSERT_EQ(session.plan().losses.front().labels, nn::LabelKind::kClass);
   session.train_loader().seek(0, 0);
   const data::Batch batch = session.train_loader().next();
   const BatchRows rows = batch.host();

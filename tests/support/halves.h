@@ -2,21 +2,21 @@
 
 // A layer for tests with two outputs: what it reads, cut in two. Keras has none so plain.
 
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::test {
 
 /// [n] to "low" [n / 2] and "high" [n - n / 2].
 struct HalvesSpec {};
 
-inline const layers::Registered kHalves =
-    layers::layer<HalvesSpec>("TestHalves")
+inline const nn::Registered kHalves =
+    nn::layer<HalvesSpec>("TestHalves")
         .inputs(1)
         .of_rank(1)
-        .outputs([](const HalvesSpec&, std::span<const layers::TensorDef> in) {
+        .outputs([](const HalvesSpec&, std::span<const nn::TensorDef> in) {
           const std::int64_t low = in[0].shape[0] / 2;
-          return std::vector<layers::OutputDef>{{"low", Shape{low}, DType::kF32},
-                                                {"high", Shape{in[0].shape[0] - low}, DType::kF32}};
+          return std::vector<nn::OutputDef>{{"low", Shape{low}, DType::kF32},
+                                            {"high", Shape{in[0].shape[0] - low}, DType::kF32}};
         });
 
 }  // namespace dptrain::test

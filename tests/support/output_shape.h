@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::test {
 
-inline std::vector<layers::OutputDef> outputs_of(const config::Typed& layer, std::span<const Shape> inputs) {
-  const layers::LayerType& type = layers::type_of(layer);
-  std::vector<layers::TensorDef> tensors;
+inline std::vector<nn::OutputDef> outputs_of(const config::Typed& layer, std::span<const Shape> inputs) {
+  const nn::LayerType& type = nn::type_of(layer);
+  std::vector<nn::TensorDef> tensors;
   for (const Shape& shape : inputs) tensors.push_back({shape, type.input_type});
   return type.outputs(layer.spec(), tensors);
 }

@@ -46,16 +46,16 @@ TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
   const std::string folder = run("net/001", "epoch,loss,best2,f1,val_loss,val_best2,val_f1\n1,1,0.1,3,1,0.2,3\n");
   fs::remove(fs::path(folder) / "result.json");
   const auto direction = [&](const std::string& column) { return read_run(folder, "001").direction_of(column); };
-  EXPECT_EQ(direction("val_best2"), optim::Direction::kUnknown) << "train.csv alone";
+  EXPECT_EQ(direction("val_best2"), nn::Direction::kUnknown) << "train.csv alone";
   std::ofstream(fs::path(folder) / "config.resolved.yaml")
       << "dptrain: 1\n"
          "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
          "data: {train: {Synthetic: {samples: 6}}}\n"
          "train: {epochs: 1, batch_size: 3, loss: categorical_crossentropy, metrics: [{TopKCategoricalAccuracy: {k: 2, "
          "name: best2}}, {MeanSquaredError: {name: f1}}]}\n";
-  EXPECT_EQ(direction("val_best2"), optim::Direction::kLarger);
-  EXPECT_EQ(direction("val_f1"), optim::Direction::kSmaller);
-  EXPECT_EQ(direction("val_loss"), optim::Direction::kSmaller);
+  EXPECT_EQ(direction("val_best2"), nn::Direction::kLarger);
+  EXPECT_EQ(direction("val_f1"), nn::Direction::kSmaller);
+  EXPECT_EQ(direction("val_loss"), nn::Direction::kSmaller);
 }
 
 TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {

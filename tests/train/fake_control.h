@@ -30,9 +30,9 @@ class FakeControl final : public TrainingControl {
     return silent ? std::make_unique<RunSink>() : std::move(sink);
   }
   bool has_validation() const override { return validation; }
-  optim::Direction direction_of(const std::string& value) const override {
-    if (value.ends_with("loss")) return optim::Direction::kSmaller;
-    return value.ends_with("accuracy") ? optim::Direction::kLarger : optim::Direction::kUnknown;
+  nn::Direction direction_of(const std::string& value) const override {
+    if (value.ends_with("loss")) return nn::Direction::kSmaller;
+    return value.ends_with("accuracy") ? nn::Direction::kLarger : nn::Direction::kUnknown;
   }
   double learning_rate() const override { return rate; }
   bool validates_by_steps() const override { return by_steps; }

@@ -8,12 +8,12 @@
 #include "data/source.h"
 #include "data/transform.h"
 #include "experiment/nonfinite.h"
-#include "layers/initializer.h"
-#include "layers/layer.h"
-#include "layers/regularizer.h"
-#include "optim/loss.h"
-#include "optim/optimizer.h"
-#include "optim/schedule.h"
+#include "nn/initializer.h"
+#include "nn/layer.h"
+#include "nn/loss.h"
+#include "nn/optimizer.h"
+#include "nn/regularizer.h"
+#include "nn/schedule.h"
 #include "session/dry_plan.h"
 #include "support/sanitizer.h"
 
@@ -67,10 +67,9 @@ TEST(NullValues, AnywhereInShippedConfigsAreErrorsOrDefaults) {
 TEST(NullValues, OfEveryArgumentOfEveryType) {
   int count = 0;
   for (const config::Family* family :
-       {&layers::layer_family(), &layers::initializer_family(), &layers::regularizer_family(),
-        &optim::optimizer_family(), &optim::schedule_family(), &optim::loss_family(), &optim::metric_family(),
-        &data::transform_family(), &data::dataset_family(), &experiment::callback_family(),
-        &experiment::nonfinite_family()})
+       {&nn::layer_family(), &nn::initializer_family(), &nn::regularizer_family(), &nn::optimizer_family(),
+        &nn::schedule_family(), &nn::loss_family(), &nn::metric_family(), &data::transform_family(),
+        &data::dataset_family(), &experiment::callback_family(), &experiment::nonfinite_family()})
     for (const config::TypeDef* type : family->types())
       for (const config::Field& field : type->schema.fields()) {
         SCOPED_TRACE(type->name + "." + field.name);

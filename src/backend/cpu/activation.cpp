@@ -6,7 +6,7 @@
 
 namespace dptrain::backend::cpu {
 
-using layers::Activation;
+using nn::Activation;
 
 void activate(Activation f, const float* x, float* y, std::int64_t positions, std::int64_t width) {
   if (f == Activation::kSoftmax) return kernels::cpu::softmax_forward(x, positions, width, y);
@@ -24,7 +24,7 @@ void activate_backward(Activation f, const float* x, const float* y, const float
     kernels::cpu::softmax_backward(y, dy, positions, width, dx);
   } else if (f == Activation::kLogSoftmax) {
     kernels::cpu::log_softmax_backward(y, dy, positions, width, dx);
-  } else if (layers::backward_from_output(f)) {
+  } else if (nn::backward_from_output(f)) {
     kernels::cpu::activation_backward_from_output(f, alpha, y, dy, dx, n);
   } else {
     kernels::cpu::activation_backward_from_input(f, alpha, x, dy, dx, n);

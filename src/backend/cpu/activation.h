@@ -6,17 +6,17 @@
 #include <cstdint>
 
 #include "backend/tail.h"
-#include "layers/activation.h"
+#include "nn/activation.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::cpu {
 
 /// y = f(x) over [positions, width] (softmax and log_softmax over width, else element by element); y == x allowed.
-void activate(layers::Activation f, const float* x, float* y, std::int64_t positions, std::int64_t width);
+void activate(nn::Activation f, const float* x, float* y, std::int64_t positions, std::int64_t width);
 
-/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be
+/// dx = dy f'(x): from the output y where nn::backward_from_output(f), else from the input x; the other may be
 /// null. dx == dy allowed.
-void activate_backward(layers::Activation f, const float* x, const float* y, const float* dy, float* dx,
+void activate_backward(nn::Activation f, const float* x, const float* y, const float* dy, float* dx,
                        std::int64_t positions, std::int64_t width);
 
 /// The activation in a step's tail (backend::takes_activation): applied to its output in place, undone in the output's
@@ -29,20 +29,20 @@ class Epilogue {
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         elements_(context.output().elements()) {}
 
-  bool is_relu() const noexcept { return activation_ == layers::Activation::kRelu; }
+  bool is_relu() const noexcept { return activation_ == nn::Activation::kRelu; }
   /// Where the op has not applied the activation itself.
   void apply(float* y, std::int64_t rows) const;
   /// Whether apply() changes what an op writes that has applied a ReLU itself, or has not.
   bool follows(bool relu_applied) const noexcept {
-    return activation_ != layers::Activation::kLinear && !(relu_applied && is_relu());
+    return activation_ != nn::Activation::kLinear && !(relu_applied && is_relu());
   }
   /// Where the consumer's backward has not done it.
   void undo(const float* y, float* dy, std::int64_t rows) const;
   /// backward still has to multiply by the derivative.
-  bool to_undo() const noexcept { return activation_ != layers::Activation::kLinear && !undone_; }
+  bool to_undo() const noexcept { return activation_ != nn::Activation::kLinear && !undone_; }
 
  private:
-  layers::Activation activation_;
+  nn::Activation activation_;
   bool undone_;
   std::int64_t width_, elements_;
 };

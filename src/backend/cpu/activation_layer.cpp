@@ -1,4 +1,4 @@
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 
 #include "backend/cpu/activation.h"
 #include "backend/device.h"
@@ -8,7 +8,7 @@ namespace {
 
 class ActivationOp final : public Op {
  public:
-  ActivationOp(const layers::ActivationSpec& spec, const OpContext& context, Device&)
+  ActivationOp(const nn::ActivationSpec& spec, const OpContext& context, Device&)
       : activation_(spec.activation),
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         positions_(context.output().elements() / width_) {}
@@ -19,11 +19,11 @@ class ActivationOp final : public Op {
   }
 
  private:
-  layers::Activation activation_;
+  nn::Activation activation_;
   std::int64_t width_, positions_;
 };
 
-const RegisteredOp kCpuActivation = op<layers::ActivationSpec, ActivationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuActivation = op<nn::ActivationSpec, ActivationOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

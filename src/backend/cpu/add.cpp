@@ -1,4 +1,4 @@
-#include "layers/add.h"
+#include "nn/add.h"
 
 #include "backend/cpu/activation.h"
 #include "backend/cpu/sum_op.h"
@@ -8,7 +8,7 @@ namespace {
 
 class AddOp final : public SumOp {
  public:
-  AddOp(const layers::AddSpec&, const OpContext& context, Device&) : SumOp(context, 1.0F), epilogue_(context) {}
+  AddOp(const nn::AddSpec&, const OpContext& context, Device&) : SumOp(context, 1.0F), epilogue_(context) {}
 
   /// The end of a residual block is one pass each way.
   void forward(const OpArgs& a) override {
@@ -27,7 +27,7 @@ class AddOp final : public SumOp {
   Epilogue epilogue_;
 };
 
-const RegisteredOp kCpuAdd = op<layers::AddSpec, AddOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuAdd = op<nn::AddSpec, AddOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/additive_attention.h"
+#include "nn/additive_attention.h"
 
 #include "backend/cpu/attention_op.h"
 
@@ -6,7 +6,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredOp kCpuAdditiveAttention =
-    op<layers::AdditiveAttentionSpec, AttentionOp<layers::AdditiveAttentionSpec>>(DeviceKind::kCpu);
+    op<nn::AdditiveAttentionSpec, AttentionOp<nn::AdditiveAttentionSpec>>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

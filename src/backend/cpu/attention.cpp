@@ -1,11 +1,11 @@
-#include "layers/attention.h"
+#include "nn/attention.h"
 
 #include "backend/cpu/attention_op.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredOp kCpuAttention = op<layers::AttentionSpec, AttentionOp<layers::AttentionSpec>>(DeviceKind::kCpu);
+const RegisteredOp kCpuAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

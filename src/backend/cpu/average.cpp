@@ -1,4 +1,4 @@
-#include "layers/average.h"
+#include "nn/average.h"
 
 #include "backend/cpu/sum_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class AverageOp final : public SumOp {
  public:
-  AverageOp(const layers::AverageSpec&, const OpContext& context, Device&)
+  AverageOp(const nn::AverageSpec&, const OpContext& context, Device&)
       : SumOp(context, 1.0F / static_cast<float>(context.step.inputs.size())) {}
 };
 
-const RegisteredOp kCpuAverage = op<layers::AverageSpec, AverageOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuAverage = op<nn::AverageSpec, AverageOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/average_pooling2d.h"
+#include "nn/average_pooling2d.h"
 
 #include "backend/device.h"
 #include "backend/pool_window.h"
@@ -9,7 +9,7 @@ namespace {
 
 class AveragePooling2DOp final : public Op {
  public:
-  AveragePooling2DOp(const layers::AveragePooling2DSpec& spec, const OpContext& context, Device&)
+  AveragePooling2DOp(const nn::AveragePooling2DSpec& spec, const OpContext& context, Device&)
       : window_(pool_window(spec, context)) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::avg_pool_forward(window_, a.in(), a.rows, a.out()); }
@@ -19,7 +19,7 @@ class AveragePooling2DOp final : public Op {
   kernels::cpu::PoolWindow window_;
 };
 
-const RegisteredOp kCpuAveragePooling2D = op<layers::AveragePooling2DSpec, AveragePooling2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuAveragePooling2D = op<nn::AveragePooling2DSpec, AveragePooling2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

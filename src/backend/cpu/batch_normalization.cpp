@@ -1,4 +1,4 @@
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/batch_norm.h"
-#include "layers/add.h"
+#include "nn/add.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::cpu {
@@ -31,14 +31,14 @@ using kernels::cpu::BatchNormGradient;
 /// Forward begins with the sums over x and ends with y: passes that a convolution beside it may run (piecewise.h).
 class BatchNormalizationOp final : public Op, private PieceWise {
  public:
-  BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
+  BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
       : channels_(context.input(0).back()),
         spatial_(context.input(0).elements() / channels_),
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
         activation_(plan::tail_activation(context.step).activation),
-        masks_(activation_ != layers::Activation::kLinear && !plan::tail_activation(context.step).undone),
-        adds_(plan::tail_has<layers::AddSpec>(context.step)),
+        masks_(activation_ != nn::Activation::kLinear && !plan::tail_activation(context.step).undone),
+        adds_(plan::tail_has<nn::AddSpec>(context.step)),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         weights_(spec),
@@ -188,7 +188,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     }
   };
 
-  float ceiling() const { return activation_ == layers::Activation::kRelu6 ? 6.0F : kernels::cpu::kNoCeiling; }
+  float ceiling() const { return activation_ == nn::Activation::kRelu6 ? 6.0F : kernels::cpu::kNoCeiling; }
   std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
   const float* weight(const OpArgs& a, std::size_t index) const {
@@ -207,7 +207,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     const kernels::cpu::BatchNormAffine affine{.scale = room.scale,
                                                .offset = room.offset,
                                                .addend = adds_ ? a.in(1) : nullptr,
-                                               .relu = activation_ != layers::Activation::kLinear,
+                                               .relu = activation_ != nn::Activation::kLinear,
                                                .ceiling = ceiling(),
                                                .kept = a.training};
     last_ = {affine, a.in(), a.out()};
@@ -241,8 +241,8 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   std::int64_t channels_, spatial_;
   float epsilon_;
   bool unbiased_;
-  layers::Activation activation_;  // none, a ReLU or relu6
-  bool masks_;                     // backward multiplies dy by its mask
+  nn::Activation activation_;  // none, a ReLU or relu6
+  bool masks_;                 // backward multiplies dy by its mask
   bool adds_, inference_mode_;
   int replicas_;  // that moments are put together over; 1: unsynchronised
   const BatchNormWeights weights_;
@@ -251,7 +251,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   LastPass last_{};
 };
 
-const RegisteredOp kCpuBatchNormalization = op<layers::BatchNormalizationSpec, BatchNormalizationOp>(
+const RegisteredOp kCpuBatchNormalization = op<nn::BatchNormalizationSpec, BatchNormalizationOp>(
     DeviceKind::kCpu, {.fuses = {takes_sum(), takes_relu_behind_sum(true)}});
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 /// for the same.
 class CpuBidirectionalOp final : public BidirectionalOp {
  public:
-  CpuBidirectionalOp(const layers::BidirectionalSpec& spec, const OpContext& context, Device& device)
+  CpuBidirectionalOp(const nn::BidirectionalSpec& spec, const OpContext& context, Device& device)
       : BidirectionalOp(spec, context, device), passes_{&passes_of(op(0)), &passes_of(op(1))} {}
 
  protected:
@@ -45,7 +45,7 @@ class CpuBidirectionalOp final : public BidirectionalOp {
   std::array<RecurrentPasses*, 2> passes_;
 };
 
-const RegisteredOp kCpuBidirectional = op<layers::BidirectionalSpec, CpuBidirectionalOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuBidirectional = op<nn::BidirectionalSpec, CpuBidirectionalOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

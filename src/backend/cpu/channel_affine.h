@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "kernels/cpu/affine.h"
-#include "layers/channel_affine.h"
+#include "nn/channel_affine.h"
 
 namespace dptrain::backend::cpu {
 
 class RepeatedAffine {
  public:
   RepeatedAffine() = default;
-  explicit RepeatedAffine(const layers::ChannelAffine& affine) {
+  explicit RepeatedAffine(const nn::ChannelAffine& affine) {
     const std::size_t times = (kPeriod + affine.scale.size() - 1) / affine.scale.size();
     for (std::size_t i = 0; i < times; ++i) {
       shift_.insert(shift_.end(), affine.shift.begin(), affine.shift.end());

@@ -1,4 +1,4 @@
-#include "layers/concatenate.h"
+#include "nn/concatenate.h"
 
 #include "backend/columns.h"
 #include "backend/device.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ConcatenateOp final : public Op {
  public:
-  ConcatenateOp(const layers::ConcatenateSpec& spec, const OpContext& context, Device&) : columns_(spec, context) {}
+  ConcatenateOp(const nn::ConcatenateSpec& spec, const OpContext& context, Device&) : columns_(spec, context) {}
 
   void forward(const OpArgs& a) override {
     std::int64_t at = 0;
@@ -29,7 +29,7 @@ class ConcatenateOp final : public Op {
   const Columns columns_;
 };
 
-const RegisteredOp kCpuConcatenate = op<layers::ConcatenateSpec, ConcatenateOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuConcatenate = op<nn::ConcatenateSpec, ConcatenateOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

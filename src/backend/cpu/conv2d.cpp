@@ -1,4 +1,4 @@
-#include "layers/conv2d.h"
+#include "nn/conv2d.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 #include "backend/cpu/cpu_device.h"
 #include "backend/device.h"
 #include "kernels/cpu/gemm_forward.h"
-#include "layers/batch_normalization.h"
-#include "layers/max_pooling2d.h"
+#include "nn/batch_normalization.h"
+#include "nn/max_pooling2d.h"
 #include "plan/neighbours.h"
 
 namespace dptrain::backend::cpu {
@@ -24,7 +24,7 @@ namespace {
 /// writes goes along with the convolution's own (piecewise.h).
 class Conv2DOp final : public Op {
  public:
-  Conv2DOp(const layers::Conv2DSpec& spec, const OpContext& context, Device& device)
+  Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
       : shape_(shape_of(spec, context)),
         epilogue_(context),
         wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
@@ -79,10 +79,10 @@ class Conv2DOp final : public Op {
   }
 
  private:
-  static ConvShape shape_of(const layers::Conv2DSpec& spec, const OpContext& context) {
+  static ConvShape shape_of(const nn::Conv2DSpec& spec, const OpContext& context) {
     ConvShape shape = conv2d_shape(spec, context.input(0));
-    shape.relu = plan::tail_activation(context.step).activation == layers::Activation::kRelu;
-    shape.pool = plan::tail_has<layers::MaxPooling2DSpec>(context.step);
+    shape.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
+    shape.pool = plan::tail_has<nn::MaxPooling2DSpec>(context.step);
     shape.pairs = !Epilogue(context).follows(shape.relu) && is_normalised(context.plan, context.step);
     return shape;
   }
@@ -96,7 +96,7 @@ class Conv2DOp final : public Op {
     const auto s = static_cast<std::size_t>(place - plan.steps.begin());
     const auto is = [&](std::size_t other) {
       const plan::Step& its = plan.steps[other];
-      return !its.inference_mode && its.spec.get_if<layers::BatchNormalizationSpec>() != nullptr;
+      return !its.inference_mode && its.spec.get_if<nn::BatchNormalizationSpec>() != nullptr;
     };
     if (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) return true;
     return plan::hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
@@ -118,18 +118,18 @@ class Conv2DOp final : public Op {
 
 /// Max-poolings of 2x2 that cover every output, last in the tail, where a kernel computes them: it keeps which of four
 /// outputs was the largest, and whether that was positive, so backward reads no output.
-std::optional<plan::TailFusion> takes_pooling(const layers::MaxPooling2DSpec& pool, const plan::Follower& follower,
+std::optional<plan::TailFusion> takes_pooling(const nn::MaxPooling2DSpec& pool, const plan::Follower& follower,
                                               const Device& device) {
-  const layers::Activation activation = plan::tail_activation(follower.step).activation;
-  if (activation != layers::Activation::kLinear && activation != layers::Activation::kRelu) return std::nullopt;
-  if (plan::tail_has<layers::MaxPooling2DSpec>(follower.step)) return std::nullopt;
-  ConvShape shape = conv2d_shape(follower.step.spec.as<layers::Conv2DSpec>(), follower.inputs.front());
-  shape.relu = activation == layers::Activation::kRelu;
+  const nn::Activation activation = plan::tail_activation(follower.step).activation;
+  if (activation != nn::Activation::kLinear && activation != nn::Activation::kRelu) return std::nullopt;
+  if (plan::tail_has<nn::MaxPooling2DSpec>(follower.step)) return std::nullopt;
+  ConvShape shape = conv2d_shape(follower.step.spec.as<nn::Conv2DSpec>(), follower.inputs.front());
+  shape.relu = activation == nn::Activation::kRelu;
   shape.pool = true;
   shape.bfloat16 = device.options().bfloat16_products;
   const Size2 two{2, 2};
   // "same" over an even size pads nothing.
-  const bool covers = pool.padding == layers::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);
+  const bool covers = pool.padding == nn::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);
   const ConvChoice choice = device.options().conv;
   if (pool.pool_size != two || pool.strides.value_or(two) != two || !covers ||
       !computes_pooling(ConvPassKind::kForward, shape, choice) ||
@@ -138,8 +138,8 @@ std::optional<plan::TailFusion> takes_pooling(const layers::MaxPooling2DSpec& po
   return plan::TailFusion{};
 }
 
-const RegisteredOp kCpuConv2D = op<layers::Conv2DSpec, Conv2DOp>(
-    DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<layers::MaxPooling2DSpec>(takes_pooling)}});
+const RegisteredOp kCpuConv2D = op<nn::Conv2DSpec, Conv2DOp>(
+    DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<nn::MaxPooling2DSpec>(takes_pooling)}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

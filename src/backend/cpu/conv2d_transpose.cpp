@@ -1,4 +1,4 @@
-#include "layers/conv2d_transpose.h"
+#include "nn/conv2d_transpose.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ namespace {
 /// its gradient of the data.
 class Conv2DTransposeOp final : public Op {
  public:
-  Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
+  Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
       : filters_(spec.filters),
         positions_(context.output()[0] * context.output()[1]),
         bias_(spec.use_bias),
@@ -71,7 +71,7 @@ class Conv2DTransposeOp final : public Op {
 
  private:
   /// Keras's kernel [kh, kw, filters, in] is that of the convolution, as it is.
-  static ConvShape back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) {
+  static ConvShape back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) {
     ConvShape shape{conv_window(spec, context.output(), context.input(0))};
     shape.bias = false;
     return shape;
@@ -87,7 +87,7 @@ class Conv2DTransposeOp final : public Op {
 };
 
 const RegisteredOp kCpuConv2DTranspose =
-    op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

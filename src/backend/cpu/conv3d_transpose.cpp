@@ -1,4 +1,4 @@
-#include "layers/conv3d_transpose.h"
+#include "nn/conv3d_transpose.h"
 
 #include "backend/conv3d_transpose_op.h"
 #include "backend/cpu/volume_kernels.h"
@@ -6,7 +6,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredOp kCpuConv3DTranspose = op<layers::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
+const RegisteredOp kCpuConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
     DeviceKind::kCpu, {.fuses = {takes_activation()}, .weight_orders = {{1, 2, 0, 3, 4}}});
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
  public:
-  CpuConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
+  CpuConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
       : ConvLSTM2DOp(spec, context, device) {}
 
  protected:
@@ -56,7 +56,7 @@ class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
   static float* of(void* x) { return static_cast<float*>(x); }
 };
 
-const RegisteredOp kCpuConvLSTM2D = op<layers::ConvLSTM2DSpec, CpuConvLSTM2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuConvLSTM2D = op<nn::ConvLSTM2DSpec, CpuConvLSTM2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -97,8 +97,8 @@ void CpuDevice::accumulate(void* y, const void* x, DType, std::int64_t n, Stream
 void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType, std::int64_t rows,
                             std::int64_t classes, float* values, Stream&) {
   const bool softmax = fusion == plan::LossStep::Fusion::kSoftmax;
-  activate(softmax ? layers::Activation::kSoftmax : layers::Activation::kSigmoid, static_cast<const float*>(logits),
-           values, rows, classes);
+  activate(softmax ? nn::Activation::kSoftmax : nn::Activation::kSigmoid, static_cast<const float*>(logits), values,
+           rows, classes);
 }
 
 void CpuDevice::taint(const double* value, float* gradient, Stream&) {

@@ -19,12 +19,12 @@ class CpuUpdate final : public Update {
   CpuUpdate(const UpdateContext& context, Device& device)
       : plan_(context.plan),
         optimizer_(context.optimizer),
-        common_(optim::common(optimizer_)),
+        common_(nn::common(optimizer_)),
         goes_on_(context.goes_on),
         op_(make_optimizer_op(context, device)) {}
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
-    optim::UpdateArgs update = args;
+  void run(const UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
+    nn::UpdateArgs update = args;
     if (b.loss_scale != nullptr) {
       update.step -= b.loss_scale->skipped;
       if (leave_out(b)) {
@@ -113,7 +113,7 @@ class CpuUpdate final : public Update {
 
   const plan::Plan& plan_;
   config::Typed optimizer_;
-  const optim::OptimizerCommon& common_;  // of optimizer_
+  const nn::OptimizerCommon& common_;  // of optimizer_
   const bool goes_on_;
   std::unique_ptr<OptimizerOp> op_;
 };

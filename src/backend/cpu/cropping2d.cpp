@@ -1,4 +1,4 @@
-#include "layers/cropping2d.h"
+#include "nn/cropping2d.h"
 
 #include "backend/device.h"
 #include "backend/sides_padding.h"
@@ -10,7 +10,7 @@ namespace {
 /// Zero padding backwards: the output is what is inside.
 class Cropping2DOp final : public Op {
  public:
-  Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device&)
+  Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device&)
       : padding_(sides_padding<kernels::cpu::Padding>(spec.cropping, context.output())) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::zero_pad_backward(padding_, a.in(), a.rows, a.out()); }
@@ -20,7 +20,7 @@ class Cropping2DOp final : public Op {
   kernels::cpu::Padding padding_;
 };
 
-const RegisteredOp kCpuCropping2D = op<layers::Cropping2DSpec, Cropping2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuCropping2D = op<nn::Cropping2DSpec, Cropping2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/custom_scale_layer.h"
+#include "nn/custom_scale_layer.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/elementwise.h"
@@ -8,7 +8,7 @@ namespace {
 
 class CustomScaleLayerOp final : public Op {
  public:
-  CustomScaleLayerOp(const layers::CustomScaleLayerSpec& spec, const OpContext& context, Device&)
+  CustomScaleLayerOp(const nn::CustomScaleLayerSpec& spec, const OpContext& context, Device&)
       : scale_(static_cast<float>(spec.scale)), elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
@@ -24,7 +24,7 @@ class CustomScaleLayerOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuCustomScaleLayer = op<layers::CustomScaleLayerSpec, CustomScaleLayerOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuCustomScaleLayer = op<nn::CustomScaleLayerSpec, CustomScaleLayerOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/dense.h"
+#include "nn/dense.h"
 
 #include "backend/cpu/activation.h"
 #include "backend/cpu/cpu_device.h"
@@ -13,7 +13,7 @@ namespace {
 /// does: oneDNN's own makes 0 of NaN.
 class DenseOp final : public Op {
  public:
-  DenseOp(const layers::DenseSpec& spec, const OpContext& context, Device& device)
+  DenseOp(const nn::DenseSpec& spec, const OpContext& context, Device& device)
       : device_(static_cast<CpuDevice&>(device)),
         in_(context.input(0).back()),
         units_(spec.units),
@@ -72,7 +72,7 @@ class DenseOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuDense = op<layers::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/depthwise_conv2d.h"
+#include "nn/depthwise_conv2d.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace {
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
 class DepthwiseConv2DOp final : public Op {
  public:
-  DepthwiseConv2DOp(const layers::DepthwiseConv2DSpec& spec, const OpContext& context, Device&)
+  DepthwiseConv2DOp(const nn::DepthwiseConv2DSpec& spec, const OpContext& context, Device&)
       : shape_(depthwise_shape(spec, context.input(0))),
         bias_(spec.use_bias),
         epilogue_(context),
@@ -61,7 +61,7 @@ class DepthwiseConv2DOp final : public Op {
 };
 
 const RegisteredOp kCpuDepthwiseConv2D =
-    op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/dot.h"
+#include "nn/dot.h"
 
 #include "backend/device.h"
 #include "backend/dot_products.h"
@@ -10,7 +10,7 @@ namespace {
 /// With `normalize` the lines that are 1 long are kept for backward, and their factors: [x1][x2][factors 1][factors 2].
 class DotOp final : public Op {
  public:
-  DotOp(const layers::DotSpec& spec, const OpContext& context, Device&)
+  DotOp(const nn::DotSpec& spec, const OpContext& context, Device&)
       : products_(dot_products(spec, context)), normalize_(spec.normalize), rows_(context.rows) {
     for (int i = 0; i < 2; ++i) {
       place_[i] = floats_;
@@ -63,7 +63,7 @@ class DotOp final : public Op {
   std::int64_t place_[2] = {}, factors_[2] = {};
 };
 
-const RegisteredOp kCpuDot = op<layers::DotSpec, DotOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuDot = op<nn::DotSpec, DotOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

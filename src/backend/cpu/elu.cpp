@@ -1,4 +1,4 @@
-#include "layers/elu.h"
+#include "nn/elu.h"
 
 #include "backend/cpu/rectifier_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class ELUOp final : public RectifierOp {
  public:
-  ELUOp(const layers::ELUSpec& spec, const OpContext& context, Device&)
+  ELUOp(const nn::ELUSpec& spec, const OpContext& context, Device&)
       : RectifierOp(kernels::cpu::Activation::kElu, spec.alpha, context) {}
 };
 
-const RegisteredOp kCpuELU = op<layers::ELUSpec, ELUOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuELU = op<nn::ELUSpec, ELUOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

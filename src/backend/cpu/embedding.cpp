@@ -1,4 +1,4 @@
-#include "layers/embedding.h"
+#include "nn/embedding.h"
 
 #include "backend/device.h"
 #include "backend/row_table.h"
@@ -11,7 +11,7 @@ namespace {
 
 class EmbeddingOp final : public Op {
  public:
-  EmbeddingOp(const layers::EmbeddingSpec& spec, const OpContext& context, Device&)
+  EmbeddingOp(const nn::EmbeddingSpec& spec, const OpContext& context, Device&)
       : words_(spec.input_dim), width_(spec.output_dim), steps_(context.input(0).elements()), masks_(spec.mask_zero) {}
 
   void forward(const OpArgs& a) override {
@@ -46,7 +46,7 @@ class EmbeddingOp final : public Op {
   bool masks_;
 };
 
-const RegisteredOp kCpuEmbedding = op<layers::EmbeddingSpec, EmbeddingOp>(DeviceKind::kCpu, {.reads_rows = true});
+const RegisteredOp kCpuEmbedding = op<nn::EmbeddingSpec, EmbeddingOp>(DeviceKind::kCpu, {.reads_rows = true});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

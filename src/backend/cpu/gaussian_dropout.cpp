@@ -1,4 +1,4 @@
-#include "layers/gaussian_dropout.h"
+#include "nn/gaussian_dropout.h"
 
 #include "backend/device.h"
 #include "core/random.h"
@@ -11,8 +11,8 @@ namespace {
 /// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept.
 class GaussianDropoutOp final : public Op {
  public:
-  GaussianDropoutOp(const layers::GaussianDropoutSpec& spec, const OpContext& context, Device&)
-      : stddev_(layers::deviation(spec)),
+  GaussianDropoutOp(const nn::GaussianDropoutSpec& spec, const OpContext& context, Device&)
+      : stddev_(nn::deviation(spec)),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream()),
         width_(context.output().elements()) {}
@@ -36,7 +36,7 @@ class GaussianDropoutOp final : public Op {
   std::int64_t width_;
 };
 
-const RegisteredOp kCpuGaussianDropout = op<layers::GaussianDropoutSpec, GaussianDropoutOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGaussianDropout = op<nn::GaussianDropoutSpec, GaussianDropoutOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/gaussian_noise.h"
+#include "nn/gaussian_noise.h"
 
 #include "backend/device.h"
 #include "core/random.h"
@@ -12,7 +12,7 @@ namespace {
 /// it.
 class GaussianNoiseOp final : public Op {
  public:
-  GaussianNoiseOp(const layers::GaussianNoiseSpec& spec, const OpContext& context, Device&)
+  GaussianNoiseOp(const nn::GaussianNoiseSpec& spec, const OpContext& context, Device&)
       : stddev_(spec.stddev),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream()),
@@ -35,7 +35,7 @@ class GaussianNoiseOp final : public Op {
   std::int64_t width_;
 };
 
-const RegisteredOp kCpuGaussianNoise = op<layers::GaussianNoiseSpec, GaussianNoiseOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGaussianNoise = op<nn::GaussianNoiseSpec, GaussianNoiseOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling1d.h"
+#include "nn/global_average_pooling1d.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/masked_steps.h"
@@ -9,7 +9,7 @@ namespace {
 
 class GlobalAveragePooling1DOp final : public Op {
  public:
-  GlobalAveragePooling1DOp(const layers::GlobalAveragePooling1DSpec&, const OpContext& context, Device&)
+  GlobalAveragePooling1DOp(const nn::GlobalAveragePooling1DSpec&, const OpContext& context, Device&)
       : steps_(context.input(0)[0]), width_(context.input(0)[1]), mask_(context.mask()) {}
 
   void forward(const OpArgs& a) override {
@@ -31,7 +31,7 @@ class GlobalAveragePooling1DOp final : public Op {
 };
 
 const RegisteredOp kCpuGlobalAveragePooling1D =
-    op<layers::GlobalAveragePooling1DSpec, GlobalAveragePooling1DOp>(DeviceKind::kCpu);
+    op<nn::GlobalAveragePooling1DSpec, GlobalAveragePooling1DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

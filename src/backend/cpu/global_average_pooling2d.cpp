@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling2d.h"
+#include "nn/global_average_pooling2d.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/pool.h"
@@ -8,7 +8,7 @@ namespace {
 
 class GlobalAveragePooling2DOp final : public Op {
  public:
-  GlobalAveragePooling2DOp(const layers::GlobalAveragePooling2DSpec&, const OpContext& context, Device&)
+  GlobalAveragePooling2DOp(const nn::GlobalAveragePooling2DSpec&, const OpContext& context, Device&)
       : spatial_(context.input(0)[0] * context.input(0)[1]), channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class GlobalAveragePooling2DOp final : public Op {
 };
 
 const RegisteredOp kCpuGlobalAveragePooling2D =
-    op<layers::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(DeviceKind::kCpu);
+    op<nn::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

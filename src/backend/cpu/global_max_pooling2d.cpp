@@ -1,4 +1,4 @@
-#include "layers/global_max_pooling2d.h"
+#include "nn/global_max_pooling2d.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/pool.h"
@@ -9,7 +9,7 @@ namespace {
 /// Keeps the position of each channel's largest value.
 class GlobalMaxPooling2DOp final : public Op {
  public:
-  GlobalMaxPooling2DOp(const layers::GlobalMaxPooling2DSpec&, const OpContext& context, Device&)
+  GlobalMaxPooling2DOp(const nn::GlobalMaxPooling2DSpec&, const OpContext& context, Device&)
       : spatial_(context.input(0)[0] * context.input(0)[1]),
         channels_(context.input(0)[2]),
         saved_(context.step.has_backward ? static_cast<std::uint64_t>(context.rows * channels_) * sizeof(std::int32_t)
@@ -31,7 +31,7 @@ class GlobalMaxPooling2DOp final : public Op {
   std::uint64_t saved_;
 };
 
-const RegisteredOp kCpuGlobalMaxPooling2D = op<layers::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGlobalMaxPooling2D = op<nn::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/gru.h"
+#include "nn/gru.h"
 
 #include "backend/cpu/recurrent_op.h"
 
@@ -9,9 +9,9 @@ constexpr std::int64_t kGruBlocks = 3;
 
 /// As LSTMOp. With reset_after the sums of inputs and of states have gradients of their own, those of states in
 /// scratch.
-class GRUOp final : public RecurrentOp<GRUOp, layers::GRUSpec> {
+class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
  public:
-  GRUOp(const layers::GRUSpec& spec, const OpContext& context, Device& device)
+  GRUOp(const nn::GRUSpec& spec, const OpContext& context, Device& device)
       : RecurrentOp(spec, kGruBlocks, kernels::cpu::gru_room(spec.units), context, device, !spec.reset_after) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
@@ -74,7 +74,7 @@ class GRUOp final : public RecurrentOp<GRUOp, layers::GRUSpec> {
   kernels::cpu::GruBackward backward_{};
 };
 
-const RegisteredOp kCpuGRU = op<layers::GRUSpec, GRUOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGRU = op<nn::GRUSpec, GRUOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

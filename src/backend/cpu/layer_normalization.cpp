@@ -1,4 +1,4 @@
-#include "layers/layer_normalization.h"
+#include "nn/layer_normalization.h"
 
 #include "backend/cpu/group_norm_op.h"
 
@@ -8,16 +8,16 @@ namespace {
 /// One group of the axes that are normalised; whatever is before them are rows.
 class LayerNormalizationOp final : public GroupNormOp {
  public:
-  LayerNormalizationOp(const layers::LayerNormalizationSpec& spec, const OpContext& context, Device&)
+  LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
       : GroupNormOp({.spatial = 1,
-                     .channels = layers::normalized_shape(spec, context.input(0)).elements(),
+                     .channels = nn::normalized_shape(spec, context.input(0)).elements(),
                      .groups = 1,
                      .epsilon = static_cast<float>(spec.epsilon)},
-                    context.input(0).elements() / layers::normalized_shape(spec, context.input(0)).elements(),
-                    spec.scale, spec.center, context) {}
+                    context.input(0).elements() / nn::normalized_shape(spec, context.input(0)).elements(), spec.scale,
+                    spec.center, context) {}
 };
 
-const RegisteredOp kCpuLayerNormalization = op<layers::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

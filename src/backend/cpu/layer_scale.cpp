@@ -1,4 +1,4 @@
-#include "layers/layer_scale.h"
+#include "nn/layer_scale.h"
 
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
@@ -9,7 +9,7 @@ namespace {
 
 class LayerScaleOp final : public Op {
  public:
-  LayerScaleOp(const layers::LayerScaleSpec&, const OpContext& context, Device&)
+  LayerScaleOp(const nn::LayerScaleSpec&, const OpContext& context, Device&)
       : channels_(context.output().back()), positions_(context.output().elements() / channels_) {
     if (context.step.has_backward && context.step.parameter_gradients[0])
       scratch_ = workspace_bytes(context.rows, [&](std::int64_t rows) {
@@ -36,7 +36,7 @@ class LayerScaleOp final : public Op {
   std::uint64_t scratch_ = 0;
 };
 
-const RegisteredOp kCpuLayerScale = op<layers::LayerScaleSpec, LayerScaleOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/leaky_relu.h"
+#include "nn/leaky_relu.h"
 
 #include "backend/cpu/rectifier_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class LeakyReLUOp final : public RectifierOp {
  public:
-  LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device&)
+  LeakyReLUOp(const nn::LeakyReLUSpec& spec, const OpContext& context, Device&)
       : RectifierOp(kernels::cpu::Activation::kLeakyRelu, spec.negative_slope, context) {}
 };
 
-const RegisteredOp kCpuLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLeakyReLU = op<nn::LeakyReLUSpec, LeakyReLUOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/local_response_normalization.h"
+#include "nn/local_response_normalization.h"
 
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
@@ -10,7 +10,7 @@ namespace {
 /// Backward computes the sums again: cheaper than keeping a tensor as large as the input.
 class LocalResponseNormalizationOp final : public Op {
  public:
-  LocalResponseNormalizationOp(const layers::LocalResponseNormalizationSpec& spec, const OpContext& context, Device&)
+  LocalResponseNormalizationOp(const nn::LocalResponseNormalizationSpec& spec, const OpContext& context, Device&)
       : lrn_{.radius = spec.depth_radius, .bias = spec.bias, .alpha = spec.alpha, .beta = spec.beta},
         pixels_(context.input(0)[0] * context.input(0)[1]),
         channels_(context.input(0)[2]),
@@ -36,7 +36,7 @@ class LocalResponseNormalizationOp final : public Op {
 };
 
 const RegisteredOp kCpuLocalResponseNormalization =
-    op<layers::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(DeviceKind::kCpu);
+    op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/lstm.h"
+#include "nn/lstm.h"
 
 #include "backend/cpu/recurrent_op.h"
 #include "kernels/cpu/elementwise.h"
@@ -9,9 +9,9 @@ namespace {
 constexpr std::int64_t kGates = 4;
 
 /// Kept for backward: what the kernel keeps, and the initial c.
-class LSTMOp final : public RecurrentOp<LSTMOp, layers::LSTMSpec> {
+class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
  public:
-  LSTMOp(const layers::LSTMSpec& spec, const OpContext& context, Device& device)
+  LSTMOp(const nn::LSTMSpec& spec, const OpContext& context, Device& device)
       : RecurrentOp(spec, kGates, kernels::cpu::lstm_room(spec.units), context, device) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
@@ -73,7 +73,7 @@ class LSTMOp final : public RecurrentOp<LSTMOp, layers::LSTMSpec> {
   kernels::cpu::LstmBackward backward_{};
 };
 
-const RegisteredOp kCpuLSTM = op<layers::LSTMSpec, LSTMOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLSTM = op<nn::LSTMSpec, LSTMOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/masking.h"
+#include "nn/masking.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/masked_steps.h"
@@ -8,7 +8,7 @@ namespace {
 
 class MaskingOp final : public Op {
  public:
-  MaskingOp(const layers::MaskingSpec& spec, const OpContext& context, Device&)
+  MaskingOp(const nn::MaskingSpec& spec, const OpContext& context, Device&)
       : value_(static_cast<float>(spec.mask_value)),
         width_(context.output().back()),
         steps_(context.output(1).elements()) {}
@@ -25,7 +25,7 @@ class MaskingOp final : public Op {
   std::int64_t width_, steps_;
 };
 
-const RegisteredOp kCpuMasking = op<layers::MaskingSpec, MaskingOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMasking = op<nn::MaskingSpec, MaskingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

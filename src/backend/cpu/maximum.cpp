@@ -1,4 +1,4 @@
-#include "layers/maximum.h"
+#include "nn/maximum.h"
 
 #include "backend/cpu/extreme_op.h"
 
@@ -7,10 +7,10 @@ namespace {
 
 class MaximumOp final : public ExtremeOp {
  public:
-  MaximumOp(const layers::MaximumSpec&, const OpContext& context, Device&) : ExtremeOp(context, true) {}
+  MaximumOp(const nn::MaximumSpec&, const OpContext& context, Device&) : ExtremeOp(context, true) {}
 };
 
-const RegisteredOp kCpuMaximum = op<layers::MaximumSpec, MaximumOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMaximum = op<nn::MaximumSpec, MaximumOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

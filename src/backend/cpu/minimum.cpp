@@ -1,4 +1,4 @@
-#include "layers/minimum.h"
+#include "nn/minimum.h"
 
 #include "backend/cpu/extreme_op.h"
 
@@ -7,10 +7,10 @@ namespace {
 
 class MinimumOp final : public ExtremeOp {
  public:
-  MinimumOp(const layers::MinimumSpec&, const OpContext& context, Device&) : ExtremeOp(context, false) {}
+  MinimumOp(const nn::MinimumSpec&, const OpContext& context, Device&) : ExtremeOp(context, false) {}
 };
 
-const RegisteredOp kCpuMinimum = op<layers::MinimumSpec, MinimumOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMinimum = op<nn::MinimumSpec, MinimumOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 #include <cmath>
 #include <memory>
@@ -24,7 +24,7 @@ using Products = PerRows<InnerProduct>;
 /// keeps. Packed: kernels and biases of projections that are one product.
 class MultiHeadAttentionOp final : public Op {
  public:
-  MultiHeadAttentionOp(const layers::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
+  MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
       : spec_(spec),
         device_(static_cast<CpuDevice&>(device)),
         projections_(spec, context),
@@ -43,7 +43,7 @@ class MultiHeadAttentionOp final : public Op {
               .value_dim = spec.value_width(),
               .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
               .causal = spec.use_causal_mask};
-    const auto sources = layers::attention_sources(context.inputs());
+    const auto sources = nn::attention_sources(context.inputs());
     for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
     if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
     bool any_dx = false;
@@ -293,7 +293,7 @@ class MultiHeadAttentionOp final : public Op {
     }
   }
 
-  const layers::MultiHeadAttentionSpec spec_;
+  const nn::MultiHeadAttentionSpec spec_;
   CpuDevice& device_;
   AttentionProjections projections_;
   AttentionWeights weights_;
@@ -308,7 +308,7 @@ class MultiHeadAttentionOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuMultiHeadAttention = op<layers::MultiHeadAttentionSpec, MultiHeadAttentionOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMultiHeadAttention = op<nn::MultiHeadAttentionSpec, MultiHeadAttentionOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

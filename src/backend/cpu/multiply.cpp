@@ -1,4 +1,4 @@
-#include "layers/multiply.h"
+#include "nn/multiply.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace {
 /// The gradient of an input is the output's gradient times all other inputs, summed where the input was spread.
 class MultiplyOp final : public Op {
  public:
-  MultiplyOp(const layers::MultiplySpec&, const OpContext& context, Device&)
+  MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device&)
       : masked_(context, 1.0F, 0.0F), elements_(context.output().elements()) {
     for (std::size_t i = 0; i < context.inputs(); ++i) inputs_.emplace_back(context.input(i), context.output());
     const bool spread = std::any_of(inputs_.begin(), inputs_.end(), [](const Broadcast& b) { return !b.trivial(); });
@@ -57,7 +57,7 @@ class MultiplyOp final : public Op {
   std::uint64_t scratch_ = 0;
 };
 
-const RegisteredOp kCpuMultiply = op<layers::MultiplySpec, MultiplyOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuMultiply = op<nn::MultiplySpec, MultiplyOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/permute.h"
+#include "nn/permute.h"
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/dnnl_support.h"
@@ -20,7 +20,7 @@ Desc strided(const Dims& dims, const Dims& strides) { return {dims, dnnl::memory
 
 class PermuteOp final : public Op {
  public:
-  PermuteOp(const layers::PermuteSpec& spec, const OpContext& context, Device& device)
+  PermuteOp(const nn::PermuteSpec& spec, const OpContext& context, Device& device)
       : dnnl_(static_cast<CpuDevice&>(device).dnnl()), axes_(spec.dims.dims()), in_(context.input(0)) {}
 
   void prepare(std::int64_t rows) override { moves_.prepare(rows); }
@@ -74,7 +74,7 @@ class PermuteOp final : public Op {
   PerRows<Moves> moves_{[this](std::int64_t rows) { return make(rows); }};
 };
 
-const RegisteredOp kCpuPermute = op<layers::PermuteSpec, PermuteOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuPermute = op<nn::PermuteSpec, PermuteOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

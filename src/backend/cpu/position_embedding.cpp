@@ -1,4 +1,4 @@
-#include "layers/position_embedding.h"
+#include "nn/position_embedding.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/elementwise.h"
@@ -8,7 +8,7 @@ namespace {
 
 class PositionEmbeddingOp final : public Op {
  public:
-  PositionEmbeddingOp(const layers::PositionEmbeddingSpec& spec, const OpContext& context, Device&)
+  PositionEmbeddingOp(const nn::PositionEmbeddingSpec& spec, const OpContext& context, Device&)
       : used_(context.output().elements()), all_(spec.sequence_length * context.output().back()) {}
 
   void forward(const OpArgs& a) override {
@@ -29,7 +29,7 @@ class PositionEmbeddingOp final : public Op {
   std::int64_t used_, all_;
 };
 
-const RegisteredOp kCpuPositionEmbedding = op<layers::PositionEmbeddingSpec, PositionEmbeddingOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuPositionEmbedding = op<nn::PositionEmbeddingSpec, PositionEmbeddingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

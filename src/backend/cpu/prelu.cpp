@@ -1,4 +1,4 @@
-#include "layers/prelu.h"
+#include "nn/prelu.h"
 
 #include <algorithm>
 
@@ -65,7 +65,7 @@ class Sharing {
 /// rows at once, by ranges of elements. Either way in an order that knows nothing of threads.
 class PReLUOp final : public Op {
  public:
-  PReLUOp(const layers::PReLUSpec&, const OpContext& context, Device&)
+  PReLUOp(const nn::PReLUSpec&, const OpContext& context, Device&)
       : sharing_(context.input(0), alpha_shape(context)),
         elements_(context.input(0).elements()),
         alphas_(alpha_shape(context).elements()) {
@@ -136,7 +136,7 @@ class PReLUOp final : public Op {
   std::uint64_t scratch_ = 0;
 };
 
-const RegisteredOp kCpuPReLU = op<layers::PReLUSpec, PReLUOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuPReLU = op<nn::PReLUSpec, PReLUOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

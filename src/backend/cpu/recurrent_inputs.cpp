@@ -7,7 +7,7 @@ namespace dptrain::backend::cpu {
 
 using kernels::cpu::copy_columns;
 
-RecurrentInputs::RecurrentInputs(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context,
+RecurrentInputs::RecurrentInputs(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context,
                                  CpuDevice& device)
     : device_(device),
       draws_(spec, gates, context),

@@ -18,7 +18,7 @@ namespace dptrain::backend::cpu {
 /// Weights 0 and 2 of the layer, kernel [features, gates * units] and bias, of which the first gates * units numbers.
 class RecurrentInputs {
  public:
-  RecurrentInputs(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, CpuDevice& device);
+  RecurrentInputs(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, CpuDevice& device);
 
   /// `steps`: of the same op, as in all calls.
   void prepare(std::int64_t rows, const ValidSteps& steps);

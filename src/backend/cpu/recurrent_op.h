@@ -37,7 +37,7 @@ class RecurrentPasses : public Op {
   virtual float* workspace(const OpArgs& a) const = 0;
 };
 
-/// `Spec` derives from layers::RecurrentSpec; `Cell`, from this, says what it keeps:
+/// `Spec` derives from nn::RecurrentSpec; `Cell`, from this, says what it keeps:
 ///   Kept keep(kernels::cpu::Room&, bool for_backward) const;
 ///   std::int64_t more_floats() const;   of scratch, where it wants any for itself
 template <class Cell, class Spec>

@@ -1,4 +1,4 @@
-#include "layers/relu.h"
+#include "nn/relu.h"
 
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace {
 
 class ReLUOp final : public Op {
  public:
-  ReLUOp(const layers::ReLUSpec& spec, const OpContext& context, Device&)
+  ReLUOp(const nn::ReLUSpec& spec, const OpContext& context, Device&)
       : layer_{.max_value = spec.max_value.value_or(std::numeric_limits<float>::infinity()),
                .negative_slope = spec.negative_slope,
                .threshold = spec.threshold},
@@ -28,7 +28,7 @@ class ReLUOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuReLU = op<layers::ReLUSpec, ReLUOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuReLU = op<nn::ReLUSpec, ReLUOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

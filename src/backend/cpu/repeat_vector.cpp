@@ -1,4 +1,4 @@
-#include "layers/repeat_vector.h"
+#include "nn/repeat_vector.h"
 
 #include "backend/cpu/broadcast.h"
 #include "backend/device.h"
@@ -9,7 +9,7 @@ namespace {
 
 class RepeatVectorOp final : public Op {
  public:
-  RepeatVectorOp(const layers::RepeatVectorSpec&, const OpContext& context, Device&)
+  RepeatVectorOp(const nn::RepeatVectorSpec&, const OpContext& context, Device&)
       : copies_(context.input(0), context.output()), elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override { copies_.copy(a.in(), a.rows, a.out()); }
@@ -25,7 +25,7 @@ class RepeatVectorOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuRepeatVector = op<layers::RepeatVectorSpec, RepeatVectorOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuRepeatVector = op<nn::RepeatVectorSpec, RepeatVectorOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/rescaling.h"
+#include "nn/rescaling.h"
 
 #include "backend/cpu/channel_affine.h"
 #include "backend/device.h"
@@ -9,12 +9,12 @@ namespace {
 
 class RescalingOp final : public Op {
  public:
-  RescalingOp(const layers::RescalingSpec& spec, const OpContext& context, Device&)
-      : plain_(layers::is_plain(spec)),
+  RescalingOp(const nn::RescalingSpec& spec, const OpContext& context, Device&)
+      : plain_(nn::is_plain(spec)),
         scale_(static_cast<float>(spec.scale.of(0))),
         offset_(static_cast<float>(spec.offset.of(0))),
         elements_(context.output().elements()) {
-    if (!plain_) affine_ = RepeatedAffine(layers::channel_affine(spec, context.input(0)));
+    if (!plain_) affine_ = RepeatedAffine(nn::channel_affine(spec, context.input(0)));
   }
 
   void forward(const OpArgs& a) override {
@@ -33,7 +33,7 @@ class RescalingOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuRescaling = op<layers::RescalingSpec, RescalingOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuRescaling = op<nn::RescalingSpec, RescalingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

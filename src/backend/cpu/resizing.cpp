@@ -1,4 +1,4 @@
-#include "layers/resizing.h"
+#include "nn/resizing.h"
 
 #include "backend/device.h"
 #include "backend/upsample_shape.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ResizingOp final : public Op {
  public:
-  ResizingOp(const layers::ResizingSpec& spec, const OpContext& context, Device&)
+  ResizingOp(const nn::ResizingSpec& spec, const OpContext& context, Device&)
       : shape_(upsample_shape(context, spec.interpolation)) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::upsample_forward(shape_, a.in(), a.rows, a.out()); }
@@ -19,7 +19,7 @@ class ResizingOp final : public Op {
   kernels::UpsampleShape shape_;
 };
 
-const RegisteredOp kCpuResizing = op<layers::ResizingSpec, ResizingOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuResizing = op<nn::ResizingSpec, ResizingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

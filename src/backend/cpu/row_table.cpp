@@ -29,9 +29,9 @@ class CpuRowTable final : public RowTable {
         width_(context.parameter.elements() / rows_),
         weights_(context.weights),
         slots_(context.slots),
-        first_(optim::slots(context.optimizer)),
+        first_(nn::slots(context.optimizer)),
         optimizer_(context.optimizer),
-        rests_(optim::common(optimizer_).weight_decay.value_or(0) == 0),
+        rests_(nn::common(optimizer_).weight_decay.value_or(0) == 0),
         group_(std::max<std::int64_t>(1, kGroupFloats / width_)),
         stream_(device.make_stream()),
         op_(make_optimizer_op({.plan = context.plan, .optimizer = optimizer_}, device)),
@@ -114,7 +114,7 @@ class CpuRowTable final : public RowTable {
       std::copy_n(gradient_.data() + i * count_of(width_), width_, gradient + touched_[i] * width_);
   }
 
-  void update(const optim::UpdateArgs& args) override {
+  void update(const nn::UpdateArgs& args) override {
     for (const std::int32_t row : touched_) note(row);  // those that only other replicas have read
     make_up();
     history_[count_of(updates_ % kHistory)] = args;
@@ -248,7 +248,7 @@ class CpuRowTable final : public RowTable {
   const std::int64_t rows_, width_;
   float* const weights_;
   const std::vector<float*> slots_;
-  const std::vector<optim::SlotDef> first_;
+  const std::vector<nn::SlotDef> first_;
   const config::Typed optimizer_;
   const bool rests_;          ///< an update without a gradient leaves a row alone whose slots have their first values
   const std::int64_t group_;  ///< rows of a group
@@ -259,10 +259,10 @@ class CpuRowTable final : public RowTable {
   std::vector<std::int32_t> touched_;  ///< rows of the gradient, in the order in which they came
   std::vector<float> gradient_;        ///< [touched, width]
 
-  std::vector<std::int64_t> made_;          ///< per row: updates that it holds, or kUntouched
-  std::int64_t updates_ = 0;                ///< since restart()
-  std::vector<optim::UpdateArgs> history_;  ///< of update u at u % kHistory
-  std::int64_t next_ = 0;                   ///< of keep_near()
+  std::vector<std::int64_t> made_;       ///< per row: updates that it holds, or kUntouched
+  std::int64_t updates_ = 0;             ///< since restart()
+  std::vector<nn::UpdateArgs> history_;  ///< of update u at u % kHistory
+  std::int64_t next_ = 0;                ///< of keep_near()
 
   // Room that is kept.
   std::vector<Room> rooms_;  ///< per thread

@@ -1,4 +1,4 @@
-#include "layers/separable_conv2d.h"
+#include "nn/separable_conv2d.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ namespace {
 /// kernel is trained; its gradient lies in scratch.
 class SeparableConv2DOp final : public Op {
  public:
-  SeparableConv2DOp(const layers::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
+  SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
       : depthwise_(depthwise_shape(spec, context.input(0))),
         bias_(spec.use_bias),
         epilogue_(context),
@@ -101,7 +101,7 @@ class SeparableConv2DOp final : public Op {
 };
 
 const RegisteredOp kCpuSeparableConv2D =
-    op<layers::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,13 +1,13 @@
-#include "layers/simple_rnn.h"
+#include "nn/simple_rnn.h"
 
 #include "backend/cpu/recurrent_op.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, layers::SimpleRNNSpec> {
+class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, nn::SimpleRNNSpec> {
  public:
-  SimpleRNNOp(const layers::SimpleRNNSpec& spec, const OpContext& context, Device& device)
+  SimpleRNNOp(const nn::SimpleRNNSpec& spec, const OpContext& context, Device& device)
       : RecurrentOp(spec, 1, kernels::cpu::simple_rnn_room(spec.units), context, device) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
@@ -52,7 +52,7 @@ class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, layers::SimpleRNNSpec>
   kernels::cpu::SimpleRnnBackward backward_{};
 };
 
-const RegisteredOp kCpuSimpleRNN = op<layers::SimpleRNNSpec, SimpleRNNOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuSimpleRNN = op<nn::SimpleRNNSpec, SimpleRNNOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/softmax.h"
+#include "nn/softmax.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/softmax.h"
@@ -8,7 +8,7 @@ namespace {
 
 class SoftmaxOp final : public Op {
  public:
-  SoftmaxOp(const layers::SoftmaxSpec&, const OpContext& context, Device&)
+  SoftmaxOp(const nn::SoftmaxSpec&, const OpContext& context, Device&)
       : classes_(context.output().back()), positions_(context.output().elements() / classes_) {}
 
   void forward(const OpArgs& a) override {
@@ -22,7 +22,7 @@ class SoftmaxOp final : public Op {
   std::int64_t classes_, positions_;
 };
 
-const RegisteredOp kCpuSoftmax = op<layers::SoftmaxSpec, SoftmaxOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuSoftmax = op<nn::SoftmaxSpec, SoftmaxOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

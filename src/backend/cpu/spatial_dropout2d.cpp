@@ -1,4 +1,4 @@
-#include "layers/spatial_dropout2d.h"
+#include "nn/spatial_dropout2d.h"
 
 #include "backend/device.h"
 #include "core/random.h"
@@ -11,7 +11,7 @@ namespace {
 /// The mask is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept.
 class SpatialDropout2DOp final : public Op {
  public:
-  SpatialDropout2DOp(const layers::SpatialDropout2DSpec& spec, const OpContext& context, Device&)
+  SpatialDropout2DOp(const nn::SpatialDropout2DSpec& spec, const OpContext& context, Device&)
       : rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
@@ -41,7 +41,7 @@ class SpatialDropout2DOp final : public Op {
   std::uint64_t scratch_;
 };
 
-const RegisteredOp kCpuSpatialDropout2D = op<layers::SpatialDropout2DSpec, SpatialDropout2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuSpatialDropout2D = op<nn::SpatialDropout2DSpec, SpatialDropout2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "layers/stochastic_depth.h"
+#include "nn/stochastic_depth.h"
 
 #include "backend/cpu/spread_dropout_op.h"
 #include "backend/spread_axes.h"
@@ -8,11 +8,11 @@ namespace {
 
 class StochasticDepthOp final : public SpreadDropoutOp {
  public:
-  StochasticDepthOp(const layers::StochasticDepthSpec& spec, const OpContext& context, Device&)
+  StochasticDepthOp(const nn::StochasticDepthSpec& spec, const OpContext& context, Device&)
       : SpreadDropoutOp(spec.drop_path_rate, one_number(context.input(0)), context) {}
 };
 
-const RegisteredOp kCpuStochasticDepth = op<layers::StochasticDepthSpec, StochasticDepthOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuStochasticDepth = op<nn::StochasticDepthSpec, StochasticDepthOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

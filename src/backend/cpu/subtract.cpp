@@ -1,4 +1,4 @@
-#include "layers/subtract.h"
+#include "nn/subtract.h"
 
 #include "backend/cpu/broadcast.h"
 #include "backend/device.h"
@@ -9,7 +9,7 @@ namespace {
 
 class SubtractOp final : public Op {
  public:
-  SubtractOp(const layers::SubtractSpec&, const OpContext& context, Device&)
+  SubtractOp(const nn::SubtractSpec&, const OpContext& context, Device&)
       : first_(context.input(0), context.output()),
         second_(context.input(1), context.output()),
         elements_(context.output().elements()) {}
@@ -40,7 +40,7 @@ class SubtractOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuSubtract = op<layers::SubtractSpec, SubtractOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuSubtract = op<nn::SubtractSpec, SubtractOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

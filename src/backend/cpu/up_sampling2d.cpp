@@ -1,4 +1,4 @@
-#include "layers/up_sampling2d.h"
+#include "nn/up_sampling2d.h"
 
 #include "backend/device.h"
 #include "backend/upsample_shape.h"
@@ -9,7 +9,7 @@ namespace {
 
 class UpSampling2DOp final : public Op {
  public:
-  UpSampling2DOp(const layers::UpSampling2DSpec& spec, const OpContext& context, Device&)
+  UpSampling2DOp(const nn::UpSampling2DSpec& spec, const OpContext& context, Device&)
       : shape_(upsample_shape(context, spec.interpolation)) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::upsample_forward(shape_, a.in(), a.rows, a.out()); }
@@ -19,7 +19,7 @@ class UpSampling2DOp final : public Op {
   kernels::UpsampleShape shape_;
 };
 
-const RegisteredOp kCpuUpSampling2D = op<layers::UpSampling2DSpec, UpSampling2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuUpSampling2D = op<nn::UpSampling2DSpec, UpSampling2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

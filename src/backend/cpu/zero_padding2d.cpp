@@ -1,4 +1,4 @@
-#include "layers/zero_padding2d.h"
+#include "nn/zero_padding2d.h"
 
 #include "backend/device.h"
 #include "backend/sides_padding.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ZeroPadding2DOp final : public Op {
  public:
-  ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device&)
+  ZeroPadding2DOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device&)
       : padding_(sides_padding<kernels::cpu::Padding>(spec.padding, context.input(0))) {}
 
   void forward(const OpArgs& a) override { kernels::cpu::zero_pad_forward(padding_, a.in(), a.rows, a.out()); }
@@ -19,7 +19,7 @@ class ZeroPadding2DOp final : public Op {
   kernels::cpu::Padding padding_;
 };
 
-const RegisteredOp kCpuZeroPadding2D = op<layers::ZeroPadding2DSpec, ZeroPadding2DOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuZeroPadding2D = op<nn::ZeroPadding2DSpec, ZeroPadding2DOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

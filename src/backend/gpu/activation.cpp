@@ -6,7 +6,7 @@
 
 namespace dptrain::backend::DPTRAIN_GPU {
 
-using layers::Activation;
+using nn::Activation;
 
 void activate(const kernel::Launch& at, DType type, Activation f, const void* x, void* y, std::int64_t positions,
               std::int64_t width) {
@@ -25,7 +25,7 @@ void activate_backward(const kernel::Launch& at, DType type, Activation f, const
     kernel::softmax_backward(at, type, y, dy, positions, width, dx);
   } else if (f == Activation::kLogSoftmax) {
     kernel::log_softmax_backward(at, type, y, dy, positions, width, dx);
-  } else if (layers::backward_from_output(f)) {
+  } else if (nn::backward_from_output(f)) {
     kernel::activation_backward_from_output(at, type, f, alpha, y, dy, dx, n);
   } else {
     kernel::activation_backward_from_input(at, type, f, alpha, x, dy, dx, n);

@@ -7,18 +7,18 @@
 
 #include "backend/gpu/backend.h"
 #include "backend/tail.h"
-#include "layers/activation.h"
+#include "nn/activation.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 
 /// y = f(x) over [positions, width] (softmax and log_softmax over width, else element by element); y == x allowed.
-void activate(const kernel::Launch& at, DType type, layers::Activation f, const void* x, void* y,
-              std::int64_t positions, std::int64_t width);
+void activate(const kernel::Launch& at, DType type, nn::Activation f, const void* x, void* y, std::int64_t positions,
+              std::int64_t width);
 
-/// dx = dy f'(x): from the output y where layers::backward_from_output(f), else from the input x; the other may be
+/// dx = dy f'(x): from the output y where nn::backward_from_output(f), else from the input x; the other may be
 /// null. dx == dy allowed.
-void activate_backward(const kernel::Launch& at, DType type, layers::Activation f, const void* x, const void* y,
+void activate_backward(const kernel::Launch& at, DType type, nn::Activation f, const void* x, const void* y,
                        const void* dy, void* dx, std::int64_t positions, std::int64_t width);
 
 /// The activation in a step's tail (backend::takes_activation): applied to its output in place, undone in the output's
@@ -32,16 +32,16 @@ class Epilogue {
         width_(context.output().rank() > 0 ? context.output().back() : 1),
         elements_(context.output().elements()) {}
 
-  bool is_relu() const noexcept { return activation_ == layers::Activation::kRelu; }
+  bool is_relu() const noexcept { return activation_ == nn::Activation::kRelu; }
   /// Where the op has not applied the activation itself.
   void apply(const kernel::Launch& at, void* y, std::int64_t rows) const;
   /// Where the consumer's backward has not done it.
   void undo(const kernel::Launch& at, const void* y, void* dy, std::int64_t rows) const;
   /// backward still has to multiply by the derivative.
-  bool to_undo() const noexcept { return activation_ != layers::Activation::kLinear && !undone_; }
+  bool to_undo() const noexcept { return activation_ != nn::Activation::kLinear && !undone_; }
 
  private:
-  layers::Activation activation_;
+  nn::Activation activation_;
   bool undone_;
   DType type_;
   std::int64_t width_, elements_;

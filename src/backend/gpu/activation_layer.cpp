@@ -1,4 +1,4 @@
-#include "layers/activation_layer.h"
+#include "nn/activation_layer.h"
 
 #include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
@@ -8,7 +8,7 @@ namespace {
 
 class ActivationOp final : public GpuOp {
  public:
-  ActivationOp(const layers::ActivationSpec& spec, const OpContext& context, Device& device)
+  ActivationOp(const nn::ActivationSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         activation_(spec.activation),
         width_(width_of(context.output())),
@@ -23,11 +23,11 @@ class ActivationOp final : public GpuOp {
   }
 
  private:
-  layers::Activation activation_;
+  nn::Activation activation_;
   std::int64_t width_, positions_;
 };
 
-const RegisteredOp kActivation = op<layers::ActivationSpec, ActivationOp>(kKind);
+const RegisteredOp kActivation = op<nn::ActivationSpec, ActivationOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

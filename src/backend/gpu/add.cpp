@@ -1,4 +1,4 @@
-#include "layers/add.h"
+#include "nn/add.h"
 
 #include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
@@ -11,7 +11,7 @@ namespace {
 /// own.
 class AddOp final : public GpuOp {
  public:
-  AddOp(const layers::AddSpec&, const OpContext& context, Device& device)
+  AddOp(const nn::AddSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), merge_(merge_of(context)), epilogue_(context) {}
 
   void forward(const OpArgs& a) override {
@@ -36,7 +36,7 @@ class AddOp final : public GpuOp {
   Epilogue epilogue_;
 };
 
-const RegisteredOp kAdd = op<layers::AddSpec, AddOp>(kKind, {.fuses = {takes_activation()}});
+const RegisteredOp kAdd = op<nn::AddSpec, AddOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

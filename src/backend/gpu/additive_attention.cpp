@@ -1,12 +1,11 @@
-#include "layers/additive_attention.h"
+#include "nn/additive_attention.h"
 
 #include "backend/gpu/attention_op.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOp kAdditiveAttention =
-    op<layers::AdditiveAttentionSpec, AttentionOp<layers::AdditiveAttentionSpec>>(kKind);
+const RegisteredOp kAdditiveAttention = op<nn::AdditiveAttentionSpec, AttentionOp<nn::AdditiveAttentionSpec>>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,11 +1,11 @@
-#include "layers/attention.h"
+#include "nn/attention.h"
 
 #include "backend/gpu/attention_op.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOp kAttention = op<layers::AttentionSpec, AttentionOp<layers::AttentionSpec>>(kKind);
+const RegisteredOp kAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/average.h"
+#include "nn/average.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
@@ -8,7 +8,7 @@ namespace {
 
 class AverageOp final : public GpuOp {
  public:
-  AverageOp(const layers::AverageSpec&, const OpContext& context, Device& device)
+  AverageOp(const nn::AverageSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), merge_(merge_of(context)) {}
 
   void forward(const OpArgs& a) override {
@@ -26,7 +26,7 @@ class AverageOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-const RegisteredOp kAverage = op<layers::AverageSpec, AverageOp>(kKind);
+const RegisteredOp kAverage = op<nn::AverageSpec, AverageOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/average_pooling2d.h"
+#include "nn/average_pooling2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/pool_window.h"
@@ -9,7 +9,7 @@ namespace {
 
 class AveragePooling2DOp final : public GpuOp {
  public:
-  AveragePooling2DOp(const layers::AveragePooling2DSpec& spec, const OpContext& context, Device& device)
+  AveragePooling2DOp(const nn::AveragePooling2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), window_(pool_window(spec, context)) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class AveragePooling2DOp final : public GpuOp {
   kernel::PoolWindow window_;
 };
 
-const RegisteredOp kAveragePooling2D = op<layers::AveragePooling2DSpec, AveragePooling2DOp>(kKind);
+const RegisteredOp kAveragePooling2D = op<nn::AveragePooling2DSpec, AveragePooling2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/batch_normalization.h"
+#include "nn/batch_normalization.h"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cuda/batch_norm.h"
-#include "layers/add.h"
+#include "nn/add.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
@@ -21,15 +21,15 @@ namespace {
 /// and so in backward. Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
 class BatchNormalizationOp final : public GpuOp {
  public:
-  BatchNormalizationOp(const layers::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
+  BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         channels_(context.input(0).back()),
         spatial_(context.input(0).elements() / channels_),
         epsilon_(static_cast<float>(spec.epsilon)),
         unbiased_(device.options().bn_unbiased_running_var),
-        relu_(plan::tail_activation(context.step).activation == layers::Activation::kRelu),
+        relu_(plan::tail_activation(context.step).activation == nn::Activation::kRelu),
         masks_(relu_ && !plan::tail_activation(context.step).undone),
-        adds_(plan::tail_has<layers::AddSpec>(context.step)),
+        adds_(plan::tail_has<nn::AddSpec>(context.step)),
         inference_mode_(context.step.inference_mode),
         replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
         has_backward_(context.step.has_backward),
@@ -94,7 +94,7 @@ class BatchNormalizationOp final : public GpuOp {
       kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, room.workspace, room.sums, dgamma,
                                        dbeta, leaves_sum_gradient ? a.dy<void>() : nullptr);
     else if (leaves_sum_gradient)
-      activate_backward(at(a), type_, layers::Activation::kRelu, nullptr, a.out<void>(), a.dy<void>(), a.dy<void>(),
+      activate_backward(at(a), type_, nn::Activation::kRelu, nullptr, a.out<void>(), a.dy<void>(), a.dy<void>(),
                         positions, channels_);
     if (leaves_sum_gradient) through.output = nullptr;  // dy is masked
     if (dx == nullptr) return;
@@ -186,7 +186,7 @@ class BatchNormalizationOp final : public GpuOp {
 };
 
 const RegisteredOp kBatchNormalization =
-    op<layers::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
+    op<nn::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -8,7 +8,7 @@ namespace {
 
 class GpuBidirectionalOp final : public BidirectionalOp {
  public:
-  GpuBidirectionalOp(const layers::BidirectionalSpec& spec, const OpContext& context, Device& device)
+  GpuBidirectionalOp(const nn::BidirectionalSpec& spec, const OpContext& context, Device& device)
       : BidirectionalOp(spec, context, device), device_(static_cast<GpuDevice&>(device)), type_(context.plan.compute) {}
 
  protected:
@@ -38,13 +38,13 @@ class GpuBidirectionalOp final : public BidirectionalOp {
 };
 
 std::vector<int> weight_order(const Device& device, const config::Typed& layer, std::size_t weight) {
-  const auto& spec = layer.as<layers::BidirectionalSpec>();
-  const std::size_t weights_of_one = layers::recurrent_spec(spec).use_bias ? 3 : 2;
+  const auto& spec = layer.as<nn::BidirectionalSpec>();
+  const std::size_t weights_of_one = nn::recurrent_spec(spec).use_bias ? 3 : 2;
   return device.weight_order(spec.layer, weight % weights_of_one);
 }
 
 const RegisteredOp kBidirectional =
-    op<layers::BidirectionalSpec, GpuBidirectionalOp>(kKind, {.weight_order_of = weight_order});
+    op<nn::BidirectionalSpec, GpuBidirectionalOp>(kKind, {.weight_order_of = weight_order});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

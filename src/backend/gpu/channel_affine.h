@@ -8,7 +8,7 @@
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/affine.h"
-#include "layers/channel_affine.h"
+#include "nn/channel_affine.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 
@@ -30,7 +30,7 @@ class ChannelAffineOp : public GpuOp {
 
   plan::Need room() const { return {.packed = 4 * static_cast<std::uint64_t>(channels_) * sizeof(float)}; }
   /// Numbers that come from the config; they must live until the stream has passed.
-  void set(const layers::ChannelAffine& affine) {
+  void set(const nn::ChannelAffine& affine) {
     for (const std::vector<float>* part : {&affine.shift, &affine.scale, &affine.offset})
       numbers_.insert(numbers_.end(), part->begin(), part->end());
     numbers_.resize(numbers_.size() + affine.scale.size(), 0.0F);

@@ -1,4 +1,4 @@
-#include "layers/concatenate.h"
+#include "nn/concatenate.h"
 
 #include "backend/columns.h"
 #include "backend/gpu/gpu_op.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ConcatenateOp final : public GpuOp {
  public:
-  ConcatenateOp(const layers::ConcatenateSpec& spec, const OpContext& context, Device& device)
+  ConcatenateOp(const nn::ConcatenateSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), columns_(spec, context) {}
 
   void forward(const OpArgs& a) override {
@@ -32,7 +32,7 @@ class ConcatenateOp final : public GpuOp {
   const Columns columns_;
 };
 
-const RegisteredOp kConcatenate = op<layers::ConcatenateSpec, ConcatenateOp>(kKind);
+const RegisteredOp kConcatenate = op<nn::ConcatenateSpec, ConcatenateOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

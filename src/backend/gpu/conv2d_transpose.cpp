@@ -1,4 +1,4 @@
-#include "layers/conv2d_transpose.h"
+#include "nn/conv2d_transpose.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace {
 /// its gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
 class Conv2DTransposeOp final : public GpuOp {
  public:
-  Conv2DTransposeOp(const layers::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
+  Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         bias_(spec.use_bias),
         epilogue_(context),
@@ -75,7 +75,7 @@ class Conv2DTransposeOp final : public GpuOp {
     }
   };
 
-  gpu::ConvProblem back(const layers::Conv2DTransposeSpec& spec, const OpContext& context) const {
+  gpu::ConvProblem back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) const {
     return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
 
@@ -88,7 +88,7 @@ class Conv2DTransposeOp final : public GpuOp {
   ConvSets sets_;
 };
 
-const RegisteredOp kConv2DTranspose = op<layers::Conv2DTransposeSpec, Conv2DTransposeOp>(
+const RegisteredOp kConv2DTranspose = op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 
 }  // namespace

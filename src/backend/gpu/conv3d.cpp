@@ -1,4 +1,4 @@
-#include "layers/conv3d.h"
+#include "nn/conv3d.h"
 
 #include "backend/conv3d_op.h"
 #include "backend/gpu/volume_kernels.h"
@@ -6,7 +6,7 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOp kConv3D = op<layers::Conv3DSpec, Conv3DOp<VolumeKernels>>(
+const RegisteredOp kConv3D = op<nn::Conv3DSpec, Conv3DOp<VolumeKernels>>(
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
 
 }  // namespace

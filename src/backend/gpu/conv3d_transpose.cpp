@@ -1,4 +1,4 @@
-#include "layers/conv3d_transpose.h"
+#include "nn/conv3d_transpose.h"
 
 #include "backend/conv3d_transpose_op.h"
 #include "backend/gpu/volume_kernels.h"
@@ -6,7 +6,7 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOp kConv3DTranspose = op<layers::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
+const RegisteredOp kConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
 
 }  // namespace

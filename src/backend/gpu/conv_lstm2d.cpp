@@ -10,7 +10,7 @@ namespace {
 
 class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
  public:
-  GpuConvLSTM2DOp(const layers::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
+  GpuConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& context, Device& device)
       : ConvLSTM2DOp(spec, context, device) {}
 
  protected:
@@ -65,7 +65,7 @@ class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
 };
 
 const RegisteredOp kConvLSTM2D =
-    op<layers::ConvLSTM2DSpec, GpuConvLSTM2DOp>(kKind, {.weight_order_of = conv_lstm2d_weight_order});
+    op<nn::ConvLSTM2DSpec, GpuConvLSTM2DOp>(kKind, {.weight_order_of = conv_lstm2d_weight_order});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

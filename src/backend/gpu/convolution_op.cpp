@@ -10,7 +10,7 @@ namespace {
 gpu::ConvProblem with_type(gpu::ConvProblem sample, const OpContext& context) {
   sample.type = context.plan.compute;
   sample.alignment = context.alignment;
-  sample.relu = plan::tail_activation(context.step).activation == layers::Activation::kRelu;
+  sample.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
   return sample;
 }
 

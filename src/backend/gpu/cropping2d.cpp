@@ -1,4 +1,4 @@
-#include "layers/cropping2d.h"
+#include "nn/cropping2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/sides_padding.h"
@@ -10,7 +10,7 @@ namespace {
 /// Zero padding backwards: the output is what is inside.
 class Cropping2DOp final : public GpuOp {
  public:
-  Cropping2DOp(const layers::Cropping2DSpec& spec, const OpContext& context, Device& device)
+  Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.cropping, context.output())) {}
 
   void forward(const OpArgs& a) override {
@@ -24,7 +24,7 @@ class Cropping2DOp final : public GpuOp {
   kernel::Padding padding_;
 };
 
-const RegisteredOp kCropping2D = op<layers::Cropping2DSpec, Cropping2DOp>(kKind);
+const RegisteredOp kCropping2D = op<nn::Cropping2DSpec, Cropping2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/custom_scale_layer.h"
+#include "nn/custom_scale_layer.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"
@@ -8,7 +8,7 @@ namespace {
 
 class CustomScaleLayerOp final : public GpuOp {
  public:
-  CustomScaleLayerOp(const layers::CustomScaleLayerSpec& spec, const OpContext& context, Device& device)
+  CustomScaleLayerOp(const nn::CustomScaleLayerSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), scale_(static_cast<float>(spec.scale)), elements_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
@@ -25,7 +25,7 @@ class CustomScaleLayerOp final : public GpuOp {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCustomScaleLayer = op<layers::CustomScaleLayerSpec, CustomScaleLayerOp>(kKind);
+const RegisteredOp kCustomScaleLayer = op<nn::CustomScaleLayerSpec, CustomScaleLayerOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/dense.h"
+#include "nn/dense.h"
 
 #include "backend/gpu/convolution_op.h"
 
@@ -8,11 +8,11 @@ namespace {
 /// Acts on the last axis: whatever is before it are images of one point.
 class DenseOp final : public ConvolutionOp {
  public:
-  DenseOp(const layers::DenseSpec& spec, const OpContext& context, Device& device)
+  DenseOp(const nn::DenseSpec& spec, const OpContext& context, Device& device)
       : ConvolutionOp(sample_of(spec, context.input(0)), context, device) {}
 
  private:
-  static gpu::ConvProblem sample_of(const layers::DenseSpec& spec, const Shape& input) {
+  static gpu::ConvProblem sample_of(const nn::DenseSpec& spec, const Shape& input) {
     gpu::ConvProblem problem{{.in_channels = input.back(), .out_channels = spec.units}};
     problem.rows = input.elements() / input.back();
     problem.bias = spec.use_bias;
@@ -21,7 +21,7 @@ class DenseOp final : public ConvolutionOp {
 };
 
 const RegisteredOp kDense =
-    op<layers::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
+    op<nn::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/depthwise_conv2d.h"
+#include "nn/depthwise_conv2d.h"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
 class DepthwiseConv2DOp final : public GpuOp {
  public:
-  DepthwiseConv2DOp(const layers::DepthwiseConv2DSpec& spec, const OpContext& context, Device& device)
+  DepthwiseConv2DOp(const nn::DepthwiseConv2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         shape_(depthwise_shape(spec, context.input(0))),
         bias_(spec.use_bias),
@@ -66,7 +66,7 @@ class DepthwiseConv2DOp final : public GpuOp {
 };
 
 const RegisteredOp kDepthwiseConv2D =
-    op<layers::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/dot.h"
+#include "nn/dot.h"
 
 #include "backend/dot_products.h"
 #include "backend/gpu/conv_sets.h"
@@ -11,7 +11,7 @@ namespace {
 /// With `normalize` the lines that are 1 long are kept for backward, and their factors: [x1][x2][factors 1][factors 2].
 class DotOp final : public GpuOp {
  public:
-  DotOp(const layers::DotSpec& spec, const OpContext& context, Device& device)
+  DotOp(const nn::DotSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), products_(dot_products(spec, context)), normalize_(spec.normalize) {
     for (int i = 0; i < 2; ++i) {
       place_[i] = bytes_;
@@ -66,7 +66,7 @@ class DotOp final : public GpuOp {
   std::uint64_t place_[2] = {}, factors_[2] = {};
 };
 
-const RegisteredOp kDot = op<layers::DotSpec, DotOp>(kKind);
+const RegisteredOp kDot = op<nn::DotSpec, DotOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/elu.h"
+#include "nn/elu.h"
 
 #include "backend/gpu/rectifier_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class ELUOp final : public RectifierOp {
  public:
-  ELUOp(const layers::ELUSpec& spec, const OpContext& context, Device& device)
+  ELUOp(const nn::ELUSpec& spec, const OpContext& context, Device& device)
       : RectifierOp(kernel::Activation::kElu, spec.alpha, context, device) {}
 };
 
-const RegisteredOp kELU = op<layers::ELUSpec, ELUOp>(kKind);
+const RegisteredOp kELU = op<nn::ELUSpec, ELUOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

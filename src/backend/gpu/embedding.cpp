@@ -1,4 +1,4 @@
-#include "layers/embedding.h"
+#include "nn/embedding.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/embedding.h"
@@ -8,7 +8,7 @@ namespace {
 
 class EmbeddingOp final : public GpuOp {
  public:
-  EmbeddingOp(const layers::EmbeddingSpec& spec, const OpContext& context, Device& device)
+  EmbeddingOp(const nn::EmbeddingSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         words_(spec.input_dim),
         width_(spec.output_dim),
@@ -32,7 +32,7 @@ class EmbeddingOp final : public GpuOp {
   bool masks_;
 };
 
-const RegisteredOp kEmbedding = op<layers::EmbeddingSpec, EmbeddingOp>(kKind);
+const RegisteredOp kEmbedding = op<nn::EmbeddingSpec, EmbeddingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/gaussian_dropout.h"
+#include "nn/gaussian_dropout.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "core/random.h"
@@ -12,9 +12,9 @@ namespace {
 /// optimizer step is read from OpArgs::state, so that a recorded step draws anew.
 class GaussianDropoutOp final : public GpuOp {
  public:
-  GaussianDropoutOp(const layers::GaussianDropoutSpec& spec, const OpContext& context, Device& device)
+  GaussianDropoutOp(const nn::GaussianDropoutSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
-        stddev_(layers::deviation(spec)),
+        stddev_(nn::deviation(spec)),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kNoise) + context.stream()),
         width_(context.output().elements()) {}
@@ -34,7 +34,7 @@ class GaussianDropoutOp final : public GpuOp {
   std::int64_t width_;
 };
 
-const RegisteredOp kGaussianDropout = op<layers::GaussianDropoutSpec, GaussianDropoutOp>(kKind);
+const RegisteredOp kGaussianDropout = op<nn::GaussianDropoutSpec, GaussianDropoutOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

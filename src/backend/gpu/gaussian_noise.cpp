@@ -1,4 +1,4 @@
-#include "layers/gaussian_noise.h"
+#include "nn/gaussian_noise.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "core/random.h"
@@ -12,7 +12,7 @@ namespace {
 /// it. The optimizer step is read from OpArgs::state, so that a recorded step draws anew.
 class GaussianNoiseOp final : public GpuOp {
  public:
-  GaussianNoiseOp(const layers::GaussianNoiseSpec& spec, const OpContext& context, Device& device)
+  GaussianNoiseOp(const nn::GaussianNoiseSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         stddev_(spec.stddev),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
@@ -34,7 +34,7 @@ class GaussianNoiseOp final : public GpuOp {
   std::int64_t width_;
 };
 
-const RegisteredOp kGaussianNoise = op<layers::GaussianNoiseSpec, GaussianNoiseOp>(kKind);
+const RegisteredOp kGaussianNoise = op<nn::GaussianNoiseSpec, GaussianNoiseOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling1d.h"
+#include "nn/global_average_pooling1d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/masked_steps.h"
@@ -9,7 +9,7 @@ namespace {
 
 class GlobalAveragePooling1DOp final : public GpuOp {
  public:
-  GlobalAveragePooling1DOp(const layers::GlobalAveragePooling1DSpec&, const OpContext& context, Device& device)
+  GlobalAveragePooling1DOp(const nn::GlobalAveragePooling1DSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), steps_(context.input(0)[0]), width_(context.input(0)[1]), mask_(context.mask()) {}
 
   void forward(const OpArgs& a) override {
@@ -32,7 +32,7 @@ class GlobalAveragePooling1DOp final : public GpuOp {
   std::optional<std::size_t> mask_;
 };
 
-const RegisteredOp kGlobalAveragePooling1D = op<layers::GlobalAveragePooling1DSpec, GlobalAveragePooling1DOp>(kKind);
+const RegisteredOp kGlobalAveragePooling1D = op<nn::GlobalAveragePooling1DSpec, GlobalAveragePooling1DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/global_average_pooling2d.h"
+#include "nn/global_average_pooling2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/pool.h"
@@ -8,7 +8,7 @@ namespace {
 
 class GlobalAveragePooling2DOp final : public GpuOp {
  public:
-  GlobalAveragePooling2DOp(const layers::GlobalAveragePooling2DSpec&, const OpContext& context, Device& device)
+  GlobalAveragePooling2DOp(const nn::GlobalAveragePooling2DSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), spatial_(context.input(0)[0] * context.input(0)[1]), channels_(context.input(0)[2]) {}
 
   void forward(const OpArgs& a) override {
@@ -22,7 +22,7 @@ class GlobalAveragePooling2DOp final : public GpuOp {
   std::int64_t spatial_, channels_;
 };
 
-const RegisteredOp kGlobalAveragePooling2D = op<layers::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(kKind);
+const RegisteredOp kGlobalAveragePooling2D = op<nn::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/global_max_pooling2d.h"
+#include "nn/global_max_pooling2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/pool.h"
@@ -9,7 +9,7 @@ namespace {
 /// Keeps the position of each channel's largest value.
 class GlobalMaxPooling2DOp final : public GpuOp {
  public:
-  GlobalMaxPooling2DOp(const layers::GlobalMaxPooling2DSpec&, const OpContext& context, Device& device)
+  GlobalMaxPooling2DOp(const nn::GlobalMaxPooling2DSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device),
         spatial_(context.input(0)[0] * context.input(0)[1]),
         channels_(context.input(0)[2]),
@@ -32,7 +32,7 @@ class GlobalMaxPooling2DOp final : public GpuOp {
   std::uint64_t saved_;
 };
 
-const RegisteredOp kGlobalMaxPooling2D = op<layers::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(kKind);
+const RegisteredOp kGlobalMaxPooling2D = op<nn::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -39,12 +39,12 @@ class GpuUpdate final : public Update {
  public:
   GpuUpdate(const UpdateContext& context, GpuDevice& device) : GpuUpdate(context, device, *device.make_stream(false)) {}
 
-  void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
     Update::describe(args, state);
     op_->describe(args, state);
   }
 
-  void run(const UpdateBuffers& b, const optim::UpdateArgs& args, const kernels::StepState* state,
+  void run(const UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState* state,
            Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
     if (b.loss_scale != nullptr) look_through(call);
@@ -78,7 +78,7 @@ class GpuUpdate final : public Update {
       : device_(device),
         plan_(context.plan),
         optimizer_(context.optimizer),
-        common_(optim::common(optimizer_)),
+        common_(nn::common(optimizer_)),
         goes_on_(context.goes_on),
         penalties_(penalties_of(plan_), device, stream),
         statistics_(statistics_of(plan_), device, stream),
@@ -130,7 +130,7 @@ class GpuUpdate final : public Update {
   GpuDevice& device_;
   const plan::Plan& plan_;
   config::Typed optimizer_;
-  const optim::OptimizerCommon& common_;  // of optimizer_
+  const nn::OptimizerCommon& common_;  // of optimizer_
   const bool goes_on_;
   DeviceTable<kernel::PenaltySegment> penalties_;
   DeviceTable<kernel::StatisticSegment> statistics_;

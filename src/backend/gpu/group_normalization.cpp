@@ -1,4 +1,4 @@
-#include "layers/group_normalization.h"
+#include "nn/group_normalization.h"
 
 #include "backend/gpu/group_norm_op.h"
 
@@ -7,15 +7,15 @@ namespace {
 
 class GroupNormalizationOp final : public GroupNormOp {
  public:
-  GroupNormalizationOp(const layers::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
+  GroupNormalizationOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
       : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
                      .channels = context.input(0).back(),
-                     .groups = layers::group_count(spec, context.input(0)),
+                     .groups = nn::group_count(spec, context.input(0)),
                      .epsilon = static_cast<float>(spec.epsilon)},
                     1, spec.scale, spec.center, context, device) {}
 };
 
-const RegisteredOp kGroupNormalization = op<layers::GroupNormalizationSpec, GroupNormalizationOp>(kKind);
+const RegisteredOp kGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/gru.h"
+#include "nn/gru.h"
 
 #include "backend/gpu/recurrent_op.h"
 #include "kernels/cuda/bias.h"
@@ -8,9 +8,9 @@ namespace {
 
 /// Kept for backward: the gates, h before each step, and the candidate's part of it. Without reset_after sums stand
 /// gate by gate, for the candidate's product comes behind the gates'.
-class GRUOp final : public RecurrentCellOp<GRUOp, layers::GRUSpec> {
+class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
  public:
-  GRUOp(const layers::GRUSpec& spec, const OpContext& context, Device& device)
+  GRUOp(const nn::GRUSpec& spec, const OpContext& context, Device& device)
       : RecurrentCellOp(spec, 3, context, device, !spec.reset_after) {}
 
   void forward(const OpArgs& a) override {
@@ -111,7 +111,7 @@ class GRUOp final : public RecurrentCellOp<GRUOp, layers::GRUSpec> {
   }
 };
 
-const RegisteredOp kGRU = op<layers::GRUSpec, GRUOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
+const RegisteredOp kGRU = op<nn::GRUSpec, GRUOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/layer_scale.h"
+#include "nn/layer_scale.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/affine.h"
@@ -8,7 +8,7 @@ namespace {
 
 class LayerScaleOp final : public GpuOp {
  public:
-  LayerScaleOp(const layers::LayerScaleSpec&, const OpContext& context, Device& device)
+  LayerScaleOp(const nn::LayerScaleSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device),
         channels_(context.output().back()),
         positions_(context.output().elements() / channels_) {
@@ -36,7 +36,7 @@ class LayerScaleOp final : public GpuOp {
   std::uint64_t scratch_ = 0;
 };
 
-const RegisteredOp kLayerScale = op<layers::LayerScaleSpec, LayerScaleOp>(kKind);
+const RegisteredOp kLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/leaky_relu.h"
+#include "nn/leaky_relu.h"
 
 #include "backend/gpu/rectifier_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class LeakyReLUOp final : public RectifierOp {
  public:
-  LeakyReLUOp(const layers::LeakyReLUSpec& spec, const OpContext& context, Device& device)
+  LeakyReLUOp(const nn::LeakyReLUSpec& spec, const OpContext& context, Device& device)
       : RectifierOp(kernel::Activation::kLeakyRelu, spec.negative_slope, context, device) {}
 };
 
-const RegisteredOp kLeakyReLU = op<layers::LeakyReLUSpec, LeakyReLUOp>(kKind);
+const RegisteredOp kLeakyReLU = op<nn::LeakyReLUSpec, LeakyReLUOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/local_response_normalization.h"
+#include "nn/local_response_normalization.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/lrn.h"
@@ -9,8 +9,7 @@ namespace {
 /// Backward computes the sums again: cheaper than keeping a tensor as large as the input.
 class LocalResponseNormalizationOp final : public GpuOp {
  public:
-  LocalResponseNormalizationOp(const layers::LocalResponseNormalizationSpec& spec, const OpContext& context,
-                               Device& device)
+  LocalResponseNormalizationOp(const nn::LocalResponseNormalizationSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         lrn_{.radius = spec.depth_radius, .bias = spec.bias, .alpha = spec.alpha, .beta = spec.beta},
         pixels_(context.input(0)[0] * context.input(0)[1]),
@@ -30,7 +29,7 @@ class LocalResponseNormalizationOp final : public GpuOp {
 };
 
 const RegisteredOp kLocalResponseNormalization =
-    op<layers::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(kKind);
+    op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

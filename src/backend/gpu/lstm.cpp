@@ -1,4 +1,4 @@
-#include "layers/lstm.h"
+#include "nn/lstm.h"
 
 #include "backend/gpu/recurrent_op.h"
 
@@ -6,9 +6,9 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 /// Kept for backward: the gates, h before and c behind each step, activation(c), and the initial c.
-class LSTMOp final : public RecurrentCellOp<LSTMOp, layers::LSTMSpec> {
+class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
  public:
-  LSTMOp(const layers::LSTMSpec& spec, const OpContext& context, Device& device)
+  LSTMOp(const nn::LSTMSpec& spec, const OpContext& context, Device& device)
       : RecurrentCellOp(spec, 4, context, device) {}
 
   void forward(const OpArgs& a) override {
@@ -74,7 +74,7 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, layers::LSTMSpec> {
   }
 };
 
-const RegisteredOp kLSTM = op<layers::LSTMSpec, LSTMOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
+const RegisteredOp kLSTM = op<nn::LSTMSpec, LSTMOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/masking.h"
+#include "nn/masking.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/masked_steps.h"
@@ -8,7 +8,7 @@ namespace {
 
 class MaskingOp final : public GpuOp {
  public:
-  MaskingOp(const layers::MaskingSpec& spec, const OpContext& context, Device& device)
+  MaskingOp(const nn::MaskingSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         value_(static_cast<float>(spec.mask_value)),
         width_(context.output().back()),
@@ -28,7 +28,7 @@ class MaskingOp final : public GpuOp {
   std::int64_t width_, steps_;
 };
 
-const RegisteredOp kMasking = op<layers::MaskingSpec, MaskingOp>(kKind);
+const RegisteredOp kMasking = op<nn::MaskingSpec, MaskingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

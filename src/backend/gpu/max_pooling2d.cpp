@@ -1,4 +1,4 @@
-#include "layers/max_pooling2d.h"
+#include "nn/max_pooling2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/pool_window.h"
@@ -11,7 +11,7 @@ namespace {
 /// Keeps one byte per output: which of the window was the largest.
 class MaxPooling2DOp final : public GpuOp {
  public:
-  MaxPooling2DOp(const layers::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
+  MaxPooling2DOp(const nn::MaxPooling2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         window_(max_pool_window(spec, context, device)),
         undoes_relu_(static_cast<bool>(context.step.undoes)),
@@ -35,7 +35,7 @@ class MaxPooling2DOp final : public GpuOp {
   std::uint64_t saved_;
 };
 
-const RegisteredOp kMaxPooling2D = op<layers::MaxPooling2DSpec, MaxPooling2DOp>(kKind, {.undoes = {undoes_relu()}});
+const RegisteredOp kMaxPooling2D = op<nn::MaxPooling2DSpec, MaxPooling2DOp>(kKind, {.undoes = {undoes_relu()}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

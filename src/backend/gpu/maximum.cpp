@@ -1,4 +1,4 @@
-#include "layers/maximum.h"
+#include "nn/maximum.h"
 
 #include "backend/gpu/extreme_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class MaximumOp final : public ExtremeOp {
  public:
-  MaximumOp(const layers::MaximumSpec&, const OpContext& context, Device& device)
+  MaximumOp(const nn::MaximumSpec&, const OpContext& context, Device& device)
       : ExtremeOp(context, device, kernel::Extreme::kLargest) {}
 };
 
-const RegisteredOp kMaximum = op<layers::MaximumSpec, MaximumOp>(kKind);
+const RegisteredOp kMaximum = op<nn::MaximumSpec, MaximumOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

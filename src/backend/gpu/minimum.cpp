@@ -1,4 +1,4 @@
-#include "layers/minimum.h"
+#include "nn/minimum.h"
 
 #include "backend/gpu/extreme_op.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class MinimumOp final : public ExtremeOp {
  public:
-  MinimumOp(const layers::MinimumSpec&, const OpContext& context, Device& device)
+  MinimumOp(const nn::MinimumSpec&, const OpContext& context, Device& device)
       : ExtremeOp(context, device, kernel::Extreme::kSmallest) {}
 };
 
-const RegisteredOp kMinimum = op<layers::MinimumSpec, MinimumOp>(kKind);
+const RegisteredOp kMinimum = op<nn::MinimumSpec, MinimumOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

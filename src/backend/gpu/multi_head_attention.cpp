@@ -1,4 +1,4 @@
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ namespace {
 /// each product the kernels with their columns outermost, one behind the other, and the biases.
 class MultiHeadAttentionOp final : public GpuOp {
  public:
-  MultiHeadAttentionOp(const layers::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
+  MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         spec_(spec),
         projections_(spec, context),
@@ -39,7 +39,7 @@ class MultiHeadAttentionOp final : public GpuOp {
                .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
                .causal = spec.use_causal_mask} {
     check_attention_fits(shape_);
-    const auto sources = layers::attention_sources(context.inputs());
+    const auto sources = nn::attention_sources(context.inputs());
     for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
     if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
     for (const AttentionProjection& p : projections_.all()) {
@@ -263,7 +263,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     });
   }
 
-  const layers::MultiHeadAttentionSpec spec_;
+  const nn::MultiHeadAttentionSpec spec_;
   AttentionProjections projections_;
   AttentionWeights weights_;
   std::int64_t rows_, heads_width_;
@@ -274,7 +274,7 @@ class MultiHeadAttentionOp final : public GpuOp {
   std::vector<ConvSets> products_;  ///< of the projections, and the output's
 };
 
-const RegisteredOp kMultiHeadAttention = op<layers::MultiHeadAttentionSpec, MultiHeadAttentionOp>(kKind);
+const RegisteredOp kMultiHeadAttention = op<nn::MultiHeadAttentionSpec, MultiHeadAttentionOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/multiply.h"
+#include "nn/multiply.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/masked_fill.h"
@@ -12,7 +12,7 @@ namespace {
 /// The gradient of an input is the output's gradient times all other inputs, summed where the input was spread.
 class MultiplyOp final : public GpuOp {
  public:
-  MultiplyOp(const layers::MultiplySpec&, const OpContext& context, Device& device)
+  MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), masked_(context, 1.0F, 0.0F), merge_(merge_of(context)) {}
 
   plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch()}; }
@@ -41,7 +41,7 @@ class MultiplyOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-const RegisteredOp kMultiply = op<layers::MultiplySpec, MultiplyOp>(kKind);
+const RegisteredOp kMultiply = op<nn::MultiplySpec, MultiplyOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/normalization.h"
+#include "nn/normalization.h"
 
 #include "backend/gpu/channel_affine.h"
 
@@ -7,9 +7,9 @@ namespace {
 
 class NormalizationOp final : public ChannelAffineOp {
  public:
-  NormalizationOp(const layers::NormalizationSpec& spec, const OpContext& context, Device& device)
-      : ChannelAffineOp(context, device), of_weights_(layers::moments_are_weights(spec)), invert_(spec.invert) {
-    if (!of_weights_) set(layers::channel_affine(spec, context.input(0)));
+  NormalizationOp(const nn::NormalizationSpec& spec, const OpContext& context, Device& device)
+      : ChannelAffineOp(context, device), of_weights_(nn::moments_are_weights(spec)), invert_(spec.invert) {
+    if (!of_weights_) set(nn::channel_affine(spec, context.input(0)));
   }
 
   plan::Need need() const override { return room(); }
@@ -23,7 +23,7 @@ class NormalizationOp final : public ChannelAffineOp {
   bool of_weights_, invert_;
 };
 
-const RegisteredOp kNormalization = op<layers::NormalizationSpec, NormalizationOp>(kKind);
+const RegisteredOp kNormalization = op<nn::NormalizationSpec, NormalizationOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

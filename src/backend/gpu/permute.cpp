@@ -1,4 +1,4 @@
-#include "layers/permute.h"
+#include "nn/permute.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/permute.h"
@@ -8,7 +8,7 @@ namespace {
 
 class PermuteOp final : public GpuOp {
  public:
-  PermuteOp(const layers::PermuteSpec& spec, const OpContext& context, Device& device)
+  PermuteOp(const nn::PermuteSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         there_(context.input(0).dims(), from_zero(spec.dims)),
         back_(context.output().dims(), inverse(from_zero(spec.dims))) {}
@@ -33,7 +33,7 @@ class PermuteOp final : public GpuOp {
   kernel::Permutation there_, back_;
 };
 
-const RegisteredOp kPermute = op<layers::PermuteSpec, PermuteOp>(kKind);
+const RegisteredOp kPermute = op<nn::PermuteSpec, PermuteOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/position_embedding.h"
+#include "nn/position_embedding.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/bias.h"
@@ -9,7 +9,7 @@ namespace {
 
 class PositionEmbeddingOp final : public GpuOp {
  public:
-  PositionEmbeddingOp(const layers::PositionEmbeddingSpec& spec, const OpContext& context, Device& device)
+  PositionEmbeddingOp(const nn::PositionEmbeddingSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         rows_(context.rows),
         used_(context.output().elements()),
@@ -40,7 +40,7 @@ class PositionEmbeddingOp final : public GpuOp {
   bool trains_;
 };
 
-const RegisteredOp kPositionEmbedding = op<layers::PositionEmbeddingSpec, PositionEmbeddingOp>(kKind);
+const RegisteredOp kPositionEmbedding = op<nn::PositionEmbeddingSpec, PositionEmbeddingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/prelu.h"
+#include "nn/prelu.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/prelu.h"
@@ -8,7 +8,7 @@ namespace {
 
 class PReLUOp final : public GpuOp {
  public:
-  PReLUOp(const layers::PReLUSpec&, const OpContext& context, Device& device)
+  PReLUOp(const nn::PReLUSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device),
         prelu_(context.input(0).dims(),
                context.plan.parameters[static_cast<std::size_t>(context.step.parameters[0])].shape.dims()) {
@@ -36,7 +36,7 @@ class PReLUOp final : public GpuOp {
   std::uint64_t scratch_ = 0;
 };
 
-const RegisteredOp kPReLU = op<layers::PReLUSpec, PReLUOp>(kKind);
+const RegisteredOp kPReLU = op<nn::PReLUSpec, PReLUOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -32,8 +32,8 @@ std::uint64_t RecurrentOp::Sets::planned() const {
   return std::max({inputs.planned(), state.planned(), weights.planned()});
 }
 
-RecurrentOp::RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context,
-                         Device& device, bool single_gates)
+RecurrentOp::RecurrentOp(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
+                         bool single_gates)
     : GpuOp(context, device),
       spec_(spec),
       draws_(spec, gates, context),

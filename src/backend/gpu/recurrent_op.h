@@ -27,7 +27,7 @@ class RecurrentOp : public GpuOp {
 
  protected:
   /// single_gates: sums stand gate by gate in any case, and the functions of one gate are called.
-  RecurrentOp(const layers::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
+  RecurrentOp(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
               bool single_gates = false);
 
   /// Scratch of one call that all cells want, beside what is its own.
@@ -104,7 +104,7 @@ class RecurrentOp : public GpuOp {
   const void* dropped_input(const OpArgs& a, const Room& room, std::int64_t part) const;
   bool drops_inputs(const OpArgs& a) const { return a.training && draws_.input_rate() > 0; }
 
-  layers::RecurrentSpec spec_;
+  nn::RecurrentSpec spec_;
   RecurrentDraws draws_;
   std::int64_t rows_, steps_, features_, gates_, units_;
   bool single_gates_, keeps_, has_states_, wants_dx_, wants_weights_;
@@ -113,7 +113,7 @@ class RecurrentOp : public GpuOp {
   Sets whole_, single_;
 };
 
-/// `Spec` derives from layers::RecurrentSpec; `Cell`, from this, says what it keeps, and of scratch takes for itself:
+/// `Spec` derives from nn::RecurrentSpec; `Cell`, from this, says what it keeps, and of scratch takes for itself:
 ///   Kept keep(Parts&, bool for_backward) const;
 ///   Own take_own(Parts&) const;   where it wants any
 template <class Cell, class Spec>

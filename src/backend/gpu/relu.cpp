@@ -1,4 +1,4 @@
-#include "layers/relu.h"
+#include "nn/relu.h"
 
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace {
 
 class ReLUOp final : public GpuOp {
  public:
-  ReLUOp(const layers::ReLUSpec& spec, const OpContext& context, Device& device)
+  ReLUOp(const nn::ReLUSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         layer_{.max_value = spec.max_value.value_or(std::numeric_limits<float>::infinity()),
                .negative_slope = spec.negative_slope,
@@ -30,7 +30,7 @@ class ReLUOp final : public GpuOp {
   std::int64_t elements_;
 };
 
-const RegisteredOp kReLU = op<layers::ReLUSpec, ReLUOp>(kKind);
+const RegisteredOp kReLU = op<nn::ReLUSpec, ReLUOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

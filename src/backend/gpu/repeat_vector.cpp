@@ -1,4 +1,4 @@
-#include "layers/repeat_vector.h"
+#include "nn/repeat_vector.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"
@@ -9,7 +9,7 @@ namespace {
 /// A sum of one input that is spread over the copies.
 class RepeatVectorOp final : public GpuOp {
  public:
-  RepeatVectorOp(const layers::RepeatVectorSpec& spec, const OpContext& context, Device& device)
+  RepeatVectorOp(const nn::RepeatVectorSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), merge_({{1, context.input(0)[0]}}, {spec.n, context.input(0)[0]}) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class RepeatVectorOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-const RegisteredOp kRepeatVector = op<layers::RepeatVectorSpec, RepeatVectorOp>(kKind);
+const RegisteredOp kRepeatVector = op<nn::RepeatVectorSpec, RepeatVectorOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/rescaling.h"
+#include "nn/rescaling.h"
 
 #include "backend/gpu/channel_affine.h"
 
@@ -8,13 +8,13 @@ namespace {
 /// Without numbers of the channels' own it is one pass over all elements.
 class RescalingOp final : public ChannelAffineOp {
  public:
-  RescalingOp(const layers::RescalingSpec& spec, const OpContext& context, Device& device)
+  RescalingOp(const nn::RescalingSpec& spec, const OpContext& context, Device& device)
       : ChannelAffineOp(context, device),
-        plain_(layers::is_plain(spec)),
+        plain_(nn::is_plain(spec)),
         scale_(static_cast<float>(spec.scale.of(0))),
         offset_(static_cast<float>(spec.offset.of(0))),
         elements_(context.output().elements()) {
-    if (!plain_) set(layers::channel_affine(spec, context.input(0)));
+    if (!plain_) set(nn::channel_affine(spec, context.input(0)));
   }
 
   plan::Need need() const override { return plain_ ? plan::Need{} : room(); }
@@ -35,7 +35,7 @@ class RescalingOp final : public ChannelAffineOp {
   std::int64_t elements_;
 };
 
-const RegisteredOp kRescaling = op<layers::RescalingSpec, RescalingOp>(kKind);
+const RegisteredOp kRescaling = op<nn::RescalingSpec, RescalingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/resizing.h"
+#include "nn/resizing.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/upsample_shape.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ResizingOp final : public GpuOp {
  public:
-  ResizingOp(const layers::ResizingSpec& spec, const OpContext& context, Device& device)
+  ResizingOp(const nn::ResizingSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), shape_(upsample_shape(context, spec.interpolation)) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class ResizingOp final : public GpuOp {
   kernels::UpsampleShape shape_;
 };
 
-const RegisteredOp kResizing = op<layers::ResizingSpec, ResizingOp>(kKind);
+const RegisteredOp kResizing = op<nn::ResizingSpec, ResizingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

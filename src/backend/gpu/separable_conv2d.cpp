@@ -1,4 +1,4 @@
-#include "layers/separable_conv2d.h"
+#include "nn/separable_conv2d.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace {
 /// kernel is trained; its gradient lies in scratch. Scratch: [between][rounded filter][workspace].
 class SeparableConv2DOp final : public GpuOp {
  public:
-  SeparableConv2DOp(const layers::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
+  SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         depthwise_(depthwise_shape(spec, context.input(0))),
         epilogue_(context),
@@ -88,7 +88,7 @@ class SeparableConv2DOp final : public GpuOp {
     return context.step.has_backward && context.step.parameter_gradients[weight];
   }
 
-  gpu::ConvProblem pointwise(const layers::SeparableConv2DSpec& spec) const {
+  gpu::ConvProblem pointwise(const nn::SeparableConv2DSpec& spec) const {
     return {pointwise_window(depthwise_, spec.filters), 1, type_, spec.use_bias, epilogue_.is_relu()};
   }
 
@@ -112,7 +112,7 @@ class SeparableConv2DOp final : public GpuOp {
   ConvSets sets_;
 };
 
-const RegisteredOp kSeparableConv2D = op<layers::SeparableConv2DSpec, SeparableConv2DOp>(
+const RegisteredOp kSeparableConv2D = op<nn::SeparableConv2DSpec, SeparableConv2DOp>(
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "layers/simple_rnn.h"
+#include "nn/simple_rnn.h"
 
 #include "backend/gpu/recurrent_op.h"
 
@@ -6,9 +6,9 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 /// Kept for backward: h before and behind each step.
-class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, layers::SimpleRNNSpec> {
+class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, nn::SimpleRNNSpec> {
  public:
-  SimpleRNNOp(const layers::SimpleRNNSpec& spec, const OpContext& context, Device& device)
+  SimpleRNNOp(const nn::SimpleRNNSpec& spec, const OpContext& context, Device& device)
       : RecurrentCellOp(spec, 1, context, device) {}
 
   void forward(const OpArgs& a) override {
@@ -58,7 +58,7 @@ class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, layers::SimpleRNNS
   }
 };
 
-const RegisteredOp kSimpleRNN = op<layers::SimpleRNNSpec, SimpleRNNOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
+const RegisteredOp kSimpleRNN = op<nn::SimpleRNNSpec, SimpleRNNOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

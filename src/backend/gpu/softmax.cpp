@@ -1,4 +1,4 @@
-#include "layers/softmax.h"
+#include "nn/softmax.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/softmax.h"
@@ -8,7 +8,7 @@ namespace {
 
 class SoftmaxOp final : public GpuOp {
  public:
-  SoftmaxOp(const layers::SoftmaxSpec&, const OpContext& context, Device& device)
+  SoftmaxOp(const nn::SoftmaxSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device),
         classes_(width_of(context.output())),
         positions_(context.output().elements() / classes_) {}
@@ -25,7 +25,7 @@ class SoftmaxOp final : public GpuOp {
   std::int64_t classes_, positions_;
 };
 
-const RegisteredOp kSoftmax = op<layers::SoftmaxSpec, SoftmaxOp>(kKind);
+const RegisteredOp kSoftmax = op<nn::SoftmaxSpec, SoftmaxOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/spatial_dropout2d.h"
+#include "nn/spatial_dropout2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "core/random.h"
@@ -12,7 +12,7 @@ namespace {
 /// optimizer step is read from OpArgs::state, so that a recorded step draws anew.
 class SpatialDropout2DOp final : public GpuOp {
  public:
-  SpatialDropout2DOp(const layers::SpatialDropout2DSpec& spec, const OpContext& context, Device& device)
+  SpatialDropout2DOp(const nn::SpatialDropout2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
         rate_(spec.rate),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
@@ -35,7 +35,7 @@ class SpatialDropout2DOp final : public GpuOp {
   std::int64_t channels_, positions_;
 };
 
-const RegisteredOp kSpatialDropout2D = op<layers::SpatialDropout2DSpec, SpatialDropout2DOp>(kKind);
+const RegisteredOp kSpatialDropout2D = op<nn::SpatialDropout2DSpec, SpatialDropout2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "layers/stochastic_depth.h"
+#include "nn/stochastic_depth.h"
 
 #include "backend/gpu/spread_dropout_op.h"
 #include "backend/spread_axes.h"
@@ -8,11 +8,11 @@ namespace {
 
 class StochasticDepthOp final : public SpreadDropoutOp {
  public:
-  StochasticDepthOp(const layers::StochasticDepthSpec& spec, const OpContext& context, Device& device)
+  StochasticDepthOp(const nn::StochasticDepthSpec& spec, const OpContext& context, Device& device)
       : SpreadDropoutOp(spec.drop_path_rate, one_number(context.input(0)), context, device) {}
 };
 
-const RegisteredOp kStochasticDepth = op<layers::StochasticDepthSpec, StochasticDepthOp>(kKind);
+const RegisteredOp kStochasticDepth = op<nn::StochasticDepthSpec, StochasticDepthOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

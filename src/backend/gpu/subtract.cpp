@@ -1,4 +1,4 @@
-#include "layers/subtract.h"
+#include "nn/subtract.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
@@ -8,7 +8,7 @@ namespace {
 
 class SubtractOp final : public GpuOp {
  public:
-  SubtractOp(const layers::SubtractSpec&, const OpContext& context, Device& device)
+  SubtractOp(const nn::SubtractSpec&, const OpContext& context, Device& device)
       : GpuOp(context, device), merge_(merge_of(context)) {}
 
   void forward(const OpArgs& a) override {
@@ -25,7 +25,7 @@ class SubtractOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-const RegisteredOp kSubtract = op<layers::SubtractSpec, SubtractOp>(kKind);
+const RegisteredOp kSubtract = op<nn::SubtractSpec, SubtractOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

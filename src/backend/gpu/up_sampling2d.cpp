@@ -1,4 +1,4 @@
-#include "layers/up_sampling2d.h"
+#include "nn/up_sampling2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/upsample_shape.h"
@@ -9,7 +9,7 @@ namespace {
 
 class UpSampling2DOp final : public GpuOp {
  public:
-  UpSampling2DOp(const layers::UpSampling2DSpec& spec, const OpContext& context, Device& device)
+  UpSampling2DOp(const nn::UpSampling2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), shape_(upsample_shape(context, spec.interpolation)) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class UpSampling2DOp final : public GpuOp {
   kernels::UpsampleShape shape_;
 };
 
-const RegisteredOp kUpSampling2D = op<layers::UpSampling2DSpec, UpSampling2DOp>(kKind);
+const RegisteredOp kUpSampling2D = op<nn::UpSampling2DSpec, UpSampling2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

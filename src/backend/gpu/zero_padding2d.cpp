@@ -1,4 +1,4 @@
-#include "layers/zero_padding2d.h"
+#include "nn/zero_padding2d.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/sides_padding.h"
@@ -9,7 +9,7 @@ namespace {
 
 class ZeroPadding2DOp final : public GpuOp {
  public:
-  ZeroPadding2DOp(const layers::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
+  ZeroPadding2DOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
 
   void forward(const OpArgs& a) override {
@@ -23,7 +23,7 @@ class ZeroPadding2DOp final : public GpuOp {
   kernel::Padding padding_;
 };
 
-const RegisteredOp kZeroPadding2D = op<layers::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
+const RegisteredOp kZeroPadding2D = op<nn::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

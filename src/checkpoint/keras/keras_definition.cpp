@@ -15,7 +15,7 @@
 #include "core/json_depth.h"
 #include "core/text.h"
 #include "export/keras/keras_graph.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -318,7 +318,7 @@ class ModelReader {
 
   /// As if the layer's config had it: all its calls must have the same arguments.
   void set_argument(const std::string& key, const nlohmann::json& value, const CallReading& reading) const {
-    const auto* type = layers::layer_family().find(reading.layer.class_name);
+    const auto* type = nn::layer_family().find(reading.layer.class_name);
     const bool known = type != nullptr && std::ranges::any_of(type->schema.fields(), [&](const config::Field& field) {
                          return field.name == key;
                        });

@@ -19,7 +19,7 @@
 #include "graph/definitions.h"
 #include "graph/expand.h"
 #include "graph/names.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -313,8 +313,8 @@ class SectionWriter {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
     feeds_ids_.resize(flat.layers_.size());
     for (const FlatCall& call : flat.calls_) {
-      const auto* type = static_cast<const layers::LayerType*>(
-          layers::layer_family().find(flat.layers_[call.layer].definition->class_name));
+      const auto* type =
+          static_cast<const nn::LayerType*>(nn::layer_family().find(flat.layers_[call.layer].definition->class_name));
       if (type == nullptr || type->input_type != DType::kI32) continue;
       for (const FlatTensor& tensor : call.inputs) feeds_ids_[flat.calls_[tensor.call].layer] = true;
     }
@@ -388,7 +388,7 @@ class SectionWriter {
     if (type == "InputLayer") {
       all.set("shape", input(*layer.definition->config, own));
       if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
-    } else if (const bool known = layers::layer_family().find(type) != nullptr;
+    } else if (const bool known = nn::layer_family().find(type) != nullptr;
                layer.definition->is_operator && (!known || differs_from_layer(type))) {
       own.push_back("is an operation of keras.ops, which dptrain does not have");
     } else if (!known) {

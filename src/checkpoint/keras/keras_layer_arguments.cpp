@@ -10,7 +10,7 @@
 
 #include "core/format.h"
 #include "export/keras/keras_values.h"
-#include "layers/wrapped_layer.h"
+#include "nn/wrapped_layer.h"
 
 namespace dptrain::checkpoint {
 namespace {
@@ -144,7 +144,7 @@ std::optional<Node> wrapped_layer(const nlohmann::json& value, bool by_keras3, s
   const auto name = value.find("class_name"), config = value.find("config");
   if (!value.is_object() || name == value.end() || !name->is_string() || config == value.end()) return std::nullopt;
   const auto type = name->get<std::string>();
-  if (layers::layer_family().find(type) == nullptr) {
+  if (nn::layer_family().find(type) == nullptr) {
     complaints.push_back(fmt::format("its layer is of class {}, which dptrain does not have", type));
     return Node();
   }
@@ -174,7 +174,7 @@ bool settles_wrapper_key(const std::string& class_name, const std::string& key, 
 
 Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
                      std::vector<std::string>& complaints) {
-  const config::Schema& schema = layers::layer_family().find(class_name)->schema;
+  const config::Schema& schema = nn::layer_family().find(class_name)->schema;
   Node arguments = Node::map();
   if (!config.is_object()) return arguments;
   for (const auto& [key, value] : config.items()) {
@@ -194,7 +194,7 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
       continue;
     }
     const bool alone = key == "axis" && value.is_array() && value.size() == 1;  // Keras 2: [3]
-    std::optional<Node> node = field->value == &config::kValueOperations<layers::WrappedLayer>
+    std::optional<Node> node = field->value == &config::kValueOperations<nn::WrappedLayer>
                                    ? wrapped_layer(value, by_keras3, complaints)
                                    : node_of(alone ? value.front() : value, 0);
     if (node)

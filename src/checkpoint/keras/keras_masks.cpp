@@ -5,16 +5,16 @@
 
 #include "core/format.h"
 #include "graph/masks.h"
-#include "layers/layer.h"
-#include "layers/masking.h"
-#include "layers/multi_head_attention.h"
+#include "nn/layer.h"
+#include "nn/masking.h"
+#include "nn/multi_head_attention.h"
 
 namespace dptrain::checkpoint {
 namespace {
 
 using graph::Mask;
 using graph::Port;
-using layers::MaskRule;
+using nn::MaskRule;
 
 class MaskPlanner {
  public:
@@ -32,7 +32,7 @@ class MaskPlanner {
   const config::Typed& spec_of(const graph::Node& node) const {
     return graph_.layers[static_cast<std::size_t>(node.layer)].spec;
   }
-  const layers::LayerType& type_of(const graph::Node& node) const { return layers::type_of(spec_of(node)); }
+  const nn::LayerType& type_of(const graph::Node& node) const { return nn::type_of(spec_of(node)); }
   MaskRule rule_of(const graph::Node& node) const {
     return type_of(node).mask_rule(spec_of(node).spec(), graph_.layers[static_cast<std::size_t>(node.layer)].inputs);
   }
@@ -74,7 +74,7 @@ class MaskPlanner {
     for (const graph::Node& node : graph_.nodes)
       for (const Port& input : node.inputs) ++readers[{input.node, input.port}];
     for (const graph::Node& node : graph_.nodes) {
-      if (spec_of(node).get_if<layers::MultiHeadAttentionSpec>() == nullptr) continue;
+      if (spec_of(node).get_if<nn::MultiHeadAttentionSpec>() == nullptr) continue;
       const auto shared = std::ranges::find_if(node.inputs, [&](const Port& input) {
         return !keras_mask(input).empty() && readers[{input.node, input.port}] > 1;
       });
@@ -135,7 +135,7 @@ class MaskPlanner {
 
   MaskValue made_by(const graph::Node& node) const {
     const std::string input = graph::name_of(graph_, node.inputs.front());
-    const auto* masking = spec_of(node).get_if<layers::MaskingSpec>();
+    const auto* masking = spec_of(node).get_if<nn::MaskingSpec>();
     return masking == nullptr ? MaskValue{{input, 0, 0}} : MaskValue{{input, masking->mask_value, 1}};
   }
 

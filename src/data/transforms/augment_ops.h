@@ -8,7 +8,7 @@
 namespace dptrain::data {
 
 /// The operations of RandAugment that are no transforms by themselves, each with Keras's arithmetic for what is drawn
-/// (keras/src/layers/preprocessing/image_preprocessing/: random_color_degeneration.py, random_sharpness.py,
+/// (keras/src/nn/preprocessing/image_preprocessing/: random_color_degeneration.py, random_sharpness.py,
 /// random_posterization.py, solarization.py, auto_contrast.py, equalization.py). On images of floats, in place;
 /// `range` is [low, high] of their values.
 using ValueRange = std::vector<double>;

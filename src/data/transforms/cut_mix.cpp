@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
+// keras/src/nn/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
 // Strong Classifiers with Localizable Features", 2019). Keras draws `a` once per batch, here each sample has its own.
 
 #include "data/transforms/cut_mix.h"

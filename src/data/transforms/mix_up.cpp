@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/mix_up.py (Zhang et al., "mixup: Beyond Empirical Risk
+// keras/src/nn/preprocessing/image_preprocessing/mix_up.py (Zhang et al., "mixup: Beyond Empirical Risk
 // Minimization", 2017).
 
 #include "data/transforms/mix_up.h"

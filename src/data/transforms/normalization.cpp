@@ -11,7 +11,7 @@
 namespace dptrain::data {
 namespace {
 
-/// keras/src/layers/preprocessing/normalization.py: backend.epsilon() under the root's result.
+/// keras/src/nn/preprocessing/normalization.py: backend.epsilon() under the root's result.
 constexpr double kSmallestDeviation = 1e-7;
 
 class Normalization final : public Transform {

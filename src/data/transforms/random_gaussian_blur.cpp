@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/random_gaussian_blur.py and gaussian_blur in
+// keras/src/nn/preprocessing/image_preprocessing/random_gaussian_blur.py and gaussian_blur in
 // keras/src/backend/tensorflow/image.py. Its kernel is the product of two, so rows and columns are blurred in turn.
 
 #include "data/transforms/random_gaussian_blur.h"

@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/random_grayscale.py
+// keras/src/nn/preprocessing/image_preprocessing/random_grayscale.py
 
 #include "data/transforms/random_grayscale.h"
 

@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/random_hue.py
+// keras/src/nn/preprocessing/image_preprocessing/random_hue.py
 
 #include "data/transforms/random_hue.h"
 

@@ -13,7 +13,7 @@ class RandomRotation final : public RandomWarp {
   explicit RandomRotation(const RandomRotationSpec& spec) : RandomWarp(spec), factor_(factor_range(spec.factor)) {}
 
  protected:
-  /// Around the middle; keras/src/layers/preprocessing/image_preprocessing/base_image_preprocessing_layer.py,
+  /// Around the middle; keras/src/nn/preprocessing/image_preprocessing/base_image_preprocessing_layer.py,
   /// _compute_affine_matrix.
   WarpMatrix draw(RandomStream& stream, double height, double width) const override {
     const double angle = 2 * std::numbers::pi * static_cast<double>(uniform(stream, factor_.first, factor_.second));

@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/random_saturation.py
+// keras/src/nn/preprocessing/image_preprocessing/random_saturation.py
 
 #include "data/transforms/random_saturation.h"
 

@@ -1,4 +1,4 @@
-// keras/src/layers/preprocessing/image_preprocessing/random_shear.py
+// keras/src/nn/preprocessing/image_preprocessing/random_shear.py
 
 #include "data/transforms/random_shear.h"
 

@@ -14,7 +14,7 @@ class RandomZoom final : public RandomWarp {
         alike_(spec.width_factor.empty()) {}
 
  protected:
-  /// keras/src/layers/preprocessing/image_preprocessing/random_zoom.py, _get_zoom_matrix.
+  /// keras/src/nn/preprocessing/image_preprocessing/random_zoom.py, _get_zoom_matrix.
   WarpMatrix draw(RandomStream& stream, double height, double width) const override {
     const auto factor = [&](const std::pair<double, double>& range) {
       return static_cast<double>(uniform(stream, 1 + range.first, 1 + range.second));

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/masks.h"
-#include "layers/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 namespace dptrain::exporting::keras {
 
@@ -105,7 +105,7 @@ std::vector<std::string> masks_advice(const graph::Graph& graph) {
       own.push_back(node.name);
     else if (!node.mask && has_state && has_mask(node.inputs.front()))
       replaced.push_back(node.name);
-    else if (spec.get_if<layers::MultiHeadAttentionSpec>() != nullptr && std::ranges::any_of(node.inputs, has_mask))
+    else if (spec.get_if<nn::MultiHeadAttentionSpec>() != nullptr && std::ranges::any_of(node.inputs, has_mask))
       removed.push_back(node.name);
   }
   if (!own.empty())

@@ -3,7 +3,7 @@
 // How Keras writes the layers of a type: by default every key of its schema, the values as keras_values.h has them. A
 // type of which Keras says more, or says it otherwise, has one expression in export/keras/layers/ that states the
 // differences, in the order in which they are made:
-//   const RegisteredLayer kFlatten = layer<layers::FlattenSpec>().last("data_format", channels_last());
+//   const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
 // What stands behind in_keras2() or in_keras3() is of that dialect alone.
 // A difference that names a key that is not there is our own bug: Error{kInternal}, which the roll call of all layers
 // finds. The table is filled before main and read-only afterwards: any thread may read it.
@@ -17,7 +17,7 @@
 
 #include "config/family.h"
 #include "export/keras/keras_values.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::exporting::keras {
 

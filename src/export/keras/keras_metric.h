@@ -2,7 +2,7 @@
 
 // How Keras writes a metric: by default its class with the keys of the schema. What differs stands in
 // keras_metrics.cpp, one expression per metric:
-//   const RegisteredMetric<optim::MeanIoUSpec> kMeanIoU(mean_io_u);
+//   const RegisteredMetric<nn::MeanIoUSpec> kMeanIoU(mean_io_u);
 // The table is filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>

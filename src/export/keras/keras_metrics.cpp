@@ -1,10 +1,10 @@
 #include "export/keras/keras_metric.h"
 #include "export/spec_table.h"
-#include "optim/metrics/accuracy.h"
-#include "optim/metrics/auc.h"
-#include "optim/metrics/mean_io_u.h"
-#include "optim/metrics/precision.h"
-#include "optim/metrics/recall.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/metrics/auc.h"
+#include "nn/metrics/mean_io_u.h"
+#include "nn/metrics/precision.h"
+#include "nn/metrics/recall.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -15,9 +15,9 @@ SpecTable<MetricForm>& metric_forms() {
 }
 
 /// Keras resolves the word against the output, as we do.
-const RegisteredMetric<optim::AccuracySpec> kAccuracy("accuracy");
+const RegisteredMetric<nn::AccuracySpec> kAccuracy("accuracy");
 
-config::Node auc(const optim::AUCSpec& spec, config::Node written) {
+config::Node auc(const nn::AUCSpec& spec, config::Node written) {
   config::Node config = config::Node::map();
   for (const config::Node::Entry& entry : written.entries())  // Keras reads a list of thresholds before their number
     if (entry.key != "thresholds" || !spec.thresholds.empty()) config.set(entry.key, entry.value);
@@ -25,17 +25,17 @@ config::Node auc(const optim::AUCSpec& spec, config::Node written) {
   return config;
 }
 
-const RegisteredMetric<optim::AUCSpec> kAuc(auc);
+const RegisteredMetric<nn::AUCSpec> kAuc(auc);
 
 /// For a model whose last axis holds the classes' scores.
-config::Node mean_io_u(const optim::MeanIoUSpec&, config::Node written) {
+config::Node mean_io_u(const nn::MeanIoUSpec&, config::Node written) {
   written.set("sparse_y_true", config::Node::boolean(true));
   written.set("sparse_y_pred", config::Node::boolean(false));
   written.set("axis", config::Node::integer(-1));
   return written;
 }
 
-const RegisteredMetric<optim::MeanIoUSpec> kMeanIoU(mean_io_u);
+const RegisteredMetric<nn::MeanIoUSpec> kMeanIoU(mean_io_u);
 
 /// Of Precision and Recall: Keras takes no empty list.
 template <class Spec>
@@ -44,8 +44,8 @@ config::Node counted_above(const Spec& spec, config::Node written) {
   return written;
 }
 
-const RegisteredMetric<optim::PrecisionSpec> kPrecision(counted_above<optim::PrecisionSpec>);
-const RegisteredMetric<optim::RecallSpec> kRecall(counted_above<optim::RecallSpec>);
+const RegisteredMetric<nn::PrecisionSpec> kPrecision(counted_above<nn::PrecisionSpec>);
+const RegisteredMetric<nn::RecallSpec> kRecall(counted_above<nn::RecallSpec>);
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 
 #include "export/keras/keras_values.h"
 #include "export/spec_table.h"
-#include "optim/optimizers/adamw.h"
-#include "optim/optimizers/lamb.h"
-#include "optim/optimizers/lion.h"
+#include "nn/optimizers/adamw.h"
+#include "nn/optimizers/lamb.h"
+#include "nn/optimizers/lion.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -23,9 +23,9 @@ struct NotInKeras2 {
   NotInKeras2() { optimizer_forms().add(typeid(Spec), {.in_keras2 = false}); }
 };
 
-const NotInKeras2<optim::AdamWSpec> kAdamW;
-const NotInKeras2<optim::LambSpec> kLamb;
-const NotInKeras2<optim::LionSpec> kLion;
+const NotInKeras2<nn::AdamWSpec> kAdamW;
+const NotInKeras2<nn::LambSpec> kLamb;
+const NotInKeras2<nn::LionSpec> kLion;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ bool in_keras2(const config::Typed& optimizer) {
 
 config::Node optimizer_arguments(const config::Typed& optimizer) {
   // The common ones lie in the base, whose keys every optimizer has: all others are its own.
-  static const config::Schema shared = optim::OptimizerBuilder<optim::OptimizerCommon>("").build()->schema;
+  static const config::Schema shared = nn::OptimizerBuilder<nn::OptimizerCommon>("").build()->schema;
   const config::Node common_keys = shared.write(shared.make().get());
   config::Node own = config::Node::map();
   for (const config::Field& field : optimizer.def().schema.fields())

@@ -4,8 +4,8 @@
 #include "export/keras/keras_metric.h"
 #include "export/keras/keras_optimizer.h"
 #include "export/keras/keras_values.h"
-#include "optim/loss.h"
-#include "optim/optimizer.h"
+#include "nn/loss.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -28,7 +28,7 @@ nlohmann::ordered_json metric_json(const config::Typed& metric) {
 /// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones,
 /// which know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
 nlohmann::ordered_json optimizer_json(const config::Typed& optimizer, double learning_rate) {
-  const optim::OptimizerCommon& common = optim::common(optimizer);
+  const nn::OptimizerCommon& common = nn::common(optimizer);
   if (!in_keras2(optimizer) || common.weight_decay.value_or(0) != 0 || common.use_ema) return {};
   // Always a float (Keras 3 refuses integers), and the current value: Keras 3 cannot load a schedule in this form.
   nlohmann::ordered_json config{{"name", optimizer.name()}, {"learning_rate", learning_rate}};
@@ -42,7 +42,7 @@ nlohmann::ordered_json optimizer_json(const config::Typed& optimizer, double lea
 }  // namespace
 
 config::Node loss_config(const config::Typed& loss) {
-  const optim::LossType& type = optim::loss_type(loss);
+  const nn::LossType& type = nn::loss_type(loss);
   if (type.schema.write(loss.spec(), true).entries().empty()) return text(type.keras_name);
   config::Node config = config::Node::map();
   config.set("reduction", text("sum_over_batch_size"));  // Keras 3 refuses the "auto" that Keras 2 would write

@@ -18,14 +18,14 @@ Node with_class(const std::string& name, std::vector<std::pair<std::string, Node
 Node node_of(double number) { return real(number); }
 Node node_of(float number) { return real(number); }
 Node node_of(Size2 both) { return size(both); }
-Node node_of(layers::Extent one) { return size(one); }
-Node node_of(layers::Size3 three) { return size(three); }
-Node node_of(const layers::Sides& four) { return sides(four); }
-Node node_of(const layers::Ends& both) { return ends(both); }
-Node node_of(const layers::VolumeSides& six) { return sides(six); }
-Node node_of(layers::Activation function) { return activation(function); }
-Node node_of(const layers::Initializer& one) { return initializer(one); }
-Node node_of(const layers::Regularizer& one) { return regularizer(one); }
+Node node_of(nn::Extent one) { return size(one); }
+Node node_of(nn::Size3 three) { return size(three); }
+Node node_of(const nn::Sides& four) { return sides(four); }
+Node node_of(const nn::Ends& both) { return ends(both); }
+Node node_of(const nn::VolumeSides& six) { return sides(six); }
+Node node_of(nn::Activation function) { return activation(function); }
+Node node_of(const nn::Initializer& one) { return initializer(one); }
+Node node_of(const nn::Regularizer& one) { return regularizer(one); }
 template <class T>
 Node node_of(const std::optional<T>& maybe) {
   return maybe ? node_of(*maybe) : Node();
@@ -51,9 +51,9 @@ Node real(float value) {
 
 Node size(Size2 size) { return extents({size.h, size.w}); }
 
-Node size(layers::Extent extent) { return extents({extent.n}); }
+Node size(nn::Extent extent) { return extents({extent.n}); }
 
-Node size(layers::Size3 size) { return extents({size.d, size.h, size.w}); }
+Node size(nn::Size3 size) { return extents({size.d, size.h, size.w}); }
 
 Node extents(const Shape& shape) {
   Node list = Node::sequence();
@@ -61,17 +61,17 @@ Node extents(const Shape& shape) {
   return list;
 }
 
-Node sides(const layers::Sides& sides) {
+Node sides(const nn::Sides& sides) {
   return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
 }
 
-Node ends(const layers::Ends& ends) { return extents({ends.before, ends.after}); }
+Node ends(const nn::Ends& ends) { return extents({ends.before, ends.after}); }
 
-Node sides(const layers::VolumeSides& sides) {
+Node sides(const nn::VolumeSides& sides) {
   return Node::sequence({ends(sides.depth), ends(sides.height), ends(sides.width)});
 }
 
-Node activation(layers::Activation activation) {
+Node activation(nn::Activation activation) {
   const kernels::ActivationTraits& traits = kernels::traits_of(activation);
   if (traits.keras2 == nullptr) return text(traits.name);
   return object({{"module", text(kOps)},
@@ -80,23 +80,23 @@ Node activation(layers::Activation activation) {
                  {"registered_name", text(traits.name)}});
 }
 
-Node initializer(const layers::Initializer& initializer) {
+Node initializer(const nn::Initializer& initializer) {
   if (!initializer) return {};
   const config::TypeDef& def = initializer.def();
-  if (const auto* orthogonal = initializer.get_if<layers::Orthogonal>(); orthogonal != nullptr && orthogonal->gain != 1)
+  if (const auto* orthogonal = initializer.get_if<nn::Orthogonal>(); orthogonal != nullptr && orthogonal->gain != 1)
     return with_class("Orthogonal", {{"gain", real(orthogonal->gain)}, {"seed", {}}});
-  if (def.schema.fields().empty() || initializer.type() == typeid(layers::Orthogonal)) return text(def.aliases.front());
+  if (def.schema.fields().empty() || initializer.type() == typeid(nn::Orthogonal)) return text(def.aliases.front());
 
   std::vector<std::pair<std::string, Node>> entries;
   for (const config::Field& field : def.schema.fields())
     entries.emplace_back(field.name, value(field, initializer.spec()));
-  if (initializer.type() != typeid(layers::Constant)) entries.emplace_back("seed", Node());
+  if (initializer.type() != typeid(nn::Constant)) entries.emplace_back("seed", Node());
   return with_class(def.name, std::move(entries));
 }
 
-Node regularizer(const layers::Regularizer& regularizer) {
+Node regularizer(const nn::Regularizer& regularizer) {
   if (!regularizer) return {};
-  const layers::Penalty both = layers::penalty(regularizer);
+  const nn::Penalty both = nn::penalty(regularizer);
   return with_class("L1L2", {{"l1", real(both.l1)}, {"l2", real(both.l2)}});
 }
 
@@ -109,23 +109,23 @@ Node value(const config::Field& field, const void* spec) {
                                                                         writer_of<std::optional<double>>(),
                                                                         writer_of<std::optional<float>>(),
                                                                         writer_of<std::optional<Size2>>(),
-                                                                        writer_of<layers::Sides>(),
-                                                                        writer_of<layers::Ends>(),
-                                                                        writer_of<layers::Extent>(),
-                                                                        writer_of<std::optional<layers::Extent>>(),
-                                                                        writer_of<layers::VolumeSides>(),
-                                                                        writer_of<layers::Size3>(),
-                                                                        writer_of<std::optional<layers::Size3>>(),
-                                                                        writer_of<layers::Activation>(),
-                                                                        writer_of<layers::Initializer>(),
-                                                                        writer_of<layers::Regularizer>()};
+                                                                        writer_of<nn::Sides>(),
+                                                                        writer_of<nn::Ends>(),
+                                                                        writer_of<nn::Extent>(),
+                                                                        writer_of<std::optional<nn::Extent>>(),
+                                                                        writer_of<nn::VolumeSides>(),
+                                                                        writer_of<nn::Size3>(),
+                                                                        writer_of<std::optional<nn::Size3>>(),
+                                                                        writer_of<nn::Activation>(),
+                                                                        writer_of<nn::Initializer>(),
+                                                                        writer_of<nn::Regularizer>()};
   const auto found = writers.find(field.value);
   return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
 }
 
 Node keras3_value(const config::Field& field, const void* spec) {
-  if (field.value != &config::kValueOperations<layers::Activation>) return value(field, spec);
-  const auto* activation = static_cast<const layers::Activation*>(field.member(const_cast<void*>(spec)));
+  if (field.value != &config::kValueOperations<nn::Activation>) return value(field, spec);
+  const auto* activation = static_cast<const nn::Activation*>(field.member(const_cast<void*>(spec)));
   return text(kernels::traits_of(*activation).name);
 }
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "config/schema.h"
-#include "layers/activation.h"
-#include "layers/geometry.h"
-#include "layers/initializer.h"
-#include "layers/regularizer.h"
-#include "layers/sides.h"
-#include "layers/steps.h"
-#include "layers/volumes.h"
+#include "nn/activation.h"
+#include "nn/geometry.h"
+#include "nn/initializer.h"
+#include "nn/regularizer.h"
+#include "nn/sides.h"
+#include "nn/steps.h"
+#include "nn/volumes.h"
 
 namespace dptrain::exporting::keras {
 
@@ -24,22 +24,22 @@ config::Node text(const std::string& text);  ///< always a JSON string
 config::Node real(double value);             ///< always with a point or an exponent
 config::Node real(float value);
 config::Node size(Size2 size);             ///< [h, w]
-config::Node size(layers::Extent extent);  ///< [n]
-config::Node size(layers::Size3 size);     ///< [d, h, w]
+config::Node size(nn::Extent extent);      ///< [n]
+config::Node size(nn::Size3 size);         ///< [d, h, w]
 config::Node extents(const Shape& shape);  ///< [a, b, ...]
 /// [[top, bottom], [left, right]]
-config::Node sides(const layers::Sides& sides);
-config::Node ends(const layers::Ends& ends);  ///< [before, after]
+config::Node sides(const nn::Sides& sides);
+config::Node ends(const nn::Ends& ends);  ///< [before, after]
 /// [[before, after], [top, bottom], [left, right]]
-config::Node sides(const layers::VolumeSides& sides);
+config::Node sides(const nn::VolumeSides& sides);
 /// A plain string; a function that Keras 2 calls by the same name as another one is an object of `keras.ops`, which
 /// Keras 3 loads and Keras 2, having no such module, refuses.
-config::Node activation(layers::Activation activation);
+config::Node activation(nn::Activation activation);
 /// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to
 /// some releases), else {"class_name", "config"}.
-config::Node initializer(const layers::Initializer& initializer);
+config::Node initializer(const nn::Initializer& initializer);
 /// Always the class L1L2, the only one that every release knows; null when absent.
-config::Node regularizer(const layers::Regularizer& regularizer);
+config::Node regularizer(const nn::Regularizer& regularizer);
 config::Node channels_last();
 
 /// The value of a key as the functions above write its type; all other types are written as in a config.

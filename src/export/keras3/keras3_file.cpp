@@ -13,7 +13,7 @@
 #include "export/keras3/keras3_config.h"
 #include "export/keras3/keras3_optimizer.h"
 #include "graph/names.h"
-#include "layers/time_distributed.h"
+#include "nn/time_distributed.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -30,7 +30,7 @@ std::string part_of(const std::string& scope) {
 
 /// Group of a weight's variables within its layer's: "forward_layer/cell/vars".
 std::string variables_of(const graph::Layer& layer, const std::string& weight) {
-  std::string path = layer.spec.type() == typeid(layers::TimeDistributedSpec) ? "layer/" : "";
+  std::string path = layer.spec.type() == typeid(nn::TimeDistributedSpec) ? "layer/" : "";
   std::size_t from = 0;
   for (std::size_t slash = weight.find('/'); slash != std::string::npos; slash = weight.find('/', from)) {
     path += part_of(weight.substr(from, slash - from)) + "/";

@@ -2,17 +2,17 @@
 
 #include <cmath>
 
-#include "optim/optimizers/adam.h"
-#include "optim/optimizers/adamw.h"
-#include "optim/optimizers/nadam.h"
-#include "optim/optimizers/rmsprop.h"
+#include "nn/optimizers/adam.h"
+#include "nn/optimizers/adamw.h"
+#include "nn/optimizers/nadam.h"
+#include "nn/optimizers/rmsprop.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
 /// Whether Keras makes these slots behind all those before them, not by turns with them.
 bool stands_apart(const config::Typed& optimizer, const std::string& slot) {
-  return slot == "velocity_hat" || optimizer.type() == typeid(optim::RMSpropSpec);
+  return slot == "velocity_hat" || optimizer.type() == typeid(nn::RMSpropSpec);
 }
 
 }  // namespace
@@ -27,9 +27,9 @@ std::vector<int> trained_weights(const graph::Model& model) {
 
 std::vector<std::vector<std::string>> slot_groups(const config::Typed& optimizer) {
   std::vector<std::vector<std::string>> groups;
-  if (optim::common(optimizer).use_ema) groups.push_back({"average"});
+  if (nn::common(optimizer).use_ema) groups.push_back({"average"});
   bool open = false;
-  for (const optim::SlotDef& slot : optim::slots(optimizer)) {
+  for (const nn::SlotDef& slot : nn::slots(optimizer)) {
     if (!open || stands_apart(optimizer, slot.name)) groups.emplace_back();
     groups.back().push_back(slot.name);
     open = true;
@@ -48,7 +48,7 @@ std::vector<std::string> slot_names(const config::Typed& optimizer, const graph:
 }
 
 std::optional<double> momentum_product(const config::Typed& optimizer, std::int64_t iterations) {
-  const auto* nadam = optimizer.get_if<optim::NadamSpec>();
+  const auto* nadam = optimizer.get_if<nn::NadamSpec>();
   if (nadam == nullptr) return std::nullopt;
   double product = 1;
   for (std::int64_t t = 1; t <= iterations && product > 0; ++t)

@@ -5,7 +5,7 @@
 #include "export/keras/keras_optimizer.h"
 #include "export/keras3/keras3_config.h"
 #include "graph/names.h"
-#include "optim/optimizer.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -22,7 +22,7 @@ Json optional_number(const std::optional<double>& value) { return value ? Json(*
 
 /// The learning rate is a number, the current one: Keras refuses an integer.
 Json optimizer_entry(const config::Typed& optimizer, double learning_rate) {
-  const optim::OptimizerCommon& common = optim::common(optimizer);
+  const nn::OptimizerCommon& common = nn::common(optimizer);
   Json config{
       {"name", graph::snake_case(optimizer.name())},
       {"learning_rate", learning_rate},

@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "export/onnx/onnx_model.h"
 #include "graph/infer.h"
-#include "layers/layer.h"
+#include "nn/layer.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -26,13 +26,13 @@ constexpr std::size_t kFewest = 3;  ///< so many lengths at least must fit the m
 }
 
 /// Ids, or steps of features.
-bool is_sequence(const layers::OutputDef& input) { return input.shape.rank() == (input.type == DType::kI32 ? 1 : 2); }
+bool is_sequence(const nn::OutputDef& input) { return input.shape.rank() == (input.type == DType::kI32 ? 1 : 2); }
 
 /// The length of the sequences that come in.
 std::int64_t length_of(const graph::Graph& graph) {
   std::int64_t length = 0;
   for (const int input : graph.inputs) {
-    const layers::OutputDef& one = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
+    const nn::OutputDef& one = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
     if (!is_sequence(one)) continue;
     if (length != 0 && one.shape[0] != length)
       refuse(fmt::format("sequences of {} and of {} steps come in, and only one length can be free", length,
@@ -45,7 +45,7 @@ std::int64_t length_of(const graph::Graph& graph) {
 
 /// Whether the layer's weights are what they are for its first call.
 bool fits_weights(const graph::Model& model, const graph::Layer& layer, const std::vector<Shape>& inputs) {
-  const std::vector<layers::WeightDef> defs = layers::type_of(layer.spec).weights(layer.spec.spec(), inputs);
+  const std::vector<nn::WeightDef> defs = nn::type_of(layer.spec).weights(layer.spec.spec(), inputs);
   for (std::size_t i = 0; i < layer.weights.size(); ++i)
     if (defs[i].shape != model.weights[static_cast<std::size_t>(layer.weights[i])].def.shape) return false;
   return true;
@@ -55,7 +55,7 @@ bool fits_weights(const graph::Model& model, const graph::Layer& layer, const st
 bool set_length(graph::Model& model, std::int64_t length) {
   graph::Graph& graph = model.graph;
   for (const int input : graph.inputs) {
-    layers::OutputDef& out = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
+    nn::OutputDef& out = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
     if (!is_sequence(out)) continue;
     std::vector<std::int64_t> dims = out.shape.dims();
     dims[0] = length;
@@ -64,18 +64,18 @@ bool set_length(graph::Model& model, std::int64_t length) {
   for (graph::Node& node : graph.nodes) {
     if (node.inputs.empty()) continue;
     const graph::Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
-    std::vector<layers::TensorDef> inputs;
+    std::vector<nn::TensorDef> inputs;
     std::vector<Shape> shapes;
     std::vector<std::string> names;
     for (const graph::Port& port : node.inputs) {
-      const layers::OutputDef& tensor = graph::tensor_of(graph, port);
+      const nn::OutputDef& tensor = graph::tensor_of(graph, port);
       inputs.push_back({tensor.shape, tensor.type});
       shapes.push_back(tensor.shape);
       names.push_back(graph::name_of(graph, port));
     }
     try {
       node.outputs = graph::infer(layer.spec, inputs, names);
-    } catch (const layers::LayerError&) {
+    } catch (const nn::LayerError&) {
       return false;
     }
     if (!fits_weights(model, layer, shapes))

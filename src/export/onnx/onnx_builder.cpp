@@ -237,8 +237,8 @@ Value Builder::where(const Value& condition, const Value& a, const Value& b) {
   return node("Where", {condition, a, b}, broadcast_dims(condition.dims, broadcast_dims(a.dims, b.dims)), {}, a.type);
 }
 
-Value Builder::activate(const Value& x, layers::Activation activation) {
-  using layers::Activation;
+Value Builder::activate(const Value& x, nn::Activation activation) {
+  using nn::Activation;
   const auto last = static_cast<std::int64_t>(x.dims.size()) - 1;
   const Attributes sixth{{"alpha", 1.0F / 6.0F}, {"beta", 0.5F}};
   switch (activation) {
@@ -264,7 +264,7 @@ Value Builder::activate(const Value& x, layers::Activation activation) {
     case Activation::kSoftsign: return unary("Softsign", x);
     case Activation::kLogSoftmax: return unary("LogSoftmax", x, {{"axis", last}});
   }
-  throw Error(ErrorKind::kInternal, fmt::format("activation {} has no form in ONNX", layers::name_of(activation)));
+  throw Error(ErrorKind::kInternal, fmt::format("activation {} has no form in ONNX", nn::name_of(activation)));
 }
 
 Value Builder::zeros_like_batch(const Value& x, const Dims& sample) {

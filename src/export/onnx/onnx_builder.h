@@ -13,7 +13,7 @@
 
 #include "core/shape.h"
 #include "export/onnx/onnx_graph.h"
-#include "layers/activation.h"
+#include "nn/activation.h"
 
 namespace dptrain::exporting::onnx {
 
@@ -74,7 +74,7 @@ class Builder {
   Value cast(const Value& x, Element type);
   /// `a` where the condition holds.
   Value where(const Value& condition, const Value& a, const Value& b);
-  Value activate(const Value& x, layers::Activation activation);
+  Value activate(const Value& x, nn::Activation activation);
   /// [batch, extents...] of zeros, for as many samples as x has.
   Value zeros_like_batch(const Value& x, const Dims& sample);
 

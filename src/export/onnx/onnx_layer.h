@@ -2,7 +2,7 @@
 
 // What ONNX has for each type of layer: a function that adds its nodes to a graph, registered by the type of the spec
 // in export/onnx/layers/, a file per theme:
-//   const RegisteredForm kFlatten = form<layers::FlattenSpec>([](const layers::FlattenSpec&, Call& call) { ... });
+//   const RegisteredForm kFlatten = form<nn::FlattenSpec>([](const nn::FlattenSpec&, Call& call) { ... });
 // The table is filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>
@@ -16,13 +16,13 @@
 #include "config/family.h"
 #include "export/onnx/onnx_builder.h"
 #include "graph/model.h"
-#include "layers/input.h"
+#include "nn/input.h"
 
 namespace dptrain::exporting::onnx {
 
 /// What such an input holds.
-inline Element element_of(const layers::InputSpec& spec) {
-  return spec.dtype == layers::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
+inline Element element_of(const nn::InputSpec& spec) {
+  return spec.dtype == nn::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
 }
 
 /// One call of a layer.

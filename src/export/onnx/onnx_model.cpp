@@ -10,8 +10,8 @@
 #include "export/onnx/preparing.h"
 #include "export/onnx/transposes.h"
 #include "graph/masks.h"
-#include "layers/input.h"
-#include "layers/layer.h"
+#include "nn/input.h"
+#include "nn/layer.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -74,10 +74,10 @@ class Converter {
     const graph::Layer& layer = model_.graph.layers[static_cast<std::size_t>(node.layer)];
     to_.set_scope(node.name);
     if (const PreparedInput* prepared = prepared_of(node)) {
-      const auto& spec = *layer.spec.get_if<layers::InputSpec>();
+      const auto& spec = *layer.spec.get_if<nn::InputSpec>();
       return {preparing_.input(*prepared, node.name, node.output(), element_of(spec))};
     }
-    const bool heeds = layers::type_of(layer.spec).heeds_masks;
+    const bool heeds = nn::type_of(layer.spec).heeds_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
     for (const graph::Port& port : node.inputs) call.inputs.push_back(at(port));
     // A layer that heeds masks has none that joins several (graph::check_masks).

@@ -9,10 +9,10 @@ namespace dptrain::train {
 
 bool is_larger_better(MonitorMode mode, const TrainingControl& control, const std::string& monitor) {
   if (mode != MonitorMode::kAuto) return mode == MonitorMode::kMax;
-  const optim::Direction better = control.direction_of(monitor);
-  if (better == optim::Direction::kUnknown)
+  const nn::Direction better = control.direction_of(monitor);
+  if (better == nn::Direction::kUnknown)
     throw Error(ErrorKind::kUsage, fmt::format("monitor '{}' needs a mode: min or max", monitor));
-  return better == optim::Direction::kLarger;
+  return better == nn::Direction::kLarger;
 }
 
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta) {

@@ -31,7 +31,7 @@ class ResultFile final : public RunSink {
       best_by_metric[name] = {{"value", entry.first}, {"epoch", entry.second}};
     }
     for (const experiment::LoggedValue& value : report.logged)
-      directions[value.name] = value.better == optim::Direction::kLarger ? "max" : "min";
+      directions[value.name] = value.better == nn::Direction::kLarger ? "max" : "min";
     const auto monitored = report.best.find(report.best.contains("val_loss") ? "val_loss" : "loss");
     if (monitored != report.best.end()) best["epoch"] = monitored->second.second;
     const auto checkpoint = [&](const char* name) { return std::filesystem::absolute(directory_.checkpoint(name)); };

@@ -26,7 +26,7 @@ std::string scoped_name(const graph::Node& node) {
 }
 
 /// TensorShapeProto: dim = 2, Dim.size = 1. The batch is unknown.
-Message shape_of(const layers::OutputDef& output) {
+Message shape_of(const nn::OutputDef& output) {
   Message shape = Message().message(2, Message().integer(1, -1));
   for (const std::int64_t extent : output.shape.dims()) shape.message(2, Message().integer(1, extent));
   return shape;
@@ -67,7 +67,7 @@ std::string graph_def(const graph::Model& model) {
     if (parameters > 0) add_attribute(def, "parameters", Message().integer(3, parameters));  // AttrValue.i = 3
     if (parameters > 0) add_attribute(def, "trainable", Message().integer(5, layer.trainable ? 1 : 0));  // .b = 5
     Message shapes;  // AttrValue.list = 1, ListValue.shape = 7
-    for (const layers::OutputDef& output : node.outputs) shapes.message(7, shape_of(output));
+    for (const nn::OutputDef& output : node.outputs) shapes.message(7, shape_of(output));
     add_attribute(def, "_output_shapes", Message().message(1, shapes));
     all.message(1, def);
   }

@@ -252,7 +252,7 @@ class DamagedFolder : public ImageFolders {
     options.workers = workers;
     std::vector<config::Typed> transforms{transform_family().make(CenterCropSpec{8, 8})};
     return Loader(source, Pipeline(transforms, false), model_of({8, 8, 3}, {2}),
-                  {{.kind = optim::LabelKind::kClass, .width = 2}}, options);
+                  {{.kind = nn::LabelKind::kClass, .width = 2}}, options);
   }
   struct Seen {
     std::vector<std::vector<std::int64_t>> batches;
@@ -298,7 +298,7 @@ TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
     LoaderOptions options;
     options.batch_size = 2;
     return Loader(source, Pipeline(transforms, false), model_of({side, side, 3}, {2}),
-                  {{.kind = optim::LabelKind::kClass, .width = 2}}, options)
+                  {{.kind = nn::LabelKind::kClass, .width = 2}}, options)
         .samples();
   };
   EXPECT_THAT(
@@ -406,7 +406,7 @@ TEST_F(ImageFolders, ImagesThatDoNotFitTheModel) {
   const auto source = open(spec({.skip = true}), 2).train;
   LoaderOptions options;
   options.batch_size = 4;
-  Loader loader(source, {}, model_of({8, 8, 3}, {2}), {{.kind = optim::LabelKind::kClass, .width = 2}}, options);
+  Loader loader(source, {}, model_of({8, 8, 3}, {2}), {{.kind = nn::LabelKind::kClass, .width = 2}}, options);
   EXPECT_EQ(loader.next().rows(), 2);
   const auto& all = source->bad_samples()->all();
   ASSERT_EQ(all.size(), 1U);
@@ -420,7 +420,7 @@ TEST_F(ImageFolders, NoSampleAtAll) {
   const auto source = open(spec({.skip = true}), 2).train;
   LoaderOptions options;
   options.batch_size = 2;
-  Loader loader(source, {}, model_of({8, 8, 3}, {2}), {{.kind = optim::LabelKind::kClass, .width = 2}}, options);
+  Loader loader(source, {}, model_of({8, 8, 3}, {2}), {{.kind = nn::LabelKind::kClass, .width = 2}}, options);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { loader.next(); }),
               AllOf(HasSubstr("none of the 3 samples can be read; the last one: "), HasSubstr("a text file")));
   EXPECT_EQ(source->bad_samples()->all().size(), 3U);

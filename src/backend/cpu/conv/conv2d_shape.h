@@ -4,13 +4,13 @@
 
 #include "backend/conv_window.h"
 #include "backend/cpu/conv/conv_pass.h"
-#include "layers/conv2d.h"
+#include "nn/conv2d.h"
 
 namespace dptrain::backend::cpu {
 
 /// Rows, relu and pool unset. `input`: [H, W, C].
-inline ConvShape conv2d_shape(const layers::Conv2DSpec& spec, const Shape& input) {
-  const auto window = layers::window(input, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+inline ConvShape conv2d_shape(const nn::Conv2DSpec& spec, const Shape& input) {
+  const auto window = nn::window(input, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   ConvShape shape{conv_window(spec, input, {window.h.out, window.w.out, spec.filters})};
   shape.groups = spec.groups;
   shape.bias = spec.use_bias;

@@ -1,4 +1,4 @@
-#include "optim/losses/binary_focal_crossentropy.h"
+#include "nn/losses/binary_focal_crossentropy.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/binary_focal_crossentropy.h"
@@ -6,8 +6,8 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuBinaryFocal = cpu_loss<optim::BinaryFocalCrossentropySpec>(
-    [](const optim::BinaryFocalCrossentropySpec& spec, const LossContext& context) {
+const RegisteredLossOp kCpuBinaryFocal = cpu_loss<nn::BinaryFocalCrossentropySpec>(
+    [](const nn::BinaryFocalCrossentropySpec& spec, const LossContext& context) {
       const kernels::losses::Focus focus{spec.gamma, spec.apply_class_balancing, spec.alpha, {spec.label_smoothing}};
       if (context.loss.from_logits) return of_elements(context, kernels::losses::BinaryFocalFromLogits{focus});
       return of_elements(context, kernels::losses::BinaryFocal{focus});

@@ -1,12 +1,12 @@
-#include "optim/losses/categorical_crossentropy.h"
+#include "nn/losses/categorical_crossentropy.h"
 
 #include "backend/cpu/losses/crossentropy.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuCategorical = cpu_loss<optim::CategoricalCrossentropySpec>(
-    [](const optim::CategoricalCrossentropySpec& spec, const LossContext& context) {
+const RegisteredLossOp kCpuCategorical = cpu_loss<nn::CategoricalCrossentropySpec>(
+    [](const nn::CategoricalCrossentropySpec& spec, const LossContext& context) {
       return crossentropy(context, spec.label_smoothing);
     });
 

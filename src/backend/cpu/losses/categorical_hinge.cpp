@@ -1,4 +1,4 @@
-#include "optim/losses/categorical_hinge.h"
+#include "nn/losses/categorical_hinge.h"
 
 #include "backend/cpu/losses/row_loss.h"
 
@@ -6,7 +6,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredLossOp kCpuCategoricalHinge =
-    cpu_loss<optim::CategoricalHingeSpec>([](const optim::CategoricalHingeSpec&, const LossContext& context) {
+    cpu_loss<nn::CategoricalHingeSpec>([](const nn::CategoricalHingeSpec&, const LossContext& context) {
       return RowLoss{.sample = position_rows(loss_shape(context)),
                      .run = [](const LossCall& c) { kernels::cpu::categorical_hinge(c.value_rows()); }};
     });

@@ -1,4 +1,4 @@
-#include "optim/losses/dice.h"
+#include "nn/losses/dice.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/dice.h"
@@ -6,11 +6,10 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuDice =
-    cpu_loss<optim::DiceSpec>([](const optim::DiceSpec& spec, const LossContext& context) {
-      const optim::DiceSums sums = optim::dice_sums(spec, context.prediction());
-      return of_sums({.rows = sums.outer, .width = sums.length, .inner = sums.inner}, kernels::losses::Dice{});
-    });
+const RegisteredLossOp kCpuDice = cpu_loss<nn::DiceSpec>([](const nn::DiceSpec& spec, const LossContext& context) {
+  const nn::DiceSums sums = nn::dice_sums(spec, context.prediction());
+  return of_sums({.rows = sums.outer, .width = sums.length, .inner = sums.inner}, kernels::losses::Dice{});
+});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

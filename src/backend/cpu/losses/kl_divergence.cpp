@@ -1,4 +1,4 @@
-#include "optim/losses/kl_divergence.h"
+#include "nn/losses/kl_divergence.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/kl_divergence.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredLossOp kCpuKLDivergence =
-    cpu_loss<optim::KLDivergenceSpec>([](const optim::KLDivergenceSpec&, const LossContext& context) {
+    cpu_loss<nn::KLDivergenceSpec>([](const nn::KLDivergenceSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::KullbackLeibler{});
     });
 

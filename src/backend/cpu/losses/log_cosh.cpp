@@ -1,4 +1,4 @@
-#include "optim/losses/log_cosh.h"
+#include "nn/losses/log_cosh.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/log_cosh.h"
@@ -6,10 +6,9 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuLogCosh =
-    cpu_loss<optim::LogCoshSpec>([](const optim::LogCoshSpec&, const LossContext& context) {
-      return of_elements(context, kernels::losses::LogCosh{});
-    });
+const RegisteredLossOp kCpuLogCosh = cpu_loss<nn::LogCoshSpec>([](const nn::LogCoshSpec&, const LossContext& context) {
+  return of_elements(context, kernels::losses::LogCosh{});
+});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

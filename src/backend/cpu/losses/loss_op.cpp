@@ -22,7 +22,7 @@ class CpuLossOp final : public LossOp {
       : plan_(context.loss),
         loss_(std::move(loss)),
         shape_(loss_shape(context)),
-        class_labels_(plan_.labels == optim::LabelKind::kClass),
+        class_labels_(plan_.labels == nn::LabelKind::kClass),
         expands_labels_(class_labels_ && !loss_.takes_classes),
         capacity_(context.rows) {
     if (plan_.masked() && loss_.sample.parts() != plan_.masked_positions)

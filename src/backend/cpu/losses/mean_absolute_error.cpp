@@ -1,4 +1,4 @@
-#include "optim/losses/mean_absolute_error.h"
+#include "nn/losses/mean_absolute_error.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/mean_absolute_error.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredLossOp kCpuMeanAbsoluteError =
-    cpu_loss<optim::MeanAbsoluteErrorSpec>([](const optim::MeanAbsoluteErrorSpec&, const LossContext& context) {
+    cpu_loss<nn::MeanAbsoluteErrorSpec>([](const nn::MeanAbsoluteErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Absolute{});
     });
 

@@ -1,4 +1,4 @@
-#include "optim/losses/mean_absolute_percentage_error.h"
+#include "nn/losses/mean_absolute_percentage_error.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/mean_absolute_percentage_error.h"
@@ -6,8 +6,8 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<optim::MeanAbsolutePercentageErrorSpec>(
-    [](const optim::MeanAbsolutePercentageErrorSpec&, const LossContext& context) {
+const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<nn::MeanAbsolutePercentageErrorSpec>(
+    [](const nn::MeanAbsolutePercentageErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::AbsolutePercentage{});
     });
 

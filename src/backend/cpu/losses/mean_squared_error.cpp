@@ -1,4 +1,4 @@
-#include "optim/losses/mean_squared_error.h"
+#include "nn/losses/mean_squared_error.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/mean_squared_error.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredLossOp kCpuMeanSquaredError =
-    cpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
+    cpu_loss<nn::MeanSquaredErrorSpec>([](const nn::MeanSquaredErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Squared{});
     });
 

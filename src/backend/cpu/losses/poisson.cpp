@@ -1,4 +1,4 @@
-#include "optim/losses/poisson.h"
+#include "nn/losses/poisson.h"
 
 #include "backend/cpu/losses/row_loss.h"
 #include "kernels/losses/poisson.h"
@@ -6,10 +6,9 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuPoisson =
-    cpu_loss<optim::PoissonSpec>([](const optim::PoissonSpec&, const LossContext& context) {
-      return of_elements(context, kernels::losses::Poisson{});
-    });
+const RegisteredLossOp kCpuPoisson = cpu_loss<nn::PoissonSpec>([](const nn::PoissonSpec&, const LossContext& context) {
+  return of_elements(context, kernels::losses::Poisson{});
+});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

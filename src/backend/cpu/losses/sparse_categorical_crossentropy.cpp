@@ -1,12 +1,12 @@
-#include "optim/losses/sparse_categorical_crossentropy.h"
+#include "nn/losses/sparse_categorical_crossentropy.h"
 
 #include "backend/cpu/losses/crossentropy.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuSparseCategorical = cpu_loss<optim::SparseCategoricalCrossentropySpec>(
-    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) {
+const RegisteredLossOp kCpuSparseCategorical = cpu_loss<nn::SparseCategoricalCrossentropySpec>(
+    [](const nn::SparseCategoricalCrossentropySpec&, const LossContext& context) {
       return crossentropy(context, 0.0);
     });
 

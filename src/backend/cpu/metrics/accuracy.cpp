@@ -1,11 +1,11 @@
-#include "optim/metrics/accuracy.h"
+#include "nn/metrics/accuracy.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredMetricOp kCpuAccuracyMetric{DeviceKind::kCpu, typeid(optim::AccuracySpec),
+const RegisteredMetricOp kCpuAccuracyMetric{DeviceKind::kCpu, typeid(nn::AccuracySpec),
                                             [](const MetricContext& context, Device&) -> std::unique_ptr<MetricOp> {
                                               // One probability is compared with 0.5, of several the largest counts.
                                               if (context.classes() == 1)

@@ -1,4 +1,4 @@
-#include "optim/metrics/auc.h"
+#include "nn/metrics/auc.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class AUCMetricOp final : public ThresholdMetric {
  public:
-  AUCMetricOp(const optim::AUCSpec& spec, const MetricContext& context, Device&)
+  AUCMetricOp(const nn::AUCSpec& spec, const MetricContext& context, Device&)
       : ThresholdMetric(context,
                         {.even = spec.evenly_spaced(), .by_class = spec.by_class(), .sigmoid = spec.from_logits},
                         spec.all_thresholds()) {}
 };
 
-const RegisteredMetricOp kCpuAUCMetric = metric_op<optim::AUCSpec, AUCMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuAUCMetric = metric_op<nn::AUCSpec, AUCMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/binary_accuracy.h"
+#include "nn/metrics/binary_accuracy.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class BinaryAccuracyMetricOp final : public BinaryMetric {
  public:
-  BinaryAccuracyMetricOp(const optim::BinaryAccuracySpec& spec, const MetricContext& context, Device&)
+  BinaryAccuracyMetricOp(const nn::BinaryAccuracySpec& spec, const MetricContext& context, Device&)
       : BinaryMetric(context, spec.threshold) {}
 };
 
 const RegisteredMetricOp kCpuBinaryAccuracyMetric =
-    metric_op<optim::BinaryAccuracySpec, BinaryAccuracyMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::BinaryAccuracySpec, BinaryAccuracyMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/categorical_accuracy.h"
+#include "nn/metrics/categorical_accuracy.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class CategoricalAccuracyMetricOp final : public ArgmaxMetric {
  public:
-  CategoricalAccuracyMetricOp(const optim::CategoricalAccuracySpec&, const MetricContext& context, Device&)
+  CategoricalAccuracyMetricOp(const nn::CategoricalAccuracySpec&, const MetricContext& context, Device&)
       : ArgmaxMetric(context) {}
 };
 
 const RegisteredMetricOp kCpuCategoricalAccuracyMetric =
-    metric_op<optim::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/f1_score.h"
+#include "nn/metrics/f1_score.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class F1ScoreMetricOp final : public ThresholdMetric {
  public:
-  F1ScoreMetricOp(const optim::F1ScoreSpec& spec, const MetricContext& context, Device&)
+  F1ScoreMetricOp(const nn::F1ScoreSpec& spec, const MetricContext& context, Device&)
       : ThresholdMetric(context, {.largest = !spec.threshold, .by_class = true}, {spec.threshold.value_or(0)}) {}
 };
 
-const RegisteredMetricOp kCpuF1ScoreMetric = metric_op<optim::F1ScoreSpec, F1ScoreMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuF1ScoreMetric = metric_op<nn::F1ScoreSpec, F1ScoreMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/mean_absolute_error.h"
+#include "nn/metrics/mean_absolute_error.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class MeanAbsoluteErrorMetricOp final : public ErrorMetric {
  public:
-  MeanAbsoluteErrorMetricOp(const optim::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device&)
+  MeanAbsoluteErrorMetricOp(const nn::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device&)
       : ErrorMetric(context, kernels::cpu::absolute_errors) {}
 };
 
 const RegisteredMetricOp kCpuMeanAbsoluteErrorMetric =
-    metric_op<optim::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/mean_io_u.h"
+#include "nn/metrics/mean_io_u.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class MeanIoUMetricOp final : public CountingMetric {
  public:
-  MeanIoUMetricOp(const optim::MeanIoUSpec& spec, const MetricContext& context, Device&)
+  MeanIoUMetricOp(const nn::MeanIoUSpec& spec, const MetricContext& context, Device&)
       : CountingMetric(context, context.positions()),
         size_(spec.num_classes),
         ignored_(spec.ignore_class.value_or(-1)) {}
@@ -20,7 +20,7 @@ class MeanIoUMetricOp final : public CountingMetric {
   std::int64_t size_, ignored_;
 };
 
-const RegisteredMetricOp kCpuMeanIoUMetric = metric_op<optim::MeanIoUSpec, MeanIoUMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuMeanIoUMetric = metric_op<nn::MeanIoUSpec, MeanIoUMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

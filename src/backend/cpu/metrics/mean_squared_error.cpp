@@ -1,4 +1,4 @@
-#include "optim/metrics/mean_squared_error.h"
+#include "nn/metrics/mean_squared_error.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class MeanSquaredErrorMetricOp final : public ErrorMetric {
  public:
-  MeanSquaredErrorMetricOp(const optim::MeanSquaredErrorMetricSpec&, const MetricContext& context, Device&)
+  MeanSquaredErrorMetricOp(const nn::MeanSquaredErrorMetricSpec&, const MetricContext& context, Device&)
       : ErrorMetric(context, kernels::cpu::squared_errors) {}
 };
 
 const RegisteredMetricOp kCpuMeanSquaredErrorMetric =
-    metric_op<optim::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/precision.h"
+#include "nn/metrics/precision.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class PrecisionMetricOp final : public ThresholdMetric {
  public:
-  PrecisionMetricOp(const optim::PrecisionSpec& spec, const MetricContext& context, Device&)
+  PrecisionMetricOp(const nn::PrecisionSpec& spec, const MetricContext& context, Device&)
       : ThresholdMetric(context, bins_above(spec), spec.ascending()) {}
 };
 
-const RegisteredMetricOp kCpuPrecisionMetric = metric_op<optim::PrecisionSpec, PrecisionMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuPrecisionMetric = metric_op<nn::PrecisionSpec, PrecisionMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

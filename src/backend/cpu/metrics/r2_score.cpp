@@ -1,4 +1,4 @@
-#include "optim/metrics/r2_score.h"
+#include "nn/metrics/r2_score.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class R2ScoreMetricOp final : public CpuMetric {
  public:
-  R2ScoreMetricOp(const optim::R2ScoreSpec&, const MetricContext& context, Device&) : CpuMetric(context) {}
+  R2ScoreMetricOp(const nn::R2ScoreSpec&, const MetricContext& context, Device&) : CpuMetric(context) {}
   void run(const MetricArgs& a) override {
     kernels::cpu::add_regression_sums(prediction(a), a.rows, classes_, targets(a), a.state);
   }
 };
 
-const RegisteredMetricOp kCpuR2ScoreMetric = metric_op<optim::R2ScoreSpec, R2ScoreMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuR2ScoreMetric = metric_op<nn::R2ScoreSpec, R2ScoreMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/recall.h"
+#include "nn/metrics/recall.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class RecallMetricOp final : public ThresholdMetric {
  public:
-  RecallMetricOp(const optim::RecallSpec& spec, const MetricContext& context, Device&)
+  RecallMetricOp(const nn::RecallSpec& spec, const MetricContext& context, Device&)
       : ThresholdMetric(context, bins_above(spec), spec.ascending()) {}
 };
 
-const RegisteredMetricOp kCpuRecallMetric = metric_op<optim::RecallSpec, RecallMetricOp>(DeviceKind::kCpu);
+const RegisteredMetricOp kCpuRecallMetric = metric_op<nn::RecallSpec, RecallMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/root_mean_squared_error.h"
+#include "nn/metrics/root_mean_squared_error.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class RootMeanSquaredErrorMetricOp final : public ErrorMetric {
  public:
-  RootMeanSquaredErrorMetricOp(const optim::RootMeanSquaredErrorSpec&, const MetricContext& context, Device&)
+  RootMeanSquaredErrorMetricOp(const nn::RootMeanSquaredErrorSpec&, const MetricContext& context, Device&)
       : ErrorMetric(context, kernels::cpu::squared_errors) {}
 };
 
 const RegisteredMetricOp kCpuRootMeanSquaredErrorMetric =
-    metric_op<optim::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/metrics/sparse_categorical_accuracy.h"
+#include "nn/metrics/sparse_categorical_accuracy.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class SparseCategoricalAccuracyMetricOp final : public ArgmaxMetric {
  public:
-  SparseCategoricalAccuracyMetricOp(const optim::SparseCategoricalAccuracySpec&, const MetricContext& context, Device&)
+  SparseCategoricalAccuracyMetricOp(const nn::SparseCategoricalAccuracySpec&, const MetricContext& context, Device&)
       : ArgmaxMetric(context) {}
 };
 
 const RegisteredMetricOp kCpuSparseCategoricalAccuracyMetric =
-    metric_op<optim::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

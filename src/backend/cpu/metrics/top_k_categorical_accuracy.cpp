@@ -1,4 +1,4 @@
-#include "optim/metrics/top_k_categorical_accuracy.h"
+#include "nn/metrics/top_k_categorical_accuracy.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class TopKCategoricalAccuracyMetricOp final : public TopKMetric {
  public:
-  TopKCategoricalAccuracyMetricOp(const optim::TopKCategoricalAccuracySpec& spec, const MetricContext& context, Device&)
+  TopKCategoricalAccuracyMetricOp(const nn::TopKCategoricalAccuracySpec& spec, const MetricContext& context, Device&)
       : TopKMetric(context, spec.k) {}
 };
 
 const RegisteredMetricOp kCpuTopKCategoricalAccuracyMetric =
-    metric_op<optim::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
+    metric_op<nn::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

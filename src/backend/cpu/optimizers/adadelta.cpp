@@ -1,4 +1,4 @@
-#include "optim/optimizers/adadelta.h"
+#include "nn/optimizers/adadelta.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"
@@ -8,7 +8,7 @@ namespace {
 
 class AdadeltaOp final : public OptimizerOp {
  public:
-  AdadeltaOp(const optim::AdadeltaSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  AdadeltaOp(const nn::AdadeltaSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const kernels::cpu::AdadeltaStep step{.learning_rate = a.update.learning_rate,
@@ -20,10 +20,10 @@ class AdadeltaOp final : public OptimizerOp {
   }
 
  private:
-  const optim::AdadeltaSpec& spec_;
+  const nn::AdadeltaSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuAdadelta = optimizer_op<optim::AdadeltaSpec, AdadeltaOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuAdadelta = optimizer_op<nn::AdadeltaSpec, AdadeltaOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

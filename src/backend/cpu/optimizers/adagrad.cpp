@@ -1,4 +1,4 @@
-#include "optim/optimizers/adagrad.h"
+#include "nn/optimizers/adagrad.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"
@@ -8,7 +8,7 @@ namespace {
 
 class AdagradOp final : public OptimizerOp {
  public:
-  AdagradOp(const optim::AdagradSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  AdagradOp(const nn::AdagradSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const kernels::cpu::AdagradStep step{.learning_rate = a.update.learning_rate,
@@ -18,10 +18,10 @@ class AdagradOp final : public OptimizerOp {
   }
 
  private:
-  const optim::AdagradSpec& spec_;
+  const nn::AdagradSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuAdagrad = optimizer_op<optim::AdagradSpec, AdagradOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuAdagrad = optimizer_op<nn::AdagradSpec, AdagradOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -3,7 +3,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredOptimizerOp kCpuAdam = optimizer_op<optim::AdamSpec, AdamOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuAdam = optimizer_op<nn::AdamSpec, AdamOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "backend/cpu/optimizers/adam_step.h"
-#include "optim/optimizers/adam.h"
+#include "nn/optimizers/adam.h"
 
 namespace dptrain::backend::cpu {
 
 /// Adam and AdamW: they differ in a default.
 class AdamOp final : public OptimizerOp {
  public:
-  AdamOp(const optim::AdamSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  AdamOp(const nn::AdamSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;
@@ -17,7 +17,7 @@ class AdamOp final : public OptimizerOp {
   }
 
  private:
-  const optim::AdamSpec& spec_;
+  const nn::AdamSpec& spec_;
 };
 
 }  // namespace dptrain::backend::cpu

@@ -8,7 +8,7 @@
 namespace dptrain::backend::cpu {
 
 template <class Spec>
-kernels::cpu::AdamStep adam_step(const Spec& spec, const optim::UpdateArgs& update) {
+kernels::cpu::AdamStep adam_step(const Spec& spec, const nn::UpdateArgs& update) {
   return {.learning_rate = update.learning_rate,
           .beta_1 = spec.beta_1,
           .beta_2 = spec.beta_2,

@@ -1,4 +1,4 @@
-#include "optim/optimizers/adamax.h"
+#include "nn/optimizers/adamax.h"
 
 #include "backend/cpu/optimizers/adam_step.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class AdamaxOp final : public OptimizerOp {
  public:
-  AdamaxOp(const optim::AdamaxSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  AdamaxOp(const nn::AdamaxSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;
@@ -15,10 +15,10 @@ class AdamaxOp final : public OptimizerOp {
   }
 
  private:
-  const optim::AdamaxSpec& spec_;
+  const nn::AdamaxSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuAdamax = optimizer_op<optim::AdamaxSpec, AdamaxOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuAdamax = optimizer_op<nn::AdamaxSpec, AdamaxOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

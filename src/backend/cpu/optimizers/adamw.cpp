@@ -1,11 +1,11 @@
-#include "optim/optimizers/adamw.h"
+#include "nn/optimizers/adamw.h"
 
 #include "backend/cpu/optimizers/adam_op.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredOptimizerOp kCpuAdamW = optimizer_op<optim::AdamWSpec, AdamOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuAdamW = optimizer_op<nn::AdamWSpec, AdamOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/optimizers/lamb.h"
+#include "nn/optimizers/lamb.h"
 
 #include "backend/cpu/optimizers/adam_step.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class LambOp final : public OptimizerOp {
  public:
-  LambOp(const optim::LambSpec& spec, const UpdateContext& context, Device&) : spec_(spec), plan_(context.plan) {}
+  LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device&) : spec_(spec), plan_(context.plan) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;
@@ -18,11 +18,11 @@ class LambOp final : public OptimizerOp {
   }
 
  private:
-  const optim::LambSpec& spec_;
+  const nn::LambSpec& spec_;
   const plan::Plan& plan_;
 };
 
-const RegisteredOptimizerOp kCpuLamb = optimizer_op<optim::LambSpec, LambOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuLamb = optimizer_op<nn::LambSpec, LambOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

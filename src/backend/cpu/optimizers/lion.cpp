@@ -1,4 +1,4 @@
-#include "optim/optimizers/lion.h"
+#include "nn/optimizers/lion.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"
@@ -8,7 +8,7 @@ namespace {
 
 class LionOp final : public OptimizerOp {
  public:
-  LionOp(const optim::LionSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  LionOp(const nn::LionSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const kernels::cpu::LionStep step{.learning_rate = a.update.learning_rate,
@@ -19,10 +19,10 @@ class LionOp final : public OptimizerOp {
   }
 
  private:
-  const optim::LionSpec& spec_;
+  const nn::LionSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuLion = optimizer_op<optim::LionSpec, LionOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuLion = optimizer_op<nn::LionSpec, LionOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/optimizers/nadam.h"
+#include "nn/optimizers/nadam.h"
 
 #include "backend/cpu/optimizers/adam_step.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class NadamOp final : public OptimizerOp {
  public:
-  NadamOp(const optim::NadamSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  NadamOp(const nn::NadamSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;
@@ -15,10 +15,10 @@ class NadamOp final : public OptimizerOp {
   }
 
  private:
-  const optim::NadamSpec& spec_;
+  const nn::NadamSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuNadam = optimizer_op<optim::NadamSpec, NadamOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuNadam = optimizer_op<nn::NadamSpec, NadamOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

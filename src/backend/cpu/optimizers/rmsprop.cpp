@@ -1,4 +1,4 @@
-#include "optim/optimizers/rmsprop.h"
+#include "nn/optimizers/rmsprop.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"
@@ -8,7 +8,7 @@ namespace {
 
 class RMSpropOp final : public OptimizerOp {
  public:
-  RMSpropOp(const optim::RMSpropSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  RMSpropOp(const nn::RMSpropSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   /// Slots: velocity, then momentum and the average gradient where there are any.
   void run(const OptimizerArgs& a) override {
@@ -24,10 +24,10 @@ class RMSpropOp final : public OptimizerOp {
   }
 
  private:
-  const optim::RMSpropSpec& spec_;
+  const nn::RMSpropSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuRmsprop = optimizer_op<optim::RMSpropSpec, RMSpropOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuRmsprop = optimizer_op<nn::RMSpropSpec, RMSpropOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

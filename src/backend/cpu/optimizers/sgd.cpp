@@ -1,4 +1,4 @@
-#include "optim/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"
@@ -8,7 +8,7 @@ namespace {
 
 class SGDOp final : public OptimizerOp {
  public:
-  SGDOp(const optim::SGDSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
+  SGDOp(const nn::SGDSpec& spec, const UpdateContext&, Device&) : spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
     const kernels::cpu::SgdStep step{.learning_rate = a.update.learning_rate,
@@ -20,10 +20,10 @@ class SGDOp final : public OptimizerOp {
   }
 
  private:
-  const optim::SGDSpec& spec_;
+  const nn::SGDSpec& spec_;
 };
 
-const RegisteredOptimizerOp kCpuSgd = optimizer_op<optim::SGDSpec, SGDOp>(DeviceKind::kCpu);
+const RegisteredOptimizerOp kCpuSgd = optimizer_op<nn::SGDSpec, SGDOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,4 +1,4 @@
-#include "optim/losses/binary_crossentropy.h"
+#include "nn/losses/binary_crossentropy.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/binary_crossentropy.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuBinaryEntropy =
-    gpu_loss<optim::BinaryCrossentropySpec>([](const optim::BinaryCrossentropySpec& spec, const LossContext& context) {
+    gpu_loss<nn::BinaryCrossentropySpec>([](const nn::BinaryCrossentropySpec& spec, const LossContext& context) {
       const kernels::losses::BinarySmoothing smoothing{spec.label_smoothing};
       if (context.loss.from_logits) return of_elements(context, kernels::losses::BinaryFromLogits{smoothing});
       return of_elements(context, kernels::losses::Binary{smoothing});

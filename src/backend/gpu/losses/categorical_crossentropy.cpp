@@ -1,12 +1,12 @@
-#include "optim/losses/categorical_crossentropy.h"
+#include "nn/losses/categorical_crossentropy.h"
 
 #include "backend/gpu/losses/crossentropy.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuCategorical = gpu_loss<optim::CategoricalCrossentropySpec>(
-    [](const optim::CategoricalCrossentropySpec& spec, const LossContext& context) {
+const RegisteredLossOp kGpuCategorical = gpu_loss<nn::CategoricalCrossentropySpec>(
+    [](const nn::CategoricalCrossentropySpec& spec, const LossContext& context) {
       return crossentropy(context, spec.label_smoothing);
     });
 

@@ -1,4 +1,4 @@
-#include "optim/losses/categorical_focal_crossentropy.h"
+#include "nn/losses/categorical_focal_crossentropy.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/categorical_focal_crossentropy.h"
@@ -6,8 +6,8 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<optim::CategoricalFocalCrossentropySpec>(
-    [](const optim::CategoricalFocalCrossentropySpec& spec, const LossContext& context) {
+const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<nn::CategoricalFocalCrossentropySpec>(
+    [](const nn::CategoricalFocalCrossentropySpec& spec, const LossContext& context) {
       const bool logits = context.loss.from_logits;
       const auto smoothing = static_cast<float>(spec.label_smoothing);
       const kernels::losses::CategoricalFocal f{spec.alpha, spec.gamma};

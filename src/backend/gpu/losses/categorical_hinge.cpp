@@ -1,4 +1,4 @@
-#include "optim/losses/categorical_hinge.h"
+#include "nn/losses/categorical_hinge.h"
 
 #include "backend/gpu/losses/row_loss.h"
 
@@ -6,7 +6,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuCategoricalHinge =
-    gpu_loss<optim::CategoricalHingeSpec>([](const optim::CategoricalHingeSpec&, const LossContext& context) {
+    gpu_loss<nn::CategoricalHingeSpec>([](const nn::CategoricalHingeSpec&, const LossContext& context) {
       return RowLoss{
           .sample = position_rows(loss_shape(context)),
           .run = [](const kernel::Launch& at, const kernel::LossRows& rows) { kernel::categorical_hinge(at, rows); }};

@@ -1,4 +1,4 @@
-#include "optim/losses/cosine_similarity.h"
+#include "nn/losses/cosine_similarity.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/cosine_similarity.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuCosineSimilarity =
-    gpu_loss<optim::CosineSimilaritySpec>([](const optim::CosineSimilaritySpec&, const LossContext& context) {
+    gpu_loss<nn::CosineSimilaritySpec>([](const nn::CosineSimilaritySpec&, const LossContext& context) {
       const LossShape shape = loss_shape(context);
       return of_sums({.rows = shape.positions(), .width = shape.classes, .inner = 1}, kernels::losses::Cosine{});
     });

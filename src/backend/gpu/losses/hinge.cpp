@@ -1,4 +1,4 @@
-#include "optim/losses/hinge.h"
+#include "nn/losses/hinge.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/hinge.h"
@@ -6,8 +6,8 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuHinge = gpu_loss<optim::HingeSpec>(
-    [](const optim::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
+const RegisteredLossOp kGpuHinge = gpu_loss<nn::HingeSpec>(
+    [](const nn::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/losses/huber.h"
+#include "nn/losses/huber.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/huber.h"
@@ -6,10 +6,9 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuHuber =
-    gpu_loss<optim::HuberSpec>([](const optim::HuberSpec& spec, const LossContext& context) {
-      return of_elements(context, kernels::losses::Huber{spec.delta});
-    });
+const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const nn::HuberSpec& spec, const LossContext& context) {
+  return of_elements(context, kernels::losses::Huber{spec.delta});
+});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/losses/kl_divergence.h"
+#include "nn/losses/kl_divergence.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/kl_divergence.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuKLDivergence =
-    gpu_loss<optim::KLDivergenceSpec>([](const optim::KLDivergenceSpec&, const LossContext& context) {
+    gpu_loss<nn::KLDivergenceSpec>([](const nn::KLDivergenceSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::KullbackLeibler{});
     });
 

@@ -38,7 +38,7 @@ class GpuLossOp final : public LossOp {
     auto* const values = reinterpret_cast<float*>(workspace + kernel::add_sum_workspace());
     const double parts = static_cast<double>(loss_.sample.parts());
     kernel::LossTargets targets;
-    if (plan_.labels == optim::LabelKind::kClass)
+    if (plan_.labels == nn::LabelKind::kClass)
       targets.labels = static_cast<const std::int32_t*>(a.labels);
     else
       targets.dense = static_cast<const float*>(a.labels);

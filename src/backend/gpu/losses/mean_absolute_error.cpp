@@ -1,4 +1,4 @@
-#include "optim/losses/mean_absolute_error.h"
+#include "nn/losses/mean_absolute_error.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/mean_absolute_error.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuMeanAbsoluteError =
-    gpu_loss<optim::MeanAbsoluteErrorSpec>([](const optim::MeanAbsoluteErrorSpec&, const LossContext& context) {
+    gpu_loss<nn::MeanAbsoluteErrorSpec>([](const nn::MeanAbsoluteErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Absolute{});
     });
 

@@ -1,4 +1,4 @@
-#include "optim/losses/mean_squared_error.h"
+#include "nn/losses/mean_squared_error.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/mean_squared_error.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuMeanSquaredError =
-    gpu_loss<optim::MeanSquaredErrorSpec>([](const optim::MeanSquaredErrorSpec&, const LossContext& context) {
+    gpu_loss<nn::MeanSquaredErrorSpec>([](const nn::MeanSquaredErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::Squared{});
     });
 

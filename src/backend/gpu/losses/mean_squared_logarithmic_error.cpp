@@ -1,4 +1,4 @@
-#include "optim/losses/mean_squared_logarithmic_error.h"
+#include "nn/losses/mean_squared_logarithmic_error.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/mean_squared_logarithmic_error.h"
@@ -6,8 +6,8 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuMeanSquaredLogarithmicError = gpu_loss<optim::MeanSquaredLogarithmicErrorSpec>(
-    [](const optim::MeanSquaredLogarithmicErrorSpec&, const LossContext& context) {
+const RegisteredLossOp kGpuMeanSquaredLogarithmicError = gpu_loss<nn::MeanSquaredLogarithmicErrorSpec>(
+    [](const nn::MeanSquaredLogarithmicErrorSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::SquaredLogarithmic{});
     });
 

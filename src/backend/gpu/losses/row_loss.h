@@ -23,7 +23,7 @@ struct RowLoss {
 
 std::unique_ptr<LossOp> make_loss_op(const LossContext& context, GpuDevice& device, RowLoss loss);
 
-/// `const RegisteredLossOp kGpuHuber = gpu_loss<optim::HuberSpec>([](const auto& spec, const LossContext& c) {...});`
+/// `const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const auto& spec, const LossContext& c) {...});`
 template <class Spec>
 RegisteredLossOp gpu_loss(RowLoss (*make)(const Spec&, const LossContext&)) {
   return {kKind, typeid(Spec), [make](const LossContext& context, Device& device) {

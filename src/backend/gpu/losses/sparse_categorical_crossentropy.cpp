@@ -1,12 +1,12 @@
-#include "optim/losses/sparse_categorical_crossentropy.h"
+#include "nn/losses/sparse_categorical_crossentropy.h"
 
 #include "backend/gpu/losses/crossentropy.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredLossOp kGpuSparseCategorical = gpu_loss<optim::SparseCategoricalCrossentropySpec>(
-    [](const optim::SparseCategoricalCrossentropySpec&, const LossContext& context) {
+const RegisteredLossOp kGpuSparseCategorical = gpu_loss<nn::SparseCategoricalCrossentropySpec>(
+    [](const nn::SparseCategoricalCrossentropySpec&, const LossContext& context) {
       return crossentropy(context, 0.0);
     });
 

@@ -1,4 +1,4 @@
-#include "optim/losses/squared_hinge.h"
+#include "nn/losses/squared_hinge.h"
 
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/squared_hinge.h"
@@ -7,7 +7,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
 const RegisteredLossOp kGpuSquaredHinge =
-    gpu_loss<optim::SquaredHingeSpec>([](const optim::SquaredHingeSpec&, const LossContext& context) {
+    gpu_loss<nn::SquaredHingeSpec>([](const nn::SquaredHingeSpec&, const LossContext& context) {
       return of_elements(context, kernels::losses::SquaredHinge{});
     });
 

@@ -1,11 +1,11 @@
-#include "optim/metrics/accuracy.h"
+#include "nn/metrics/accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredMetricOp kAccuracyMetric{kKind, typeid(optim::AccuracySpec),
+const RegisteredMetricOp kAccuracyMetric{kKind, typeid(nn::AccuracySpec),
                                          [](const MetricContext& context, Device& device) -> std::unique_ptr<MetricOp> {
                                            // One probability is compared with 0.5, of several the largest counts.
                                            if (context.classes() == 1)

@@ -1,4 +1,4 @@
-#include "optim/metrics/auc.h"
+#include "nn/metrics/auc.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class AUCMetricOp final : public ThresholdMetric {
  public:
-  AUCMetricOp(const optim::AUCSpec& spec, const MetricContext& context, Device& device)
+  AUCMetricOp(const nn::AUCSpec& spec, const MetricContext& context, Device& device)
       : ThresholdMetric(context, device,
                         {.even = spec.evenly_spaced(), .by_class = spec.by_class(), .sigmoid = spec.from_logits},
                         spec.all_thresholds()) {}
 };
 
-const RegisteredMetricOp kAUCMetric = metric_op<optim::AUCSpec, AUCMetricOp>(kKind);
+const RegisteredMetricOp kAUCMetric = metric_op<nn::AUCSpec, AUCMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/binary_accuracy.h"
+#include "nn/metrics/binary_accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class BinaryAccuracyMetricOp final : public BinaryMetric {
  public:
-  BinaryAccuracyMetricOp(const optim::BinaryAccuracySpec& spec, const MetricContext& context, Device& device)
+  BinaryAccuracyMetricOp(const nn::BinaryAccuracySpec& spec, const MetricContext& context, Device& device)
       : BinaryMetric(context, device, spec.threshold) {}
 };
 
-const RegisteredMetricOp kBinaryAccuracyMetric = metric_op<optim::BinaryAccuracySpec, BinaryAccuracyMetricOp>(kKind);
+const RegisteredMetricOp kBinaryAccuracyMetric = metric_op<nn::BinaryAccuracySpec, BinaryAccuracyMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

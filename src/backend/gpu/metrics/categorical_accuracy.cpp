@@ -1,4 +1,4 @@
-#include "optim/metrics/categorical_accuracy.h"
+#include "nn/metrics/categorical_accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class CategoricalAccuracyMetricOp final : public ArgmaxMetric {
  public:
-  CategoricalAccuracyMetricOp(const optim::CategoricalAccuracySpec&, const MetricContext& context, Device& device)
+  CategoricalAccuracyMetricOp(const nn::CategoricalAccuracySpec&, const MetricContext& context, Device& device)
       : ArgmaxMetric(context, device) {}
 };
 
 const RegisteredMetricOp kCategoricalAccuracyMetric =
-    metric_op<optim::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(kKind);
+    metric_op<nn::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

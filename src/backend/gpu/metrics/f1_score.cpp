@@ -1,4 +1,4 @@
-#include "optim/metrics/f1_score.h"
+#include "nn/metrics/f1_score.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class F1ScoreMetricOp final : public ThresholdMetric {
  public:
-  F1ScoreMetricOp(const optim::F1ScoreSpec& spec, const MetricContext& context, Device& device)
+  F1ScoreMetricOp(const nn::F1ScoreSpec& spec, const MetricContext& context, Device& device)
       : ThresholdMetric(context, device, {.largest = !spec.threshold, .by_class = true}, {spec.threshold.value_or(0)}) {
   }
 };
 
-const RegisteredMetricOp kF1ScoreMetric = metric_op<optim::F1ScoreSpec, F1ScoreMetricOp>(kKind);
+const RegisteredMetricOp kF1ScoreMetric = metric_op<nn::F1ScoreSpec, F1ScoreMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/mean_absolute_error.h"
+#include "nn/metrics/mean_absolute_error.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class MeanAbsoluteErrorMetricOp final : public ErrorMetric {
  public:
-  MeanAbsoluteErrorMetricOp(const optim::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device& device)
+  MeanAbsoluteErrorMetricOp(const nn::MeanAbsoluteErrorMetricSpec&, const MetricContext& context, Device& device)
       : ErrorMetric(context, device, kernel::absolute_errors) {}
 };
 
 const RegisteredMetricOp kMeanAbsoluteErrorMetric =
-    metric_op<optim::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(kKind);
+    metric_op<nn::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

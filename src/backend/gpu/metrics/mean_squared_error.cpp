@@ -1,4 +1,4 @@
-#include "optim/metrics/mean_squared_error.h"
+#include "nn/metrics/mean_squared_error.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class MeanSquaredErrorMetricOp final : public ErrorMetric {
  public:
-  MeanSquaredErrorMetricOp(const optim::MeanSquaredErrorMetricSpec&, const MetricContext& context, Device& device)
+  MeanSquaredErrorMetricOp(const nn::MeanSquaredErrorMetricSpec&, const MetricContext& context, Device& device)
       : ErrorMetric(context, device, kernel::squared_errors) {}
 };
 
 const RegisteredMetricOp kMeanSquaredErrorMetric =
-    metric_op<optim::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(kKind);
+    metric_op<nn::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

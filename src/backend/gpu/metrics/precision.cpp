@@ -1,4 +1,4 @@
-#include "optim/metrics/precision.h"
+#include "nn/metrics/precision.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class PrecisionMetricOp final : public ThresholdMetric {
  public:
-  PrecisionMetricOp(const optim::PrecisionSpec& spec, const MetricContext& context, Device& device)
+  PrecisionMetricOp(const nn::PrecisionSpec& spec, const MetricContext& context, Device& device)
       : ThresholdMetric(context, device, bins_above(spec), spec.ascending()) {}
 };
 
-const RegisteredMetricOp kPrecisionMetric = metric_op<optim::PrecisionSpec, PrecisionMetricOp>(kKind);
+const RegisteredMetricOp kPrecisionMetric = metric_op<nn::PrecisionSpec, PrecisionMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/r2_score.h"
+#include "nn/metrics/r2_score.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 #include "kernels/cuda/metric_bins.h"
@@ -8,14 +8,13 @@ namespace {
 
 class R2ScoreMetricOp final : public GpuMetric {
  public:
-  R2ScoreMetricOp(const optim::R2ScoreSpec&, const MetricContext& context, Device& device)
-      : GpuMetric(context, device) {}
+  R2ScoreMetricOp(const nn::R2ScoreSpec&, const MetricContext& context, Device& device) : GpuMetric(context, device) {}
   void run(const MetricArgs& a) override {
     kernel::add_regression_sums(at(a), a.type, a.prediction, a.rows, classes_, targets(a), a.state);
   }
 };
 
-const RegisteredMetricOp kR2ScoreMetric = metric_op<optim::R2ScoreSpec, R2ScoreMetricOp>(kKind);
+const RegisteredMetricOp kR2ScoreMetric = metric_op<nn::R2ScoreSpec, R2ScoreMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

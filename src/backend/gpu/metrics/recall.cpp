@@ -1,4 +1,4 @@
-#include "optim/metrics/recall.h"
+#include "nn/metrics/recall.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
@@ -7,11 +7,11 @@ namespace {
 
 class RecallMetricOp final : public ThresholdMetric {
  public:
-  RecallMetricOp(const optim::RecallSpec& spec, const MetricContext& context, Device& device)
+  RecallMetricOp(const nn::RecallSpec& spec, const MetricContext& context, Device& device)
       : ThresholdMetric(context, device, bins_above(spec), spec.ascending()) {}
 };
 
-const RegisteredMetricOp kRecallMetric = metric_op<optim::RecallSpec, RecallMetricOp>(kKind);
+const RegisteredMetricOp kRecallMetric = metric_op<nn::RecallSpec, RecallMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/root_mean_squared_error.h"
+#include "nn/metrics/root_mean_squared_error.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 class RootMeanSquaredErrorMetricOp final : public ErrorMetric {
  public:
-  RootMeanSquaredErrorMetricOp(const optim::RootMeanSquaredErrorSpec&, const MetricContext& context, Device& device)
+  RootMeanSquaredErrorMetricOp(const nn::RootMeanSquaredErrorSpec&, const MetricContext& context, Device& device)
       : ErrorMetric(context, device, kernel::squared_errors) {}
 };
 
 const RegisteredMetricOp kRootMeanSquaredErrorMetric =
-    metric_op<optim::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(kKind);
+    metric_op<nn::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

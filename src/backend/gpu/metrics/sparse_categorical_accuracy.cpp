@@ -1,4 +1,4 @@
-#include "optim/metrics/sparse_categorical_accuracy.h"
+#include "nn/metrics/sparse_categorical_accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class SparseCategoricalAccuracyMetricOp final : public ArgmaxMetric {
  public:
-  SparseCategoricalAccuracyMetricOp(const optim::SparseCategoricalAccuracySpec&, const MetricContext& context,
+  SparseCategoricalAccuracyMetricOp(const nn::SparseCategoricalAccuracySpec&, const MetricContext& context,
                                     Device& device)
       : ArgmaxMetric(context, device) {}
 };
 
 const RegisteredMetricOp kSparseCategoricalAccuracyMetric =
-    metric_op<optim::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(kKind);
+    metric_op<nn::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/sparse_top_k_categorical_accuracy.h"
+#include "nn/metrics/sparse_top_k_categorical_accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class SparseTopKCategoricalAccuracyMetricOp final : public TopKMetric {
  public:
-  SparseTopKCategoricalAccuracyMetricOp(const optim::SparseTopKCategoricalAccuracySpec& spec,
-                                        const MetricContext& context, Device& device)
+  SparseTopKCategoricalAccuracyMetricOp(const nn::SparseTopKCategoricalAccuracySpec& spec, const MetricContext& context,
+                                        Device& device)
       : TopKMetric(context, device, spec.k) {}
 };
 
 const RegisteredMetricOp kSparseTopKCategoricalAccuracyMetric =
-    metric_op<optim::SparseTopKCategoricalAccuracySpec, SparseTopKCategoricalAccuracyMetricOp>(kKind);
+    metric_op<nn::SparseTopKCategoricalAccuracySpec, SparseTopKCategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,4 +1,4 @@
-#include "optim/metrics/top_k_categorical_accuracy.h"
+#include "nn/metrics/top_k_categorical_accuracy.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
@@ -7,13 +7,13 @@ namespace {
 
 class TopKCategoricalAccuracyMetricOp final : public TopKMetric {
  public:
-  TopKCategoricalAccuracyMetricOp(const optim::TopKCategoricalAccuracySpec& spec, const MetricContext& context,
+  TopKCategoricalAccuracyMetricOp(const nn::TopKCategoricalAccuracySpec& spec, const MetricContext& context,
                                   Device& device)
       : TopKMetric(context, device, spec.k) {}
 };
 
 const RegisteredMetricOp kTopKCategoricalAccuracyMetric =
-    metric_op<optim::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(kKind);
+    metric_op<nn::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

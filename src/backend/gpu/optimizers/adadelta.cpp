@@ -1,4 +1,4 @@
-#include "optim/optimizers/adadelta.h"
+#include "nn/optimizers/adadelta.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class AdadeltaOp final : public GpuOptimizer {
  public:
-  AdadeltaOp(const optim::AdadeltaSpec& spec, const UpdateContext& context, Device& device)
+  AdadeltaOp(const nn::AdadeltaSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
@@ -17,10 +17,10 @@ class AdadeltaOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::AdadeltaSpec& spec_;
+  const nn::AdadeltaSpec& spec_;
 };
 
-const RegisteredOptimizerOp kAdadelta = optimizer_op<optim::AdadeltaSpec, AdadeltaOp>(kKind);
+const RegisteredOptimizerOp kAdadelta = optimizer_op<nn::AdadeltaSpec, AdadeltaOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

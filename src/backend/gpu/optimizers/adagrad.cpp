@@ -1,4 +1,4 @@
-#include "optim/optimizers/adagrad.h"
+#include "nn/optimizers/adagrad.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class AdagradOp final : public GpuOptimizer {
  public:
-  AdagradOp(const optim::AdagradSpec& spec, const UpdateContext& context, Device& device)
+  AdagradOp(const nn::AdagradSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
@@ -16,10 +16,10 @@ class AdagradOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::AdagradSpec& spec_;
+  const nn::AdagradSpec& spec_;
 };
 
-const RegisteredOptimizerOp kAdagrad = optimizer_op<optim::AdagradSpec, AdagradOp>(kKind);
+const RegisteredOptimizerOp kAdagrad = optimizer_op<nn::AdagradSpec, AdagradOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

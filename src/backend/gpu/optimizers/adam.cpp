@@ -3,7 +3,7 @@
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOptimizerOp kAdam = optimizer_op<optim::AdamSpec, AdamOp>(kKind);
+const RegisteredOptimizerOp kAdam = optimizer_op<nn::AdamSpec, AdamOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

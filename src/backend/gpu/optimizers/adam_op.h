@@ -1,17 +1,17 @@
 #pragma once
 
 #include "backend/gpu/optimizers/adam_pass.h"
-#include "optim/optimizers/adam.h"
+#include "nn/optimizers/adam.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 
 /// Adam and AdamW: they differ in a default.
 class AdamOp final : public GpuOptimizer {
  public:
-  AdamOp(const optim::AdamSpec& spec, const UpdateContext& context, Device& device)
+  AdamOp(const nn::AdamSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
-  void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] =
         args.learning_rate * std::sqrt(bias_correction(spec_.beta_2, args)) / bias_correction(spec_.beta_1, args);
   }
@@ -23,7 +23,7 @@ class AdamOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::AdamSpec& spec_;
+  const nn::AdamSpec& spec_;
 };
 
 }  // namespace dptrain::backend::DPTRAIN_GPU

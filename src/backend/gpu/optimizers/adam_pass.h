@@ -18,7 +18,7 @@ kernel::AdamPass adam_pass(const Spec& spec) {
 }
 
 /// 1 - beta^t in update t = step + 1.
-inline double bias_correction(double beta, const optim::UpdateArgs& args) {
+inline double bias_correction(double beta, const nn::UpdateArgs& args) {
   return 1 - std::pow(beta, static_cast<double>(args.step + 1));
 }
 

@@ -1,4 +1,4 @@
-#include "optim/optimizers/adamax.h"
+#include "nn/optimizers/adamax.h"
 
 #include "backend/gpu/optimizers/adam_pass.h"
 
@@ -7,10 +7,10 @@ namespace {
 
 class AdamaxOp final : public GpuOptimizer {
  public:
-  AdamaxOp(const optim::AdamaxSpec& spec, const UpdateContext& context, Device& device)
+  AdamaxOp(const nn::AdamaxSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
-  void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] = args.learning_rate / bias_correction(spec_.beta_1, args);
   }
 
@@ -20,10 +20,10 @@ class AdamaxOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::AdamaxSpec& spec_;
+  const nn::AdamaxSpec& spec_;
 };
 
-const RegisteredOptimizerOp kAdamax = optimizer_op<optim::AdamaxSpec, AdamaxOp>(kKind);
+const RegisteredOptimizerOp kAdamax = optimizer_op<nn::AdamaxSpec, AdamaxOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,11 +1,11 @@
-#include "optim/optimizers/adamw.h"
+#include "nn/optimizers/adamw.h"
 
 #include "backend/gpu/optimizers/adam_op.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 namespace {
 
-const RegisteredOptimizerOp kAdamW = optimizer_op<optim::AdamWSpec, AdamOp>(kKind);
+const RegisteredOptimizerOp kAdamW = optimizer_op<nn::AdamWSpec, AdamOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -11,7 +11,7 @@ namespace dptrain::backend::DPTRAIN_GPU {
 
 class GpuOptimizer : public OptimizerOp {
  protected:
-  GpuOptimizer(const optim::OptimizerCommon& common, const UpdateContext& context, Device& device)
+  GpuOptimizer(const nn::OptimizerCommon& common, const UpdateContext& context, Device& device)
       : device_(static_cast<GpuDevice&>(device)),
         weight_decay_(common.weight_decay.value_or(0)),
         compute_(context.plan.compute) {}

@@ -1,4 +1,4 @@
-#include "optim/optimizers/lamb.h"
+#include "nn/optimizers/lamb.h"
 
 #include "backend/gpu/device_table.h"
 #include "backend/gpu/optimizers/adam_pass.h"
@@ -8,10 +8,10 @@ namespace {
 
 class LambOp final : public GpuOptimizer {
  public:
-  LambOp(const optim::LambSpec& spec, const UpdateContext& context, Device& device)
+  LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device& device)
       : LambOp(spec, context, device, *device.make_stream(false)) {}
 
-  void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] = 1 / bias_correction(spec_.beta_1, args);
     state.hyper[1] = 1 / bias_correction(spec_.beta_2, args);
   }
@@ -23,7 +23,7 @@ class LambOp final : public GpuOptimizer {
   }
 
  private:
-  LambOp(const optim::LambSpec& spec, const UpdateContext& context, Device& device, Stream& stream)
+  LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device& device, Stream& stream)
       : GpuOptimizer(spec, context, device),
         spec_(spec),
         tensors_(trainable_of(context.plan), device_, stream),
@@ -32,12 +32,12 @@ class LambOp final : public GpuOptimizer {
     stream.synchronize();
   }
 
-  const optim::LambSpec& spec_;
+  const nn::LambSpec& spec_;
   const DeviceTable<kernel::Segment> tensors_;
   const std::unique_ptr<Buffer> workspace_;
 };
 
-const RegisteredOptimizerOp kLamb = optimizer_op<optim::LambSpec, LambOp>(kKind);
+const RegisteredOptimizerOp kLamb = optimizer_op<nn::LambSpec, LambOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

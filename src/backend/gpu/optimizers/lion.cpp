@@ -1,4 +1,4 @@
-#include "optim/optimizers/lion.h"
+#include "nn/optimizers/lion.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class LionOp final : public GpuOptimizer {
  public:
-  LionOp(const optim::LionSpec& spec, const UpdateContext& context, Device& device)
+  LionOp(const nn::LionSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
@@ -16,10 +16,10 @@ class LionOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::LionSpec& spec_;
+  const nn::LionSpec& spec_;
 };
 
-const RegisteredOptimizerOp kLion = optimizer_op<optim::LionSpec, LionOp>(kKind);
+const RegisteredOptimizerOp kLion = optimizer_op<nn::LionSpec, LionOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

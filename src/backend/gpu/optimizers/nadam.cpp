@@ -1,4 +1,4 @@
-#include "optim/optimizers/nadam.h"
+#include "nn/optimizers/nadam.h"
 
 #include "backend/gpu/optimizers/adam_pass.h"
 #include "kernels/nadam_momenta.h"
@@ -8,10 +8,10 @@ namespace {
 
 class NadamOp final : public GpuOptimizer {
  public:
-  NadamOp(const optim::NadamSpec& spec, const UpdateContext& context, Device& device)
+  NadamOp(const nn::NadamSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
-  void describe(const optim::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
     const kernels::NadamFactors factors = kernels::nadam_factors(spec_.beta_1, spec_.beta_2, args.step + 1);
     state.hyper[0] = factors.average;
     state.hyper[1] = factors.gradient;
@@ -24,10 +24,10 @@ class NadamOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::NadamSpec& spec_;
+  const nn::NadamSpec& spec_;
 };
 
-const RegisteredOptimizerOp kNadam = optimizer_op<optim::NadamSpec, NadamOp>(kKind);
+const RegisteredOptimizerOp kNadam = optimizer_op<nn::NadamSpec, NadamOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

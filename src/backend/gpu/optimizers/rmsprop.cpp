@@ -1,4 +1,4 @@
-#include "optim/optimizers/rmsprop.h"
+#include "nn/optimizers/rmsprop.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class RMSpropOp final : public GpuOptimizer {
  public:
-  RMSpropOp(const optim::RMSpropSpec& spec, const UpdateContext& context, Device& device)
+  RMSpropOp(const nn::RMSpropSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
   /// Slots: velocity, then momentum and the average gradient where there are any.
@@ -21,10 +21,10 @@ class RMSpropOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::RMSpropSpec& spec_;
+  const nn::RMSpropSpec& spec_;
 };
 
-const RegisteredOptimizerOp kRmsprop = optimizer_op<optim::RMSpropSpec, RMSpropOp>(kKind);
+const RegisteredOptimizerOp kRmsprop = optimizer_op<nn::RMSpropSpec, RMSpropOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

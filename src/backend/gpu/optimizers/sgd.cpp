@@ -1,4 +1,4 @@
-#include "optim/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class SGDOp final : public GpuOptimizer {
  public:
-  SGDOp(const optim::SGDSpec& spec, const UpdateContext& context, Device& device)
+  SGDOp(const nn::SGDSpec& spec, const UpdateContext& context, Device& device)
       : GpuOptimizer(spec, context, device), spec_(spec) {}
 
   void run(const OptimizerArgs& a) override {
@@ -17,10 +17,10 @@ class SGDOp final : public GpuOptimizer {
   }
 
  private:
-  const optim::SGDSpec& spec_;
+  const nn::SGDSpec& spec_;
 };
 
-const RegisteredOptimizerOp kSgd = optimizer_op<optim::SGDSpec, SGDOp>(kKind);
+const RegisteredOptimizerOp kSgd = optimizer_op<nn::SGDSpec, SGDOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_GPU

@@ -1,16 +1,16 @@
 #include "export/keras/keras_layer.h"
-#include "layers/leaky_relu.h"
-#include "layers/prelu.h"
+#include "nn/leaky_relu.h"
+#include "nn/prelu.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
 /// Keras 2 knows the older name alone, and Keras 3 takes it from an .h5.
-const RegisteredLayer kLeakyReLU = layer<layers::LeakyReLUSpec>().in_keras2().renamed("negative_slope", "alpha");
+const RegisteredLayer kLeakyReLU = layer<nn::LeakyReLUSpec>().in_keras2().renamed("negative_slope", "alpha");
 
-const RegisteredLayer kPReLU = layer<layers::PReLUSpec>()
+const RegisteredLayer kPReLU = layer<nn::PReLUSpec>()
                                    .behind("alpha_regularizer", "alpha_constraint", config::Node())
-                                   .writes("shared_axes", [](const layers::PReLUSpec& spec) {
+                                   .writes("shared_axes", [](const nn::PReLUSpec& spec) {
                                      return spec.shared_axes.rank() > 0 ? extents(spec.shared_axes) : config::Node();
                                    });
 

@@ -1,23 +1,23 @@
 // Dense and the convolutions: Keras has constraints besides.
 
 #include "export/keras/keras_layer.h"
-#include "layers/conv1d.h"
-#include "layers/conv1d_transpose.h"
-#include "layers/conv2d.h"
-#include "layers/conv2d_transpose.h"
-#include "layers/conv3d.h"
-#include "layers/conv3d_transpose.h"
-#include "layers/dense.h"
-#include "layers/depthwise_conv1d.h"
-#include "layers/depthwise_conv2d.h"
-#include "layers/separable_conv1d.h"
-#include "layers/separable_conv2d.h"
+#include "nn/conv1d.h"
+#include "nn/conv1d_transpose.h"
+#include "nn/conv2d.h"
+#include "nn/conv2d_transpose.h"
+#include "nn/conv3d.h"
+#include "nn/conv3d_transpose.h"
+#include "nn/dense.h"
+#include "nn/depthwise_conv1d.h"
+#include "nn/depthwise_conv2d.h"
+#include "nn/separable_conv1d.h"
+#include "nn/separable_conv2d.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
 const RegisteredLayer kDense =
-    layer<layers::DenseSpec>().unset({"activity_regularizer", "kernel_constraint", "bias_constraint"});
+    layer<nn::DenseSpec>().unset({"activity_regularizer", "kernel_constraint", "bias_constraint"});
 
 template <class Spec>
 LayerBuilder<Spec> convolution() {
@@ -26,12 +26,12 @@ LayerBuilder<Spec> convolution() {
       .unset({"activity_regularizer", "kernel_constraint", "bias_constraint"});
 }
 
-const RegisteredLayer kConv1D = convolution<layers::Conv1DSpec>();
-const RegisteredLayer kConv2D = convolution<layers::Conv2DSpec>();
-const RegisteredLayer kConv3D = convolution<layers::Conv3DSpec>();
-const RegisteredLayer kConv1DTranspose = convolution<layers::Conv1DTransposeSpec>().last("output_padding");
-const RegisteredLayer kConv2DTranspose = convolution<layers::Conv2DTransposeSpec>().last("output_padding");
-const RegisteredLayer kConv3DTranspose = convolution<layers::Conv3DTransposeSpec>().last("output_padding");
+const RegisteredLayer kConv1D = convolution<nn::Conv1DSpec>();
+const RegisteredLayer kConv2D = convolution<nn::Conv2DSpec>();
+const RegisteredLayer kConv3D = convolution<nn::Conv3DSpec>();
+const RegisteredLayer kConv1DTranspose = convolution<nn::Conv1DTransposeSpec>().last("output_padding");
+const RegisteredLayer kConv2DTranspose = convolution<nn::Conv2DTransposeSpec>().last("output_padding");
+const RegisteredLayer kConv3DTranspose = convolution<nn::Conv3DTransposeSpec>().last("output_padding");
 
 template <class Spec>
 LayerBuilder<Spec> depthwise() {
@@ -40,8 +40,8 @@ LayerBuilder<Spec> depthwise() {
       .unset({"activity_regularizer", "depthwise_constraint", "bias_constraint"});
 }
 
-const RegisteredLayer kDepthwiseConv1D = depthwise<layers::DepthwiseConv1DSpec>();
-const RegisteredLayer kDepthwiseConv2D = depthwise<layers::DepthwiseConv2DSpec>();
+const RegisteredLayer kDepthwiseConv1D = depthwise<nn::DepthwiseConv1DSpec>();
+const RegisteredLayer kDepthwiseConv2D = depthwise<nn::DepthwiseConv2DSpec>();
 
 template <class Spec>
 LayerBuilder<Spec> separable() {
@@ -50,8 +50,8 @@ LayerBuilder<Spec> separable() {
       .unset({"activity_regularizer", "depthwise_constraint", "pointwise_constraint", "bias_constraint"});
 }
 
-const RegisteredLayer kSeparableConv1D = separable<layers::SeparableConv1DSpec>();
-const RegisteredLayer kSeparableConv2D = separable<layers::SeparableConv2DSpec>();
+const RegisteredLayer kSeparableConv1D = separable<nn::SeparableConv1DSpec>();
+const RegisteredLayer kSeparableConv2D = separable<nn::SeparableConv2DSpec>();
 
 }  // namespace
 }  // namespace dptrain::exporting::keras

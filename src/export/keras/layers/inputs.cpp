@@ -1,20 +1,20 @@
 // Where data enters: Input, and Embedding, which reads ids.
 
 #include "export/keras/keras_layer.h"
-#include "layers/embedding.h"
-#include "layers/input.h"
+#include "nn/embedding.h"
+#include "nn/input.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
-config::Node batch_shape(const layers::InputSpec& spec) {
+config::Node batch_shape(const nn::InputSpec& spec) {
   config::Node batch = extents(spec.shape);
   batch.items().insert(batch.items().begin(), config::Node());
   return batch;
 }
 
 /// Keras 2 takes these keys of its own and no others.
-const RegisteredLayer kInput = layer<layers::InputSpec>()
+const RegisteredLayer kInput = layer<nn::InputSpec>()
                                    .class_name("InputLayer")
                                    .alone()
                                    .writes("shape", batch_shape)
@@ -25,7 +25,7 @@ const RegisteredLayer kInput = layer<layers::InputSpec>()
                                    .in_keras3()
                                    .renamed("shape", "batch_shape");
 
-const RegisteredLayer kEmbedding = layer<layers::EmbeddingSpec>()
+const RegisteredLayer kEmbedding = layer<nn::EmbeddingSpec>()
                                        .behind("embeddings_regularizer", "activity_regularizer", config::Node())
                                        .behind("activity_regularizer", "embeddings_constraint", config::Node())
                                        .in_keras2()

@@ -1,29 +1,29 @@
 #include "export/keras/keras_layer.h"
-#include "layers/batch_normalization.h"
-#include "layers/custom_scale_layer.h"
-#include "layers/group_normalization.h"
-#include "layers/layer_normalization.h"
-#include "layers/layer_scale.h"
-#include "layers/local_response_normalization.h"
-#include "layers/normalization.h"
-#include "layers/rescaling.h"
+#include "nn/batch_normalization.h"
+#include "nn/custom_scale_layer.h"
+#include "nn/group_normalization.h"
+#include "nn/layer_normalization.h"
+#include "nn/layer_scale.h"
+#include "nn/local_response_normalization.h"
+#include "nn/normalization.h"
+#include "nn/rescaling.h"
 
 namespace dptrain::exporting::keras {
 namespace {
 
-const RegisteredLayer kBatchNormalization = layer<layers::BatchNormalizationSpec>()
+const RegisteredLayer kBatchNormalization = layer<nn::BatchNormalizationSpec>()
                                                 .unset({"beta_constraint", "gamma_constraint"})
                                                 .in_call("inference_mode")
                                                 .in_keras2()
                                                 .leaves_out("synchronized");  // older releases do not know it
 
 const RegisteredLayer kGroupNormalization =
-    layer<layers::GroupNormalizationSpec>().unset({"beta_constraint", "gamma_constraint"});
+    layer<nn::GroupNormalizationSpec>().unset({"beta_constraint", "gamma_constraint"});
 
 const RegisteredLayer kLayerNormalization =
-    layer<layers::LayerNormalizationSpec>()
+    layer<nn::LayerNormalizationSpec>()
         .writes("axis",
-                [](const layers::LayerNormalizationSpec& spec) {
+                [](const nn::LayerNormalizationSpec& spec) {
                   // An int where there is one axis: some releases drop a list.
                   return spec.axis.size() == 1 ? config::Node::integer(spec.axis[0]) : extents(Shape(spec.axis));
                 })
@@ -39,24 +39,24 @@ config::Node channel_values(const std::vector<double>& values) {
 }
 
 const RegisteredLayer kNormalization =
-    layer<layers::NormalizationSpec>()
-        .writes("mean", [](const layers::NormalizationSpec& spec) { return channel_values(spec.mean); })
-        .writes("variance", [](const layers::NormalizationSpec& spec) { return channel_values(spec.variance); });
+    layer<nn::NormalizationSpec>()
+        .writes("mean", [](const nn::NormalizationSpec& spec) { return channel_values(spec.mean); })
+        .writes("variance", [](const nn::NormalizationSpec& spec) { return channel_values(spec.variance); });
 
 const RegisteredLayer kRescaling =
-    layer<layers::RescalingSpec>()
-        .writes("scale", [](const layers::RescalingSpec& spec) { return channel_values(spec.scale.values); })
-        .writes("offset", [](const layers::RescalingSpec& spec) { return channel_values(spec.offset.values); });
+    layer<nn::RescalingSpec>()
+        .writes("scale", [](const nn::RescalingSpec& spec) { return channel_values(spec.scale.values); })
+        .writes("offset", [](const nn::RescalingSpec& spec) { return channel_values(spec.offset.values); });
 
 /// Of keras.applications: load_model() wants to be told where they are.
-const RegisteredLayer kLayerScale = layer<layers::LayerScaleSpec>().custom_objects("scripts/interop/applications.py");
+const RegisteredLayer kLayerScale = layer<nn::LayerScaleSpec>().custom_objects("scripts/interop/applications.py");
 
 const RegisteredLayer kCustomScaleLayer =
-    layer<layers::CustomScaleLayerSpec>().custom_objects("scripts/interop/applications.py");
+    layer<nn::CustomScaleLayerSpec>().custom_objects("scripts/interop/applications.py");
 
 /// TensorFlow's function, and no layer of Keras.
 const RegisteredLayer kLocalResponseNormalization =
-    layer<layers::LocalResponseNormalizationSpec>().custom_objects("scripts/interop/lrn.py");
+    layer<nn::LocalResponseNormalizationSpec>().custom_objects("scripts/interop/lrn.py");
 
 }  // namespace
 }  // namespace dptrain::exporting::keras

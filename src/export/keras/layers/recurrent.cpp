@@ -1,10 +1,10 @@
 #include "export/keras/keras_layer.h"
-#include "layers/bidirectional.h"
-#include "layers/conv_lstm2d.h"
-#include "layers/gru.h"
-#include "layers/lstm.h"
-#include "layers/simple_rnn.h"
-#include "layers/time_distributed.h"
+#include "nn/bidirectional.h"
+#include "nn/conv_lstm2d.h"
+#include "nn/gru.h"
+#include "nn/lstm.h"
+#include "nn/simple_rnn.h"
+#include "nn/time_distributed.h"
 
 namespace dptrain::exporting::keras {
 namespace {
@@ -17,21 +17,21 @@ LayerBuilder<Spec> recurrent_layer() {
       .unset({"activity_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint"});
 }
 
-const RegisteredLayer kLstm = recurrent_layer<layers::LSTMSpec>();
-const RegisteredLayer kGru = recurrent_layer<layers::GRUSpec>();
-const RegisteredLayer kSimpleRnn = recurrent_layer<layers::SimpleRNNSpec>();
+const RegisteredLayer kLstm = recurrent_layer<nn::LSTMSpec>();
+const RegisteredLayer kGru = recurrent_layer<nn::GRUSpec>();
+const RegisteredLayer kSimpleRnn = recurrent_layer<nn::SimpleRNNSpec>();
 
 const RegisteredLayer kConvLstm2D =
-    recurrent_layer<layers::ConvLSTM2DSpec>().behind("padding", "data_format", channels_last());
+    recurrent_layer<nn::ConvLSTM2DSpec>().behind("padding", "data_format", channels_last());
 
 /// Without `backward_layer`: Keras makes it of the other.
 const RegisteredLayer kBidirectional =
-    layer<layers::BidirectionalSpec>()
-        .keyword("initial_state")
-        .writes("layer", [](const layers::BidirectionalSpec& spec) { return wrapped_layer(spec.layer); });
+    layer<nn::BidirectionalSpec>().keyword("initial_state").writes("layer", [](const nn::BidirectionalSpec& spec) {
+      return wrapped_layer(spec.layer);
+    });
 
-const RegisteredLayer kTimeDistributed = layer<layers::TimeDistributedSpec>().writes(
-    "layer", [](const layers::TimeDistributedSpec& spec) { return wrapped_layer(spec.layer); });
+const RegisteredLayer kTimeDistributed = layer<nn::TimeDistributedSpec>().writes(
+    "layer", [](const nn::TimeDistributedSpec& spec) { return wrapped_layer(spec.layer); });
 
 }  // namespace
 }  // namespace dptrain::exporting::keras

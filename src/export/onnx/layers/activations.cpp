@@ -1,18 +1,18 @@
 // Layers that are an activation.
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/activation_layer.h"
-#include "layers/elu.h"
-#include "layers/leaky_relu.h"
-#include "layers/prelu.h"
-#include "layers/relu.h"
-#include "layers/softmax.h"
+#include "nn/activation_layer.h"
+#include "nn/elu.h"
+#include "nn/leaky_relu.h"
+#include "nn/prelu.h"
+#include "nn/relu.h"
+#include "nn/softmax.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
 /// Keras's order: max_value, then the line, then the slope below the threshold.
-Value relu(const layers::ReLUSpec& spec, Call& call) {
+Value relu(const nn::ReLUSpec& spec, Call& call) {
   Builder& to = call.to;
   const Value& x = call.x();
   if (spec.threshold == 0 && spec.negative_slope == 0)
@@ -31,20 +31,20 @@ Value relu(const layers::ReLUSpec& spec, Call& call) {
   return to.where(to.binary("GreaterOrEqual", x, most, Element::kBool), most, y);
 }
 
-const RegisteredForm kActivation = form<layers::ActivationSpec>(
-    [](const layers::ActivationSpec& spec, Call& call) { return call.to.activate(call.x(), spec.activation); });
-const RegisteredForm kReLU = form<layers::ReLUSpec>(relu);
-const RegisteredForm kLeakyReLU = form<layers::LeakyReLUSpec>([](const layers::LeakyReLUSpec& spec, Call& call) {
+const RegisteredForm kActivation = form<nn::ActivationSpec>(
+    [](const nn::ActivationSpec& spec, Call& call) { return call.to.activate(call.x(), spec.activation); });
+const RegisteredForm kReLU = form<nn::ReLUSpec>(relu);
+const RegisteredForm kLeakyReLU = form<nn::LeakyReLUSpec>([](const nn::LeakyReLUSpec& spec, Call& call) {
   return call.to.unary("LeakyRelu", call.x(), {{"alpha", spec.negative_slope}});
 });
-const RegisteredForm kELU = form<layers::ELUSpec>([](const layers::ELUSpec& spec, Call& call) {
+const RegisteredForm kELU = form<nn::ELUSpec>([](const nn::ELUSpec& spec, Call& call) {
   return call.to.unary("Elu", call.x(), {{"alpha", spec.alpha}});
 });
-const RegisteredForm kPReLU = form<layers::PReLUSpec>([](const layers::PReLUSpec&, Call& call) {
+const RegisteredForm kPReLU = form<nn::PReLUSpec>([](const nn::PReLUSpec&, Call& call) {
   return call.to.node("PRelu", {call.x(), call.constant(call.weight("alpha"))}, call.x().dims);
 });
-const RegisteredForm kSoftmax = form<layers::SoftmaxSpec>(
-    [](const layers::SoftmaxSpec&, Call& call) { return call.to.activate(call.x(), layers::Activation::kSoftmax); });
+const RegisteredForm kSoftmax = form<nn::SoftmaxSpec>(
+    [](const nn::SoftmaxSpec&, Call& call) { return call.to.activate(call.x(), nn::Activation::kSoftmax); });
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -1,13 +1,13 @@
 // Attention, spelled out in products: scores of queries by keys, masks, softmax, the mean of the values.
 
-#include "layers/attention.h"
+#include "nn/attention.h"
 
 #include <cmath>
 #include <utility>
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/additive_attention.h"
-#include "layers/multi_head_attention.h"
+#include "nn/additive_attention.h"
+#include "nn/multi_head_attention.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -41,9 +41,9 @@ Value heads_of(Call& call, const char* name, const Value& x, std::int64_t heads,
   return to.transpose(to.reshape(y, {kBatch, x.dims[1], heads, width}), {0, 2, 1, 3});
 }
 
-Value multi_head(const layers::MultiHeadAttentionSpec& spec, Call& call) {
+Value multi_head(const nn::MultiHeadAttentionSpec& spec, Call& call) {
   Builder& to = call.to;
-  const auto sources = layers::attention_sources(call.inputs.size());
+  const auto sources = nn::attention_sources(call.inputs.size());
   // In the order of the weights: query, key, value.
   const Value &query = call.inputs[sources[0]], &key = call.inputs[sources[1]], &value = call.inputs[sources[2]];
   const std::int64_t queries = query.dims[1], keys = key.dims[1];
@@ -58,11 +58,11 @@ Value multi_head(const layers::MultiHeadAttentionSpec& spec, Call& call) {
   sees = both(to, sees, spread(to, call.masks[sources[2]], {kBatch, 1, 1, keys}));
   // Where a query sees nothing, all its scores are the same number, and all values count alike.
   if (!sees.name.empty()) scores = to.where(sees, scores, to.scalar(-1e30F));
-  const Value weights = to.activate(scores, layers::Activation::kSoftmax);
+  const Value weights = to.activate(scores, nn::Activation::kSoftmax);
   const Value each = to.transpose(to.matmul(weights, v), {0, 2, 1, 3});
   const std::int64_t width = spec.num_heads * spec.value_width();
   const Value joined = to.reshape(each, {kBatch, queries, width});
-  const std::int64_t out = layers::attention_output(spec, sample_of(query));
+  const std::int64_t out = nn::attention_output(spec, sample_of(query));
   const Value y = to.matmul(joined, call.constant(call.weight("attention_output/kernel"), {0, 1, 2}, {width, out}));
   const graph::Weight* bias = call.find("attention_output/bias");
   return bias == nullptr ? y : to.binary("Add", y, call.constant(*bias));
@@ -75,7 +75,7 @@ Value attended(Call& call, Value scores, bool use_causal_mask) {
   Value sees = use_causal_mask ? causal(to, queries, keys) : Value{};
   sees = both(to, sees, spread(to, call.masks[1], {kBatch, 1, keys}));
   if (!sees.name.empty()) scores = to.where(sees, scores, to.binary("Sub", scores, to.scalar(1e9F)));
-  const Value weights = to.activate(scores, layers::Activation::kSoftmax);
+  const Value weights = to.activate(scores, nn::Activation::kSoftmax);
   const Value y = to.matmul(weights, call.inputs[1]);
   if (call.masks[0].name.empty()) return y;
   return to.where(to.reshape(call.masks[0], {kBatch, queries, 1}), y, to.scalar(0));
@@ -92,12 +92,12 @@ Value sums(Call& call, const Value* scale) {
   return to.unary("Tanh", sum);
 }
 
-Value attention(const layers::AttentionSpec& spec, Call& call) {
+Value attention(const nn::AttentionSpec& spec, Call& call) {
   Builder& to = call.to;
   Value scale;
   if (spec.use_scale) scale = call.constant(call.weight("scale"));
   Value scores;
-  if (spec.score_mode == layers::ScoreMode::kDot) {
+  if (spec.score_mode == nn::ScoreMode::kDot) {
     scores = to.matmul(call.inputs.front(), to.transpose(call.inputs.back(), {0, 2, 1}));
     if (spec.use_scale) scores = to.binary("Mul", scores, scale);
   } else {
@@ -107,16 +107,16 @@ Value attention(const layers::AttentionSpec& spec, Call& call) {
   return attended(call, scores, spec.use_causal_mask);
 }
 
-Value additive(const layers::AdditiveAttentionSpec& spec, Call& call) {
+Value additive(const nn::AdditiveAttentionSpec& spec, Call& call) {
   Builder& to = call.to;
   Value terms = sums(call, nullptr);
   if (spec.use_scale) terms = to.binary("Mul", terms, call.constant(call.weight("scale")));
   return attended(call, to.reduce("ReduceSum", terms, {3}, false), spec.use_causal_mask);
 }
 
-const RegisteredForm kMultiHeadAttention = form<layers::MultiHeadAttentionSpec>(multi_head).heeds_masks();
-const RegisteredForm kAttention = form<layers::AttentionSpec>(attention).heeds_masks();
-const RegisteredForm kAdditiveAttention = form<layers::AdditiveAttentionSpec>(additive).heeds_masks();
+const RegisteredForm kMultiHeadAttention = form<nn::MultiHeadAttentionSpec>(multi_head).heeds_masks();
+const RegisteredForm kAttention = form<nn::AttentionSpec>(attention).heeds_masks();
+const RegisteredForm kAdditiveAttention = form<nn::AdditiveAttentionSpec>(additive).heeds_masks();
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -5,12 +5,12 @@
 
 #include "export/onnx/layers/recurrent.h"
 #include "export/onnx/layers/windows.h"
-#include "layers/conv_lstm2d.h"
+#include "nn/conv_lstm2d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
-std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
+std::vector<Value> conv_lstm(const nn::ConvLSTM2DSpec& spec, Call& call) {
   Builder& to = call.to;
   const Dims& in = call.x().dims;  // [batch, steps, H, W, C]
   const std::int64_t filters = spec.units;
@@ -31,9 +31,9 @@ std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
     const Value own = body.named(body.scope() + "/recurrent_kernel", permuted(shape, perm),
                                  [&] { return permuted(std::span<const float>(recurrent.values), shape, perm); });
     const Windows windows{
-        .size = extents_of(spec.kernel_size), .strides = {1, 1}, .dilation = {1, 1}, .padding = layers::Padding::kSame};
+        .size = extents_of(spec.kernel_size), .strides = {1, 1}, .dilation = {1, 1}, .padding = nn::Padding::kSame};
     const Value z = body.binary("Add", now, convolve(body, old[0], own, {}, windows, 1));
-    const auto gate = [&](std::int64_t which, layers::Activation activation) {
+    const auto gate = [&](std::int64_t which, nn::Activation activation) {
       return body.activate(body.slice(z, 1, which * filters, (which + 1) * filters), activation);
     };
     const Value kept = body.binary("Mul", gate(1, spec.recurrent_activation), old[1]);
@@ -48,7 +48,7 @@ std::vector<Value> conv_lstm(const layers::ConvLSTM2DSpec& spec, Call& call) {
   return recurrent_results(to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
 }
 
-const RegisteredForm kConvLSTM2D = form<layers::ConvLSTM2DSpec>(conv_lstm);
+const RegisteredForm kConvLSTM2D = form<nn::ConvLSTM2DSpec>(conv_lstm);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

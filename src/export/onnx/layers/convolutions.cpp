@@ -2,13 +2,13 @@
 // `causal` are explicit pads, whose larger part may be behind, as Keras has them.
 
 #include "export/onnx/layers/windows.h"
-#include "layers/conv1d.h"
-#include "layers/conv2d.h"
-#include "layers/conv3d.h"
-#include "layers/depthwise_conv1d.h"
-#include "layers/depthwise_conv2d.h"
-#include "layers/separable_conv1d.h"
-#include "layers/separable_conv2d.h"
+#include "nn/conv1d.h"
+#include "nn/conv2d.h"
+#include "nn/conv3d.h"
+#include "nn/depthwise_conv1d.h"
+#include "nn/depthwise_conv2d.h"
+#include "nn/separable_conv1d.h"
+#include "nn/separable_conv2d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -51,18 +51,18 @@ Value separable(const Spec& spec, Call& call) {
   const Value depth =
       convolve(call.to, x, depthwise_kernel_of(call, call.weight("depthwise_kernel")), {}, windows, x.dims[1]);
   const Extents ones(windows.size.size(), 1);
-  const Windows points{.size = ones, .strides = ones, .dilation = ones, .padding = layers::Padding::kValid};
+  const Windows points{.size = ones, .strides = ones, .dilation = ones, .padding = nn::Padding::kValid};
   const Value y = convolve(call.to, depth, kernel_of(call, call.weight("pointwise_kernel")), bias_of(call), points, 1);
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
-const RegisteredForm kConv1D = form<layers::Conv1DSpec>(convolution<layers::Conv1DSpec>);
-const RegisteredForm kConv2D = form<layers::Conv2DSpec>(convolution<layers::Conv2DSpec>);
-const RegisteredForm kConv3D = form<layers::Conv3DSpec>(convolution<layers::Conv3DSpec>);
-const RegisteredForm kDepthwiseConv1D = form<layers::DepthwiseConv1DSpec>(depthwise<layers::DepthwiseConv1DSpec>);
-const RegisteredForm kDepthwiseConv2D = form<layers::DepthwiseConv2DSpec>(depthwise<layers::DepthwiseConv2DSpec>);
-const RegisteredForm kSeparableConv1D = form<layers::SeparableConv1DSpec>(separable<layers::SeparableConv1DSpec>);
-const RegisteredForm kSeparableConv2D = form<layers::SeparableConv2DSpec>(separable<layers::SeparableConv2DSpec>);
+const RegisteredForm kConv1D = form<nn::Conv1DSpec>(convolution<nn::Conv1DSpec>);
+const RegisteredForm kConv2D = form<nn::Conv2DSpec>(convolution<nn::Conv2DSpec>);
+const RegisteredForm kConv3D = form<nn::Conv3DSpec>(convolution<nn::Conv3DSpec>);
+const RegisteredForm kDepthwiseConv1D = form<nn::DepthwiseConv1DSpec>(depthwise<nn::DepthwiseConv1DSpec>);
+const RegisteredForm kDepthwiseConv2D = form<nn::DepthwiseConv2DSpec>(depthwise<nn::DepthwiseConv2DSpec>);
+const RegisteredForm kSeparableConv1D = form<nn::SeparableConv1DSpec>(separable<nn::SeparableConv1DSpec>);
+const RegisteredForm kSeparableConv2D = form<nn::SeparableConv2DSpec>(separable<nn::SeparableConv2DSpec>);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -1,13 +1,13 @@
 // Dense: Gemm of vectors, MatMul of what has more axes.
 
-#include "layers/dense.h"
+#include "nn/dense.h"
 
 #include "export/onnx/onnx_layer.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
-Value dense(const layers::DenseSpec& spec, Call& call) {
+Value dense(const nn::DenseSpec& spec, Call& call) {
   const Value& x = call.x();
   const Value kernel = call.constant(call.weight("kernel"));
   const graph::Weight* bias = call.find("bias");
@@ -23,7 +23,7 @@ Value dense(const layers::DenseSpec& spec, Call& call) {
   return call.to.activate(y, spec.activation);
 }
 
-const RegisteredForm kDense = form<layers::DenseSpec>(dense);
+const RegisteredForm kDense = form<nn::DenseSpec>(dense);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

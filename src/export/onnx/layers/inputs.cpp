@@ -2,17 +2,17 @@
 
 #include <utility>
 
-#include "layers/input.h"
+#include "nn/input.h"
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/embedding.h"
-#include "layers/masking.h"
-#include "layers/position_embedding.h"
+#include "nn/embedding.h"
+#include "nn/masking.h"
+#include "nn/position_embedding.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
-std::vector<Value> embedding(const layers::EmbeddingSpec& spec, Call& call) {
+std::vector<Value> embedding(const nn::EmbeddingSpec& spec, Call& call) {
   Builder& to = call.to;
   const Value& ids = call.x();
   Dims dims = ids.dims;
@@ -25,7 +25,7 @@ std::vector<Value> embedding(const layers::EmbeddingSpec& spec, Call& call) {
   return all;
 }
 
-std::vector<Value> masking(const layers::MaskingSpec& spec, Call& call) {
+std::vector<Value> masking(const nn::MaskingSpec& spec, Call& call) {
   Builder& to = call.to;
   const Value& x = call.x();
   const auto last = static_cast<std::int64_t>(x.dims.size()) - 1;
@@ -37,7 +37,7 @@ std::vector<Value> masking(const layers::MaskingSpec& spec, Call& call) {
 }
 
 /// The first rows of the table, for every sample.
-Value position_embedding(const layers::PositionEmbeddingSpec& spec, Call& call) {
+Value position_embedding(const nn::PositionEmbeddingSpec& spec, Call& call) {
   Builder& to = call.to;
   const Value& x = call.x();
   Value rows = call.constant(call.weight("embeddings"));
@@ -51,12 +51,12 @@ Value position_embedding(const layers::PositionEmbeddingSpec& spec, Call& call) 
   return to.node("Expand", {rows, shape}, x.dims);
 }
 
-const RegisteredForm kInput = form<layers::InputSpec>([](const layers::InputSpec& spec, Call& call) {
+const RegisteredForm kInput = form<nn::InputSpec>([](const nn::InputSpec& spec, Call& call) {
   return call.to.input(call.to.scope(), with_batch(call.output), element_of(spec));
 });
-const RegisteredForm kEmbedding = form<layers::EmbeddingSpec>(embedding);
-const RegisteredForm kPositionEmbedding = form<layers::PositionEmbeddingSpec>(position_embedding);
-const RegisteredForm kMasking = form<layers::MaskingSpec>(masking);
+const RegisteredForm kEmbedding = form<nn::EmbeddingSpec>(embedding);
+const RegisteredForm kPositionEmbedding = form<nn::PositionEmbeddingSpec>(position_embedding);
+const RegisteredForm kMasking = form<nn::MaskingSpec>(masking);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -6,14 +6,14 @@
 #include <optional>
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/add.h"
-#include "layers/average.h"
-#include "layers/concatenate.h"
-#include "layers/dot.h"
-#include "layers/maximum.h"
-#include "layers/minimum.h"
-#include "layers/multiply.h"
-#include "layers/subtract.h"
+#include "nn/add.h"
+#include "nn/average.h"
+#include "nn/concatenate.h"
+#include "nn/dot.h"
+#include "nn/maximum.h"
+#include "nn/minimum.h"
+#include "nn/multiply.h"
+#include "nn/subtract.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -78,20 +78,20 @@ FormBuilder<Spec> chained_where_valid(const char* op, float neutral, std::option
       .heeds_masks();
 }
 
-Value average(const layers::AverageSpec&, Call& call) {
+Value average(const nn::AverageSpec&, Call& call) {
   return call.to.binary("Mul", chain("Add", call, aligned(call)),
                         call.to.scalar(1.0F / static_cast<float>(call.inputs.size())));
 }
 
-Value concatenate(const layers::ConcatenateSpec& spec, Call& call) {
+Value concatenate(const nn::ConcatenateSpec& spec, Call& call) {
   const auto rank = static_cast<std::int64_t>(call.x().dims.size());
   return call.to.concat(call.inputs, spec.axis < 0 ? rank + spec.axis : spec.axis);
 }
 
 /// [batch, lines, length] of an input.
-Value lines(const layers::DotSpec& spec, Call& call, int which) {
+Value lines(const nn::DotSpec& spec, Call& call, int which) {
   const Value& x = call.inputs[static_cast<std::size_t>(which)];
-  const layers::DotOperand operand = layers::dot_operand(spec, sample_of(x), which);
+  const nn::DotOperand operand = nn::dot_operand(spec, sample_of(x), which);
   Value all = x;
   if (x.dims.size() == 2)
     all = call.to.reshape(x, {kBatch, 1, operand.length});
@@ -104,19 +104,19 @@ Value lines(const layers::DotSpec& spec, Call& call, int which) {
   return call.to.binary("Mul", all, factor);
 }
 
-Value dot(const layers::DotSpec& spec, Call& call) {
+Value dot(const nn::DotSpec& spec, Call& call) {
   const Value a = lines(spec, call, 0), b = lines(spec, call, 1);
   return call.to.to_samples(call.to.matmul(a, call.to.transpose(b, {0, 2, 1})), call.output);
 }
 
-const RegisteredForm kAdd = chained<layers::AddSpec>("Add");
-const RegisteredForm kSubtract = chained<layers::SubtractSpec>("Sub");
-const RegisteredForm kMultiply = chained_where_valid<layers::MultiplySpec>("Mul", 1, 0);
-const RegisteredForm kMaximum = chained_where_valid<layers::MaximumSpec>("Max", -kInfinity, std::nullopt);
-const RegisteredForm kMinimum = chained_where_valid<layers::MinimumSpec>("Min", kInfinity, std::nullopt);
-const RegisteredForm kAverage = form<layers::AverageSpec>(average);
-const RegisteredForm kConcatenate = form<layers::ConcatenateSpec>(concatenate);
-const RegisteredForm kDot = form<layers::DotSpec>(dot);
+const RegisteredForm kAdd = chained<nn::AddSpec>("Add");
+const RegisteredForm kSubtract = chained<nn::SubtractSpec>("Sub");
+const RegisteredForm kMultiply = chained_where_valid<nn::MultiplySpec>("Mul", 1, 0);
+const RegisteredForm kMaximum = chained_where_valid<nn::MaximumSpec>("Max", -kInfinity, std::nullopt);
+const RegisteredForm kMinimum = chained_where_valid<nn::MinimumSpec>("Min", kInfinity, std::nullopt);
+const RegisteredForm kAverage = form<nn::AverageSpec>(average);
+const RegisteredForm kConcatenate = form<nn::ConcatenateSpec>(concatenate);
+const RegisteredForm kDot = form<nn::DotSpec>(dot);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -1,13 +1,13 @@
 // Layers that do something in training alone: none of them leaves a node.
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/dropout.h"
-#include "layers/gaussian_dropout.h"
-#include "layers/gaussian_noise.h"
-#include "layers/spatial_dropout1d.h"
-#include "layers/spatial_dropout2d.h"
-#include "layers/spatial_dropout3d.h"
-#include "layers/stochastic_depth.h"
+#include "nn/dropout.h"
+#include "nn/gaussian_dropout.h"
+#include "nn/gaussian_noise.h"
+#include "nn/spatial_dropout1d.h"
+#include "nn/spatial_dropout2d.h"
+#include "nn/spatial_dropout3d.h"
+#include "nn/stochastic_depth.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -17,13 +17,13 @@ FormBuilder<Spec> nothing() {
   return form<Spec>([](const Spec&, Call& call) { return call.x(); });
 }
 
-const RegisteredForm kDropout = nothing<layers::DropoutSpec>();
-const RegisteredForm kSpatialDropout1D = nothing<layers::SpatialDropout1DSpec>();
-const RegisteredForm kSpatialDropout2D = nothing<layers::SpatialDropout2DSpec>();
-const RegisteredForm kSpatialDropout3D = nothing<layers::SpatialDropout3DSpec>();
-const RegisteredForm kGaussianDropout = nothing<layers::GaussianDropoutSpec>();
-const RegisteredForm kGaussianNoise = nothing<layers::GaussianNoiseSpec>();
-const RegisteredForm kStochasticDepth = nothing<layers::StochasticDepthSpec>();
+const RegisteredForm kDropout = nothing<nn::DropoutSpec>();
+const RegisteredForm kSpatialDropout1D = nothing<nn::SpatialDropout1DSpec>();
+const RegisteredForm kSpatialDropout2D = nothing<nn::SpatialDropout2DSpec>();
+const RegisteredForm kSpatialDropout3D = nothing<nn::SpatialDropout3DSpec>();
+const RegisteredForm kGaussianDropout = nothing<nn::GaussianDropoutSpec>();
+const RegisteredForm kGaussianNoise = nothing<nn::GaussianNoiseSpec>();
+const RegisteredForm kStochasticDepth = nothing<nn::StochasticDepthSpec>();
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

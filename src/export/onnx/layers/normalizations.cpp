@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/batch_normalization.h"
-#include "layers/custom_scale_layer.h"
-#include "layers/group_normalization.h"
-#include "layers/layer_normalization.h"
-#include "layers/layer_scale.h"
-#include "layers/local_response_normalization.h"
-#include "layers/normalization.h"
-#include "layers/rescaling.h"
+#include "nn/batch_normalization.h"
+#include "nn/custom_scale_layer.h"
+#include "nn/group_normalization.h"
+#include "nn/layer_normalization.h"
+#include "nn/layer_scale.h"
+#include "nn/local_response_normalization.h"
+#include "nn/normalization.h"
+#include "nn/rescaling.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -24,7 +24,7 @@ Value or_all(const Call& call, const char* name, const Dims& dims, float otherwi
   return call.made(name, dims, [=] { return std::vector<float>(count, otherwise); });
 }
 
-Value batch_normalization(const layers::BatchNormalizationSpec& spec, Call& call) {
+Value batch_normalization(const nn::BatchNormalizationSpec& spec, Call& call) {
   const Value x = call.to.channels_first(call.x());
   const Dims channels{x.dims[1]};
   const Value y =
@@ -49,9 +49,9 @@ Value scaled(Call& call, Value y) {
   return y;
 }
 
-Value layer_normalization(const layers::LayerNormalizationSpec& spec, Call& call) {
+Value layer_normalization(const nn::LayerNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
-  const Shape normalized = layers::normalized_shape(spec, sample_of(x));
+  const Shape normalized = nn::normalized_shape(spec, sample_of(x));
   const auto rank = static_cast<std::int64_t>(x.dims.size()), first = rank - normalized.rank();
   if (call.to.opset() >= 17) {
     std::vector<Value> inputs{x, or_all(call, "gamma", normalized.dims(), 1)};
@@ -65,16 +65,16 @@ Value layer_normalization(const layers::LayerNormalizationSpec& spec, Call& call
 }
 
 /// ONNX's GroupNormalization came with opset 18 and changed in 21, so it is spelled out.
-Value group_normalization(const layers::GroupNormalizationSpec& spec, Call& call) {
+Value group_normalization(const nn::GroupNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
   const Shape sample = sample_of(x);
-  const std::int64_t channels = sample.back(), groups = layers::group_count(spec, sample);
+  const std::int64_t channels = sample.back(), groups = nn::group_count(spec, sample);
   const Value parts = call.to.reshape(x, {kBatch, sample.elements() / channels, groups, channels / groups});
   const Value y = call.to.to_samples(standardized(call.to, parts, {1, 3}, spec.epsilon), sample);
   return scaled(call, y);
 }
 
-Value local_response(const layers::LocalResponseNormalizationSpec& spec, Call& call) {
+Value local_response(const nn::LocalResponseNormalizationSpec& spec, Call& call) {
   const Value x = call.to.channels_first(call.x());
   const std::int64_t size = 2 * spec.depth_radius + 1;  // ONNX divides by it
   return call.to.channels_last(call.to.unary(
@@ -82,12 +82,11 @@ Value local_response(const layers::LocalResponseNormalizationSpec& spec, Call& c
       {{"size", size}, {"alpha", spec.alpha * static_cast<float>(size)}, {"beta", spec.beta}, {"bias", spec.bias}}));
 }
 
-Value normalization(const layers::NormalizationSpec& spec, Call& call) {
+Value normalization(const nn::NormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
-  const layers::ChannelAffine affine =
-      layers::moments_are_weights(spec)
-          ? layers::channel_affine(spec, call.weight("mean").values, call.weight("variance").values)
-          : layers::channel_affine(spec, sample_of(x));
+  const nn::ChannelAffine affine = nn::moments_are_weights(spec) ? nn::channel_affine(spec, call.weight("mean").values,
+                                                                                      call.weight("variance").values)
+                                                                 : nn::channel_affine(spec, sample_of(x));
   const auto channels = [&](const char* what, const std::vector<float>& values) {
     return call.made(what, {x.dims.back()}, [&] { return values; });
   };
@@ -98,8 +97,8 @@ Value normalization(const layers::NormalizationSpec& spec, Call& call) {
                         channels("scale", affine.scale));
 }
 
-Value rescaling(const layers::RescalingSpec& spec, Call& call) {
-  const auto constant = [&](const char* what, const layers::ChannelValues& channels) {
+Value rescaling(const nn::RescalingSpec& spec, Call& call) {
+  const auto constant = [&](const char* what, const nn::ChannelValues& channels) {
     if (channels.values.size() == 1) return call.to.scalar(static_cast<float>(channels.values[0]));
     return call.made(what, {call.x().dims.back()},
                      [&] { return std::vector<float>(channels.values.begin(), channels.values.end()); });
@@ -109,21 +108,21 @@ Value rescaling(const layers::RescalingSpec& spec, Call& call) {
   return shifts ? call.to.binary("Add", y, constant("offset", spec.offset)) : y;
 }
 
-Value custom_scale(const layers::CustomScaleLayerSpec& spec, Call& call) {
+Value custom_scale(const nn::CustomScaleLayerSpec& spec, Call& call) {
   const Value scaled = call.to.binary("Mul", call.inputs[1], call.to.scalar(static_cast<float>(spec.scale)));
   return call.to.binary("Add", call.inputs[0], scaled);
 }
 
-const RegisteredForm kBatchNormalization = form<layers::BatchNormalizationSpec>(batch_normalization);
-const RegisteredForm kLayerNormalization = form<layers::LayerNormalizationSpec>(layer_normalization);
-const RegisteredForm kGroupNormalization = form<layers::GroupNormalizationSpec>(group_normalization);
-const RegisteredForm kLocalResponseNormalization = form<layers::LocalResponseNormalizationSpec>(local_response);
-const RegisteredForm kNormalization = form<layers::NormalizationSpec>(normalization);
-const RegisteredForm kRescaling = form<layers::RescalingSpec>(rescaling);
-const RegisteredForm kLayerScale = form<layers::LayerScaleSpec>([](const layers::LayerScaleSpec&, Call& call) {
+const RegisteredForm kBatchNormalization = form<nn::BatchNormalizationSpec>(batch_normalization);
+const RegisteredForm kLayerNormalization = form<nn::LayerNormalizationSpec>(layer_normalization);
+const RegisteredForm kGroupNormalization = form<nn::GroupNormalizationSpec>(group_normalization);
+const RegisteredForm kLocalResponseNormalization = form<nn::LocalResponseNormalizationSpec>(local_response);
+const RegisteredForm kNormalization = form<nn::NormalizationSpec>(normalization);
+const RegisteredForm kRescaling = form<nn::RescalingSpec>(rescaling);
+const RegisteredForm kLayerScale = form<nn::LayerScaleSpec>([](const nn::LayerScaleSpec&, Call& call) {
   return call.to.binary("Mul", call.x(), call.constant(call.weight("gamma")));
 });
-const RegisteredForm kCustomScaleLayer = form<layers::CustomScaleLayerSpec>(custom_scale);
+const RegisteredForm kCustomScaleLayer = form<nn::CustomScaleLayerSpec>(custom_scale);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

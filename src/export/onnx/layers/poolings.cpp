@@ -4,18 +4,18 @@
 #include <utility>
 
 #include "export/onnx/layers/windows.h"
-#include "layers/average_pooling1d.h"
-#include "layers/average_pooling2d.h"
-#include "layers/average_pooling3d.h"
-#include "layers/global_average_pooling1d.h"
-#include "layers/global_average_pooling2d.h"
-#include "layers/global_average_pooling3d.h"
-#include "layers/global_max_pooling1d.h"
-#include "layers/global_max_pooling2d.h"
-#include "layers/global_max_pooling3d.h"
-#include "layers/max_pooling1d.h"
-#include "layers/max_pooling2d.h"
-#include "layers/max_pooling3d.h"
+#include "nn/average_pooling1d.h"
+#include "nn/average_pooling2d.h"
+#include "nn/average_pooling3d.h"
+#include "nn/global_average_pooling1d.h"
+#include "nn/global_average_pooling2d.h"
+#include "nn/global_average_pooling3d.h"
+#include "nn/global_max_pooling1d.h"
+#include "nn/global_max_pooling2d.h"
+#include "nn/global_max_pooling3d.h"
+#include "nn/max_pooling1d.h"
+#include "nn/max_pooling2d.h"
+#include "nn/max_pooling3d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -50,7 +50,7 @@ FormBuilder<Spec> global_form(const char* op) {
 }
 
 /// Masked steps do not count.
-Value average_of_steps(const layers::GlobalAveragePooling1DSpec& spec, Call& call) {
+Value average_of_steps(const nn::GlobalAveragePooling1DSpec& spec, Call& call) {
   if (!call.masked()) return call.to.reduce("ReduceMean", call.x(), {1}, spec.keepdims);
   const Value& x = call.x();
   const Value valid = call.to.cast(call.masks[0], Element::kFloat);
@@ -59,19 +59,19 @@ Value average_of_steps(const layers::GlobalAveragePooling1DSpec& spec, Call& cal
   return call.to.binary("Div", sum, call.to.reduce("ReduceSum", each, {1}, spec.keepdims));
 }
 
-const RegisteredForm kMaxPooling1D = pooling_form<layers::MaxPooling1DSpec>("MaxPool");
-const RegisteredForm kMaxPooling2D = pooling_form<layers::MaxPooling2DSpec>("MaxPool");
-const RegisteredForm kMaxPooling3D = pooling_form<layers::MaxPooling3DSpec>("MaxPool");
-const RegisteredForm kAveragePooling1D = pooling_form<layers::AveragePooling1DSpec>("AveragePool");
-const RegisteredForm kAveragePooling2D = pooling_form<layers::AveragePooling2DSpec>("AveragePool");
-const RegisteredForm kAveragePooling3D = pooling_form<layers::AveragePooling3DSpec>("AveragePool");
+const RegisteredForm kMaxPooling1D = pooling_form<nn::MaxPooling1DSpec>("MaxPool");
+const RegisteredForm kMaxPooling2D = pooling_form<nn::MaxPooling2DSpec>("MaxPool");
+const RegisteredForm kMaxPooling3D = pooling_form<nn::MaxPooling3DSpec>("MaxPool");
+const RegisteredForm kAveragePooling1D = pooling_form<nn::AveragePooling1DSpec>("AveragePool");
+const RegisteredForm kAveragePooling2D = pooling_form<nn::AveragePooling2DSpec>("AveragePool");
+const RegisteredForm kAveragePooling3D = pooling_form<nn::AveragePooling3DSpec>("AveragePool");
 
-const RegisteredForm kGlobalAveragePooling1D = form<layers::GlobalAveragePooling1DSpec>(average_of_steps).heeds_masks();
-const RegisteredForm kGlobalAveragePooling2D = global_form<layers::GlobalAveragePooling2DSpec>("ReduceMean");
-const RegisteredForm kGlobalAveragePooling3D = global_form<layers::GlobalAveragePooling3DSpec>("ReduceMean");
-const RegisteredForm kGlobalMaxPooling1D = global_form<layers::GlobalMaxPooling1DSpec>("ReduceMax");
-const RegisteredForm kGlobalMaxPooling2D = global_form<layers::GlobalMaxPooling2DSpec>("ReduceMax");
-const RegisteredForm kGlobalMaxPooling3D = global_form<layers::GlobalMaxPooling3DSpec>("ReduceMax");
+const RegisteredForm kGlobalAveragePooling1D = form<nn::GlobalAveragePooling1DSpec>(average_of_steps).heeds_masks();
+const RegisteredForm kGlobalAveragePooling2D = global_form<nn::GlobalAveragePooling2DSpec>("ReduceMean");
+const RegisteredForm kGlobalAveragePooling3D = global_form<nn::GlobalAveragePooling3DSpec>("ReduceMean");
+const RegisteredForm kGlobalMaxPooling1D = global_form<nn::GlobalMaxPooling1DSpec>("ReduceMax");
+const RegisteredForm kGlobalMaxPooling2D = global_form<nn::GlobalMaxPooling2DSpec>("ReduceMax");
+const RegisteredForm kGlobalMaxPooling3D = global_form<nn::GlobalMaxPooling3DSpec>("ReduceMax");
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -6,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "layers/bidirectional.h"
-#include "layers/gru.h"
-#include "layers/lstm.h"
-#include "layers/simple_rnn.h"
+#include "nn/bidirectional.h"
+#include "nn/gru.h"
+#include "nn/lstm.h"
+#include "nn/simple_rnn.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
-using layers::Activation;
+using nn::Activation;
 
 struct OnnxActivation {
   std::string name;
@@ -48,17 +48,17 @@ struct CellForm {
 };
 
 CellForm cell_of(const config::Typed& layer) {
-  if (const auto* lstm = layer.get_if<layers::LSTMSpec>())
+  if (const auto* lstm = layer.get_if<nn::LSTMSpec>())
     return {"LSTM", {0, 3, 1, 2}, {lstm->recurrent_activation, lstm->activation, lstm->activation}, 2};
-  if (const auto* gru = layer.get_if<layers::GRUSpec>())
+  if (const auto* gru = layer.get_if<nn::GRUSpec>())
     return {"GRU", {0, 1, 2}, {gru->recurrent_activation, gru->activation}, 1, gru->reset_after};
-  return {"RNN", {0}, {layer.as<layers::SimpleRNNSpec>().activation}};
+  return {"RNN", {0}, {layer.as<nn::SimpleRNNSpec>().activation}};
 }
 
-const layers::RecurrentSpec& common_spec(const config::Typed& layer) {
-  if (const auto* lstm = layer.get_if<layers::LSTMSpec>()) return *lstm;
-  if (const auto* gru = layer.get_if<layers::GRUSpec>()) return *gru;
-  return layer.as<layers::SimpleRNNSpec>();
+const nn::RecurrentSpec& common_spec(const config::Typed& layer) {
+  if (const auto* lstm = layer.get_if<nn::LSTMSpec>()) return *lstm;
+  if (const auto* gru = layer.get_if<nn::GRUSpec>()) return *gru;
+  return layer.as<nn::SimpleRNNSpec>();
 }
 
 /// [rows, gates * units] as [1, gates * units, rows], gates in ONNX's order.
@@ -87,7 +87,7 @@ std::vector<float> both_biases(const std::vector<float>& values, std::size_t uni
 }
 
 /// By the op.
-Recurrence by_op(const CellForm& cell, const layers::RecurrentSpec& spec, Call& call,
+Recurrence by_op(const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
                  const std::vector<OnnxActivation>& activations) {
   Builder& to = call.to;
   const Value& x = call.x();
@@ -136,7 +136,7 @@ Value gate(Builder& to, const Value& all, std::int64_t units, std::int64_t which
 }
 
 /// By a Scan over x K + b.
-Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const layers::RecurrentSpec& spec, Call& call,
+Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
                    bool zeros_if_masked) {
   Builder& to = call.to;
   const std::int64_t units = spec.units;
@@ -174,7 +174,7 @@ Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const layer
       return act(body.binary("Add", gate(body, now, units, which), gate(body, inner, units, which)), 0);
     };
     const Value update = summed(0), reset = summed(1);
-    const Value of_state = layer.as<layers::GRUSpec>().reset_after
+    const Value of_state = layer.as<nn::GRUSpec>().reset_after
                                ? body.binary("Mul", reset, gate(body, inner, units, 2))
                                : body.matmul(body.binary("Mul", reset, old[0]), gate(body, kernel, units, 2));
     const Value fresh = act(body.binary("Add", gate(body, now, units, 2), of_state), 1);
@@ -187,23 +187,23 @@ Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const layer
 
 template <class Spec>
 std::vector<Value> recurrent(const Spec& spec, Call& call) {
-  const Recurrence made = recur(layers::layer_family().make(spec), call, false);
+  const Recurrence made = recur(nn::layer_family().make(spec), call, false);
   return recurrent_results(call.to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
 }
 
-Value merged(Builder& to, layers::MergeMode mode, const Value& a, const Value& b) {
+Value merged(Builder& to, nn::MergeMode mode, const Value& a, const Value& b) {
   switch (mode) {
-    case layers::MergeMode::kConcat: return to.concat({a, b}, static_cast<std::int64_t>(a.dims.size()) - 1);
-    case layers::MergeMode::kMul: return to.binary("Mul", a, b);
-    case layers::MergeMode::kSum: return to.binary("Add", a, b);
-    case layers::MergeMode::kAve: break;
+    case nn::MergeMode::kConcat: return to.concat({a, b}, static_cast<std::int64_t>(a.dims.size()) - 1);
+    case nn::MergeMode::kMul: return to.binary("Mul", a, b);
+    case nn::MergeMode::kSum: return to.binary("Add", a, b);
+    case nn::MergeMode::kAve: break;
   }
   return to.binary("Mul", to.binary("Add", a, b), to.scalar(0.5F));
 }
 
-std::vector<Value> bidirectional(const layers::BidirectionalSpec& spec, Call& call) {
-  const layers::RecurrentSpec& common = layers::recurrent_spec(spec);
-  const std::size_t half = call.weights.size() / 2, states = layers::states_of(spec);
+std::vector<Value> bidirectional(const nn::BidirectionalSpec& spec, Call& call) {
+  const nn::RecurrentSpec& common = nn::recurrent_spec(spec);
+  const std::size_t half = call.weights.size() / 2, states = nn::states_of(spec);
   const auto one = [&](bool backward) {
     Call part = call;
     const auto from = call.weights.begin() + static_cast<std::ptrdiff_t>(backward ? half : 0);
@@ -211,7 +211,7 @@ std::vector<Value> bidirectional(const layers::BidirectionalSpec& spec, Call& ca
     part.inputs = {call.x()};
     for (std::size_t state = 0; state < states && call.inputs.size() > 1; ++state)
       part.inputs.push_back(call.inputs[1 + (backward ? states : 0) + state]);
-    return recur(layers::direction_of(spec, backward), part, common.return_sequences);
+    return recur(nn::direction_of(spec, backward), part, common.return_sequences);
   };
   const Recurrence forward = one(false), backward = one(true);
   // Both in the order of time: the backward copy's outputs are turned round.
@@ -223,16 +223,16 @@ std::vector<Value> bidirectional(const layers::BidirectionalSpec& spec, Call& ca
   return all;
 }
 
-const RegisteredForm kLSTM = form<layers::LSTMSpec>(recurrent<layers::LSTMSpec>).heeds_masks();
-const RegisteredForm kGRU = form<layers::GRUSpec>(recurrent<layers::GRUSpec>).heeds_masks();
-const RegisteredForm kSimpleRNN = form<layers::SimpleRNNSpec>(recurrent<layers::SimpleRNNSpec>).heeds_masks();
-const RegisteredForm kBidirectional = form<layers::BidirectionalSpec>(bidirectional).heeds_masks();
+const RegisteredForm kLSTM = form<nn::LSTMSpec>(recurrent<nn::LSTMSpec>).heeds_masks();
+const RegisteredForm kGRU = form<nn::GRUSpec>(recurrent<nn::GRUSpec>).heeds_masks();
+const RegisteredForm kSimpleRNN = form<nn::SimpleRNNSpec>(recurrent<nn::SimpleRNNSpec>).heeds_masks();
+const RegisteredForm kBidirectional = form<nn::BidirectionalSpec>(bidirectional).heeds_masks();
 
 }  // namespace
 
 Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
   const CellForm cell = cell_of(layer);
-  const layers::RecurrentSpec& spec = common_spec(layer);
+  const nn::RecurrentSpec& spec = common_spec(layer);
   std::vector<OnnxActivation> activations;
   for (const Activation activation : cell.activations)
     if (std::optional<OnnxActivation> known = recurrent_activation(activation))

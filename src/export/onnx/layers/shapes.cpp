@@ -3,34 +3,34 @@
 #include <utility>
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/cropping1d.h"
-#include "layers/cropping2d.h"
-#include "layers/cropping3d.h"
-#include "layers/flatten.h"
-#include "layers/permute.h"
-#include "layers/repeat_vector.h"
-#include "layers/reshape.h"
-#include "layers/resizing.h"
-#include "layers/up_sampling1d.h"
-#include "layers/up_sampling2d.h"
-#include "layers/up_sampling3d.h"
-#include "layers/zero_padding1d.h"
-#include "layers/zero_padding2d.h"
-#include "layers/zero_padding3d.h"
+#include "nn/cropping1d.h"
+#include "nn/cropping2d.h"
+#include "nn/cropping3d.h"
+#include "nn/flatten.h"
+#include "nn/permute.h"
+#include "nn/repeat_vector.h"
+#include "nn/reshape.h"
+#include "nn/resizing.h"
+#include "nn/up_sampling1d.h"
+#include "nn/up_sampling2d.h"
+#include "nn/up_sampling3d.h"
+#include "nn/zero_padding1d.h"
+#include "nn/zero_padding2d.h"
+#include "nn/zero_padding3d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
 
-using Amounts = std::vector<layers::Ends>;
+using Amounts = std::vector<nn::Ends>;
 
-Amounts ends_of(const layers::Ends& ends) { return {ends}; }
-Amounts ends_of(const layers::Sides& sides) { return {{sides.top, sides.bottom}, {sides.left, sides.right}}; }
-Amounts ends_of(const layers::VolumeSides& sides) { return {sides.depth, sides.height, sides.width}; }
+Amounts ends_of(const nn::Ends& ends) { return {ends}; }
+Amounts ends_of(const nn::Sides& sides) { return {{sides.top, sides.bottom}, {sides.left, sides.right}}; }
+Amounts ends_of(const nn::VolumeSides& sides) { return {sides.depth, sides.height, sides.width}; }
 
 template <class Spec>
 Value padded(const Spec& spec, Call& call) {
   std::vector<std::int64_t> before, after;
-  for (const layers::Ends& ends : ends_of(spec.padding)) {
+  for (const nn::Ends& ends : ends_of(spec.padding)) {
     before.push_back(ends.before);
     after.push_back(ends.after);
   }
@@ -41,7 +41,7 @@ template <class Spec>
 Value cropped(const Spec& spec, Call& call) {
   Value y = call.x();
   std::int64_t axis = 0;
-  for (const layers::Ends& ends : ends_of(spec.cropping)) {
+  for (const nn::Ends& ends : ends_of(spec.cropping)) {
     ++axis;
     const std::int64_t extent = y.dims[static_cast<std::size_t>(axis)];
     if (ends.before != 0 || ends.after != 0) y = call.to.slice(y, axis, ends.before, extent - ends.after);
@@ -52,7 +52,7 @@ Value cropped(const Spec& spec, Call& call) {
 Value same_values(Call& call) { return call.to.to_samples(call.x(), call.output); }
 
 /// To call.output. `nearest` as ONNX numbers the ways to round.
-Value resized(Call& call, layers::Interpolation interpolation, bool whole_factors) {
+Value resized(Call& call, nn::Interpolation interpolation, bool whole_factors) {
   Builder& to = call.to;
   const Value x = to.channels_first(call.x());
   Dims dims{kBatch, x.dims[1]};
@@ -63,7 +63,7 @@ Value resized(Call& call, layers::Interpolation interpolation, bool whole_factor
                      static_cast<float>(x.dims[static_cast<std::size_t>(axis) + 2]));
   }
   Builder::Attributes attributes;
-  if (interpolation == layers::Interpolation::kBilinear)
+  if (interpolation == nn::Interpolation::kBilinear)
     attributes = {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("half_pixel")}};
   else if (whole_factors)
     attributes = {{"mode", std::string("nearest")},
@@ -85,35 +85,35 @@ Value resized(Call& call, layers::Interpolation interpolation, bool whole_factor
   return to.channels_last(to.node("Resize", inputs, std::move(dims), std::move(attributes)));
 }
 
-Value repeated(const layers::RepeatVectorSpec& spec, Call& call) {
+Value repeated(const nn::RepeatVectorSpec& spec, Call& call) {
   const Value one = call.to.reshape(call.x(), {kBatch, 1, call.x().dims[1]});
   return call.to.node("Tile", {one, call.to.integers({1, spec.n, 1})}, {kBatch, spec.n, call.x().dims[1]});
 }
 
 const RegisteredForm kFlatten =
-    form<layers::FlattenSpec>([](const layers::FlattenSpec&, Call& call) { return same_values(call); });
+    form<nn::FlattenSpec>([](const nn::FlattenSpec&, Call& call) { return same_values(call); });
 const RegisteredForm kReshape =
-    form<layers::ReshapeSpec>([](const layers::ReshapeSpec&, Call& call) { return same_values(call); });
-const RegisteredForm kPermute = form<layers::PermuteSpec>([](const layers::PermuteSpec& spec, Call& call) {
+    form<nn::ReshapeSpec>([](const nn::ReshapeSpec&, Call& call) { return same_values(call); });
+const RegisteredForm kPermute = form<nn::PermuteSpec>([](const nn::PermuteSpec& spec, Call& call) {
   std::vector<std::int64_t> perm{0};
   perm.insert(perm.end(), spec.dims.dims().begin(), spec.dims.dims().end());
   return call.to.transpose(call.x(), perm);
 });
-const RegisteredForm kRepeatVector = form<layers::RepeatVectorSpec>(repeated);
-const RegisteredForm kZeroPadding1D = form<layers::ZeroPadding1DSpec>(padded<layers::ZeroPadding1DSpec>);
-const RegisteredForm kZeroPadding2D = form<layers::ZeroPadding2DSpec>(padded<layers::ZeroPadding2DSpec>);
-const RegisteredForm kZeroPadding3D = form<layers::ZeroPadding3DSpec>(padded<layers::ZeroPadding3DSpec>);
-const RegisteredForm kCropping1D = form<layers::Cropping1DSpec>(cropped<layers::Cropping1DSpec>);
-const RegisteredForm kCropping2D = form<layers::Cropping2DSpec>(cropped<layers::Cropping2DSpec>);
-const RegisteredForm kCropping3D = form<layers::Cropping3DSpec>(cropped<layers::Cropping3DSpec>);
-const RegisteredForm kUpSampling1D = form<layers::UpSampling1DSpec>(
-    [](const layers::UpSampling1DSpec&, Call& call) { return resized(call, layers::Interpolation::kNearest, true); });
-const RegisteredForm kUpSampling2D = form<layers::UpSampling2DSpec>(
-    [](const layers::UpSampling2DSpec& spec, Call& call) { return resized(call, spec.interpolation, true); });
-const RegisteredForm kUpSampling3D = form<layers::UpSampling3DSpec>(
-    [](const layers::UpSampling3DSpec&, Call& call) { return resized(call, layers::Interpolation::kNearest, true); });
-const RegisteredForm kResizing = form<layers::ResizingSpec>(
-    [](const layers::ResizingSpec& spec, Call& call) { return resized(call, spec.interpolation, false); });
+const RegisteredForm kRepeatVector = form<nn::RepeatVectorSpec>(repeated);
+const RegisteredForm kZeroPadding1D = form<nn::ZeroPadding1DSpec>(padded<nn::ZeroPadding1DSpec>);
+const RegisteredForm kZeroPadding2D = form<nn::ZeroPadding2DSpec>(padded<nn::ZeroPadding2DSpec>);
+const RegisteredForm kZeroPadding3D = form<nn::ZeroPadding3DSpec>(padded<nn::ZeroPadding3DSpec>);
+const RegisteredForm kCropping1D = form<nn::Cropping1DSpec>(cropped<nn::Cropping1DSpec>);
+const RegisteredForm kCropping2D = form<nn::Cropping2DSpec>(cropped<nn::Cropping2DSpec>);
+const RegisteredForm kCropping3D = form<nn::Cropping3DSpec>(cropped<nn::Cropping3DSpec>);
+const RegisteredForm kUpSampling1D = form<nn::UpSampling1DSpec>(
+    [](const nn::UpSampling1DSpec&, Call& call) { return resized(call, nn::Interpolation::kNearest, true); });
+const RegisteredForm kUpSampling2D = form<nn::UpSampling2DSpec>(
+    [](const nn::UpSampling2DSpec& spec, Call& call) { return resized(call, spec.interpolation, true); });
+const RegisteredForm kUpSampling3D = form<nn::UpSampling3DSpec>(
+    [](const nn::UpSampling3DSpec&, Call& call) { return resized(call, nn::Interpolation::kNearest, true); });
+const RegisteredForm kResizing = form<nn::ResizingSpec>(
+    [](const nn::ResizingSpec& spec, Call& call) { return resized(call, spec.interpolation, false); });
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

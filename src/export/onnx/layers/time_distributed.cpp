@@ -1,6 +1,6 @@
 // TimeDistributed: the layer that it applies, with all steps of all samples as its batch.
 
-#include "layers/time_distributed.h"
+#include "nn/time_distributed.h"
 
 #include "export/onnx/onnx_layer.h"
 
@@ -18,7 +18,7 @@ Value as_steps(Builder& to, const Value& y, const Value& like, const Shape& shap
   return to.node("Reshape", {y, dims}, with_batch(shape), {}, y.type);
 }
 
-Value time_distributed(const layers::TimeDistributedSpec& spec, Call& call) {
+Value time_distributed(const nn::TimeDistributedSpec& spec, Call& call) {
   const Value& x = call.x();
   Dims inner = x.dims;
   inner.erase(inner.begin() + 1);
@@ -30,7 +30,7 @@ Value time_distributed(const layers::TimeDistributedSpec& spec, Call& call) {
   return call.to.steps_are_free() ? as_steps(call.to, y, x, call.output) : call.to.to_samples(y, call.output);
 }
 
-const RegisteredForm kTimeDistributed = form<layers::TimeDistributedSpec>(time_distributed);
+const RegisteredForm kTimeDistributed = form<nn::TimeDistributedSpec>(time_distributed);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "export/onnx/layers/windows.h"
-#include "layers/conv1d_transpose.h"
-#include "layers/conv2d_transpose.h"
-#include "layers/conv3d_transpose.h"
+#include "nn/conv1d_transpose.h"
+#include "nn/conv2d_transpose.h"
+#include "nn/conv3d_transpose.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
@@ -21,8 +21,8 @@ Value transposed(const Spec& spec, Call& call) {
   Dims dims{kBatch, spec.filters};
   for (std::size_t i = 0; i < windows.size.size(); ++i) {
     const std::int64_t in = x.dims[i + 2], out = call.output[static_cast<int>(i)];
-    const layers::WindowAxis back =
-        layers::window_axis(out, windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
+    const nn::WindowAxis back =
+        nn::window_axis(out, windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
     const std::int64_t whole = (in - 1) * windows.strides[i] + (windows.size[i] - 1) * windows.dilation[i] + 1;
     const std::int64_t cut = whole - out - back.pad_before;
     pads.push_back(back.pad_before);
@@ -41,9 +41,9 @@ Value transposed(const Spec& spec, Call& call) {
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
-const RegisteredForm kConv1DTranspose = form<layers::Conv1DTransposeSpec>(transposed<layers::Conv1DTransposeSpec>);
-const RegisteredForm kConv2DTranspose = form<layers::Conv2DTransposeSpec>(transposed<layers::Conv2DTransposeSpec>);
-const RegisteredForm kConv3DTranspose = form<layers::Conv3DTransposeSpec>(transposed<layers::Conv3DTransposeSpec>);
+const RegisteredForm kConv1DTranspose = form<nn::Conv1DTransposeSpec>(transposed<nn::Conv1DTransposeSpec>);
+const RegisteredForm kConv2DTranspose = form<nn::Conv2DTransposeSpec>(transposed<nn::Conv2DTransposeSpec>);
+const RegisteredForm kConv3DTranspose = form<nn::Conv3DTransposeSpec>(transposed<nn::Conv3DTransposeSpec>);
 
 }  // namespace
 }  // namespace dptrain::exporting::onnx

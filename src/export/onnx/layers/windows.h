@@ -7,27 +7,27 @@
 #include <vector>
 
 #include "export/onnx/onnx_layer.h"
-#include "layers/conv1d.h"
-#include "layers/geometry.h"
-#include "layers/steps.h"
-#include "layers/volumes.h"
+#include "nn/conv1d.h"
+#include "nn/geometry.h"
+#include "nn/steps.h"
+#include "nn/volumes.h"
 
 namespace dptrain::exporting::onnx {
 
 /// Of as many axes as there are.
 struct Windows {
   std::vector<std::int64_t> size, strides, dilation;
-  layers::Padding padding = layers::Padding::kValid;
+  nn::Padding padding = nn::Padding::kValid;
 };
 
-inline std::vector<std::int64_t> extents_of(layers::Extent extent) { return {extent.n}; }
+inline std::vector<std::int64_t> extents_of(nn::Extent extent) { return {extent.n}; }
 inline std::vector<std::int64_t> extents_of(Size2 size) { return {size.h, size.w}; }
-inline std::vector<std::int64_t> extents_of(layers::Size3 size) { return {size.d, size.h, size.w}; }
+inline std::vector<std::int64_t> extents_of(nn::Size3 size) { return {size.d, size.h, size.w}; }
 
-inline layers::Padding padding_of(layers::Padding padding) { return padding; }
-inline layers::Padding padding_of(layers::StepsPadding padding) {
-  if (padding == layers::StepsPadding::kCausal) return layers::Padding::kCausal;
-  return padding == layers::StepsPadding::kSame ? layers::Padding::kSame : layers::Padding::kValid;
+inline nn::Padding padding_of(nn::Padding padding) { return padding; }
+inline nn::Padding padding_of(nn::StepsPadding padding) {
+  if (padding == nn::StepsPadding::kCausal) return nn::Padding::kCausal;
+  return padding == nn::StepsPadding::kSame ? nn::Padding::kSame : nn::Padding::kValid;
 }
 
 /// Of a convolution.
@@ -59,8 +59,8 @@ inline Padded pads_of(const Value& x, const Windows& windows) {
   Padded padded;
   std::vector<std::int64_t> after;
   for (std::size_t i = 0; i < windows.size.size(); ++i) {
-    const layers::WindowAxis axis =
-        layers::window_axis(x.dims[i + 2], windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
+    const nn::WindowAxis axis =
+        nn::window_axis(x.dims[i + 2], windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
     padded.pads.push_back(axis.pad_before);
     after.push_back(axis.pad_after);
     padded.out.push_back(axis.out);

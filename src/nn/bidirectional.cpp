@@ -1,0 +1,104 @@
+#include "nn/bidirectional.h"
+
+#include "core/format.h"
+#include "nn/gru.h"
+#include "nn/lstm.h"
+#include "nn/simple_rnn.h"
+
+namespace dptrain::nn {
+namespace {
+
+/// f(const Spec&) of the wrapped layer; nothing where it is no recurrent one.
+template <class F>
+bool with_recurrent(const config::Typed& layer, const F& f) {
+  if (const auto* lstm = layer.get_if<LSTMSpec>()) return f(*lstm), true;
+  if (const auto* gru = layer.get_if<GRUSpec>()) return f(*gru), true;
+  if (const auto* simple = layer.get_if<SimpleRNNSpec>()) return f(*simple), true;
+  return false;
+}
+
+std::string layer_complaint(const WrappedLayer& layer) {
+  if (!layer) return "";
+  bool backwards = false;
+  if (!with_recurrent(layer, [&](const RecurrentSpec& spec) { backwards = spec.go_backwards; }))
+    return fmt::format("must be LSTM, GRU or SimpleRNN, found {}", layer.name());
+  if (!backwards) return "";
+  return "must go forwards: the other direction is the wrapper's own, and Keras refuses two of the same; remove "
+         "go_backwards";
+}
+
+std::vector<OutputDef> outputs(const BidirectionalSpec& spec, std::span<const TensorDef> in) {
+  const std::size_t states = 2 * states_of(spec);
+  const Shape state{recurrent_spec(spec).units};
+  if (in.size() != 1 && in.size() != 1 + states)
+    throw LayerError(fmt::format("expected 1 input, or {} with the initial states of both directions, found {}",
+                                 1 + states, in.size()));
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (in[i].shape != state)
+      throw LayerError(fmt::format("an initial state has one number for each of {} units, {{{}}} is {}", state[0], i,
+                                   in[i].shape.str()));
+  std::vector<OutputDef> one = type_of(spec.layer).outputs(spec.layer.spec(), in.first(1));
+  if (spec.merge_mode == MergeMode::kConcat) {
+    std::vector<std::int64_t> dims = one[0].shape.dims();
+    dims.back() *= 2;
+    one[0].shape = Shape(std::move(dims));
+  }
+  std::vector<OutputDef> all{one[0]};
+  for (const char* direction : {"forward_", "backward_"})
+    for (std::size_t i = 1; i < one.size(); ++i) {
+      all.push_back(one[i]);
+      all.back().name = direction + one[i].name;
+    }
+  return all;
+}
+
+/// "lstm_cell/kernel" of the forward copy is "forward_lstm/lstm_cell/kernel".
+std::vector<WeightDef> weights(const BidirectionalSpec& spec, std::span<const Shape> in) {
+  const std::vector<WeightDef> one = type_of(spec.layer).weights(spec.layer.spec(), in);
+  std::vector<WeightDef> all;
+  for (const char* direction : {"forward_", "backward_"})
+    for (const WeightDef& weight : one) {
+      all.push_back(weight);
+      const std::string layer = weight.name.substr(0, weight.name.find("_cell/"));
+      all.back().name = fmt::format("{}{}/{}", direction, layer, weight.name);
+    }
+  return all;
+}
+
+const Registered kBidirectional =
+    layer<BidirectionalSpec>("Bidirectional")
+        .positional(key("layer", &BidirectionalSpec::layer).required().check(layer_complaint))
+        .key(key("merge_mode", &BidirectionalSpec::merge_mode))
+        .former("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
+        .inputs(1, 5)
+        .outputs(outputs)
+        .weights(weights)
+        .random([](const BidirectionalSpec& spec) { return is_random(spec.layer); })
+        .masks([](const BidirectionalSpec& spec, std::span<const Shape> in) {
+          return type_of(spec.layer).mask_rule(spec.layer.spec(), in);
+        })
+        .heeds_masks()
+        .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+
+}  // namespace
+
+const RecurrentSpec& recurrent_spec(const BidirectionalSpec& spec) {
+  const RecurrentSpec* found = nullptr;
+  with_recurrent(spec.layer, [&](const RecurrentSpec& inner) { found = &inner; });
+  return *found;
+}
+
+config::Typed direction_of(const BidirectionalSpec& spec, bool backward) {
+  config::Typed found;
+  with_recurrent(spec.layer, [&](auto inner) {
+    inner.go_backwards = backward;
+    found = layer_family().make(std::move(inner));
+  });
+  return found;
+}
+
+std::size_t states_of(const BidirectionalSpec& spec) {
+  return static_cast<std::size_t>(type_of(spec.layer).max_inputs) - 1;
+}
+
+}  // namespace dptrain::nn

@@ -1,0 +1,77 @@
+#include "nn/dropout.h"
+
+#include "config/json_fragment.h"
+#include "config/reader.h"
+#include "core/format.h"
+#include "nn/layer.h"
+
+namespace dptrain::config {
+
+using nn::NoiseShape;
+
+bool Value<NoiseShape>::read(const Node& raw, Reader& reader, NoiseShape& out) {
+  out.extents.clear();
+  const Node node = reader.substituted(raw);
+  if (node.is_null()) return true;
+  if (!node.is_sequence()) return reader.expected(node, "a list of integers and nulls, the batch first"), false;
+  bool good = true;
+  for (const Node& item : node.items())
+    good = Value<std::optional<std::int64_t>>::read(item, reader, out.extents.emplace_back()) && good;
+  return good;
+}
+
+Node Value<NoiseShape>::write(const NoiseShape& noise) {
+  if (noise.extents.empty()) return {};
+  Node list = Node::sequence();
+  for (const auto& extent : noise.extents) list.items().push_back(extent ? Node::integer(*extent) : Node());
+  return list;
+}
+
+Node Value<NoiseShape>::schema() {
+  return detail::optional_schema(fragment::list(detail::optional_schema(Value<std::int64_t>::schema())));
+}
+
+}  // namespace dptrain::config
+
+namespace dptrain::nn {
+namespace {
+
+std::string text_of(const NoiseShape& noise) {
+  std::string text;
+  for (const auto& extent : noise.extents)
+    text += (text.empty() ? "" : ", ") + (extent ? std::to_string(*extent) : "null");
+  return "[" + text + "]";
+}
+
+const Registered kDropout = layer<DropoutSpec>("Dropout")
+                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
+                                .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
+                                .inputs(1)
+                                .masks(MaskRule::kPasses)
+                                .random()
+                                .output([](const DropoutSpec& spec, std::span<const Shape> in) {
+                                  sample_noise(spec, in[0]);
+                                  return in[0];
+                                });
+
+}  // namespace
+
+std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in) {
+  const auto& extents = spec.noise_shape.extents;
+  if (extents.empty()) return std::nullopt;
+  bool fits = extents.size() == in.dims().size() + 1 && extents[0].value_or(1) == 1;
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; fits && i < in.dims().size(); ++i) {
+    shape.push_back(extents[i + 1].value_or(in.dims()[i]));
+    fits = shape.back() == 1 || shape.back() == in.dims()[i];
+  }
+  if (!fits)
+    throw LayerError(
+        fmt::format("noise_shape {} must have null or 1 for the batch, and null, 1 or the extent for each "
+                    "axis of {{0}}, which is {}",
+                    text_of(spec.noise_shape), in.str()));
+  SampleNoise noise{Shape(std::move(shape)), extents[0].has_value()};
+  return noise.shape == in && !noise.one_row ? std::nullopt : std::optional(std::move(noise));
+}
+
+}  // namespace dptrain::nn

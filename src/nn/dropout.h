@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+namespace dptrain::nn {
+
+/// How many numbers Dropout draws along each axis, the batch first: as many as the input has (null in a config), or one
+/// for all. Empty: as many as there are elements.
+struct NoiseShape {
+  std::vector<std::optional<std::int64_t>> extents;
+};
+
+/// In training keeps each element with probability 1 - rate and scales it by 1 / (1 - rate); the mask is a function of
+/// (seed, layer, step, sample), not of the replica (Keras Dropout). With a noise_shape neighbours share their fate;
+/// with a batch of 1 there, all samples do.
+struct DropoutSpec {
+  float rate = 0;
+  NoiseShape noise_shape{};
+};
+
+/// The noise_shape of one sample [1 or extent, ...], and whether all samples share it; nothing where every element
+/// draws.
+struct SampleNoise {
+  Shape shape;
+  bool one_row = false;
+};
+std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in);
+
+}  // namespace dptrain::nn
+
+namespace dptrain::config {
+template <>
+struct Value<nn::NoiseShape> {
+  static bool read(const Node&, Reader&, nn::NoiseShape& out);
+  static Node write(const nn::NoiseShape&);
+  static Node schema();
+};
+}  // namespace dptrain::config

@@ -1,0 +1,41 @@
+#include "nn/embedding.h"
+
+#include "nn/geometry.h"
+#include "nn/layer.h"
+
+namespace dptrain::nn {
+namespace {
+
+std::vector<OutputDef> outputs(const EmbeddingSpec& spec, std::span<const TensorDef> in) {
+  std::vector<std::int64_t> dims = in[0].shape.dims();
+  dims.push_back(spec.output_dim);
+  std::vector<OutputDef> all{{"", Shape(std::move(dims)), DType::kF32}};
+  if (spec.mask_zero) all.push_back(mask_output(in[0].shape));
+  return all;
+}
+
+std::vector<WeightDef> weights(const EmbeddingSpec& spec, std::span<const Shape>) {
+  return {{.name = "embeddings",
+           .shape = Shape{spec.input_dim, spec.output_dim},
+           .initializer = spec.embeddings_initializer,
+           .regularizer = spec.embeddings_regularizer}};
+}
+
+const Registered kEmbedding =
+    layer<EmbeddingSpec>("Embedding")
+        .positional(key("input_dim", &EmbeddingSpec::input_dim).required().at_least(1).check(Bounded{}))
+        .key(key("output_dim", &EmbeddingSpec::output_dim).required().at_least(1).check(Bounded{}))
+        .key(key("embeddings_initializer", &EmbeddingSpec::embeddings_initializer))
+        .key(key("embeddings_regularizer", &EmbeddingSpec::embeddings_regularizer))
+        .key(key("mask_zero", &EmbeddingSpec::mask_zero).doc("the id 0 is padding, which layers below leave out"))
+        .inputs(1)
+        .reads_ids(&EmbeddingSpec::input_dim)
+        .outputs(outputs)
+        .masks([](const EmbeddingSpec& spec, std::span<const Shape>) {
+          return spec.mask_zero ? MaskRule::kProduces : MaskRule::kDrops;
+        })
+        .weights(weights)
+        .backward_reads(BackwardReads{.input_to_train = true});
+
+}  // namespace
+}  // namespace dptrain::nn

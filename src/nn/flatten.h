@@ -1,0 +1,8 @@
+#pragma once
+
+namespace dptrain::nn {
+
+/// Everything after the batch as one axis, row-major H, W, C (Keras Flatten).
+struct FlattenSpec {};
+
+}  // namespace dptrain::nn

@@ -1,0 +1,14 @@
+#include "nn/loss.h"
+
+namespace dptrain::nn {
+
+config::Family& loss_family() {
+  static config::Family family("loss");  // a function's own, so that it exists before the first registration
+  return family;
+}
+
+const LossType& loss_type(const config::Typed& loss) { return static_cast<const LossType&>(loss.def()); }
+
+bool from_logits(const config::Typed& loss) { return loss_type(loss).from_logits(loss.spec()); }
+
+}  // namespace dptrain::nn

@@ -1,0 +1,125 @@
+#pragma once
+
+// The definition of a loss: everything that can be said about it without a device. One per loss, in
+// nn/losses/<name>.{h,cpp}; the .h holds the spec struct with the equation, the .cpp one `loss<Spec>(...)`
+// expression that registers it. A loss reads the model's output (or, where the plan fuses, the logits before its
+// softmax or sigmoid) and labels, and gives numbers whose mean over a sample is the sample's loss (Keras's
+// sum_over_batch_size). The registry is filled before main and read-only afterwards: any thread may read it.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "config/family.h"
+#include "core/shape.h"
+#include "nn/labels.h"
+
+namespace dptrain::nn {
+
+using config::key;
+
+config::Family& loss_family();
+using Loss = config::Of<loss_family>;
+
+/// What a loss takes an output for.
+enum class Reads {
+  kClasses,        ///< the last axis are scores of classes, one of which is right; softmax makes probabilities of them
+  kProbabilities,  ///< each element is the probability of a yes; sigmoid makes it
+  kValues
+};
+
+/// What the plan knows when it asks whether a loss fits.
+struct LossFit {
+  const Shape& output;  ///< of one sample
+  LabelKind labels = LabelKind::kDense;
+  bool masked = false;  ///< some positions (all axes but the last) are not valid: each needs a number of its own
+};
+
+struct LossType final : config::TypeDef {
+  Reads reads = Reads::kValues;
+  bool only_class_numbers = false;  ///< of kClasses: rows of values are no labels
+  bool shares_of_one = false;       ///< labels lie in 0..1; the loader holds every label to it
+  bool fuses = false;               ///< its op can compute the softmax (kClasses) or sigmoid (kProbabilities) itself
+  std::string keras_name;           ///< as Keras's string: "mean_squared_error"
+  std::string example;              ///< arguments for an output of one axis, where the defaults are refused
+  std::function<bool(const void* spec)> from_logits;
+  /// What else does not fit, as the rest of "<Loss>: ..."; "" where all does.
+  std::function<std::string(const void* spec, const LossFit&)> misfit;
+};
+
+/// The definition behind a loss value.
+const LossType& loss_type(const config::Typed& loss);
+/// Whether the loss is computed from logits by its own key.
+bool from_logits(const config::Typed& loss);
+
+/// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
+///   const RegisteredLoss kHuber = loss<HuberSpec>("Huber", "huber").key(...);
+template <class Spec>
+class LossBuilder {
+ public:
+  LossBuilder(std::string name, std::string keras_name) : type_(std::make_unique<LossType>()) {
+    type_->name = name;
+    type_->type = typeid(Spec);
+    type_->schema = config::Schema::of<Spec>(std::move(name));
+    type_->aliases = {keras_name};
+    type_->keras_name = std::move(keras_name);
+    type_->from_logits = [](const void*) { return false; };
+    type_->misfit = [](const void*, const LossFit&) { return std::string(); };
+  }
+
+  template <class Owner, class T>
+  LossBuilder&& key(const config::Key<Owner, T>& k) && {
+    type_->schema.key(k);
+    return std::move(*this);
+  }
+  template <class Owner, class T>
+  LossBuilder&& positional(const config::Key<Owner, T>& k) && {
+    type_->schema.positional(k);
+    return std::move(*this);
+  }
+  /// Other strings of Keras.
+  LossBuilder&& aliases(std::initializer_list<const char*> names) && {
+    type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
+    return std::move(*this);
+  }
+  LossBuilder&& reads(Reads what) && { return type_->reads = what, std::move(*this); }
+  LossBuilder&& only_class_numbers() && { return type_->only_class_numbers = true, std::move(*this); }
+  LossBuilder&& shares_of_one() && { return type_->shares_of_one = true, std::move(*this); }
+  /// Adds the key `from_logits`; the op computes the activation of such outputs, and so can the plan have it do.
+  LossBuilder&& logits(bool Spec::*member) && {
+    type_->from_logits = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
+    type_->fuses = true;
+    return std::move(*this).key(config::key("from_logits", member));
+  }
+  LossBuilder&& misfit(std::string (*f)(const Spec&, const LossFit&)) && {
+    type_->misfit = [f](const void* s, const LossFit& fit) { return f(*static_cast<const Spec*>(s), fit); };
+    return std::move(*this);
+  }
+
+  LossBuilder&& example(std::string arguments) && {
+    type_->example = std::move(arguments);
+    return std::move(*this);
+  }
+
+  std::unique_ptr<LossType> build() && { return std::move(type_); }
+
+ private:
+  std::unique_ptr<LossType> type_;
+};
+
+template <class Spec>
+LossBuilder<Spec> loss(std::string name, std::string keras_name) {
+  return LossBuilder<Spec>(std::move(name), std::move(keras_name));
+}
+
+/// A static object of this type puts a loss into the registry before main.
+struct RegisteredLoss {
+  template <class Spec>
+  RegisteredLoss(LossBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    loss_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+  }
+};
+
+}  // namespace dptrain::nn

@@ -1,0 +1,72 @@
+#include "nn/metric.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "config/diagnostics.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::nn {
+namespace {
+
+/// A line of a log has room for so many values of one metric.
+constexpr std::size_t kMostValues = 64;
+
+[[noreturn]] void refuse_metric(const config::Typed& metric, const std::string& message) {
+  throw config::error_at(ErrorKind::kUsage, metric.mark(), metric.name() + ": " + message);
+}
+
+}  // namespace
+
+config::Family& metric_family() {
+  static config::Family family("metric");
+  return family;
+}
+
+const MetricType& metric_type(const config::Typed& metric) { return static_cast<const MetricType&>(metric.def()); }
+
+std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject) {
+  const MetricType& type = metric_type(metric);
+  const std::string& name = type.log_name(metric.spec());
+  const std::size_t count = type.value_count(metric.spec(), subject);
+  if (count == 1) return {name};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(count, kMostValues); ++i) names.push_back(fmt::format("{}_{}", name, i));
+  return names;
+}
+
+ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject) {
+  const MetricType& type = metric_type(metric);
+  if (const std::string misfit = type.misfit(metric.spec(), subject); !misfit.empty()) refuse_metric(metric, misfit);
+  if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMostValues)
+    refuse_metric(metric, fmt::format("has {} values, and {} is the most that logs have room for; average them", count,
+                                      kMostValues));
+  return {.metric = metric,
+          .subject = subject,
+          .names = value_names(metric, subject),
+          .state = type.state(metric.spec(), subject)};
+}
+
+std::string compares_values(const MetricSubject& subject) {
+  if (subject.labels == LabelKind::kDense || subject.output.elements() == 1) return "";
+  return fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try accuracy",
+                     subject.name, subject.output.str());
+}
+
+std::string ranks_classes(const MetricSubject& subject) {
+  if (subject.output.rank() == 0)
+    return fmt::format("wants a row of class scores, but output {} is {}", subject.name, subject.output.str());
+  if (subject.classes() < 2)
+    return fmt::format("is always 1 with one output value (output {}); try binary_accuracy", subject.name);
+  return "";
+}
+
+double before_sigmoid(double threshold) {
+  if (threshold <= 0) return -std::numeric_limits<double>::infinity();
+  if (threshold >= 1) return std::numeric_limits<double>::infinity();
+  return std::log(threshold) - std::log1p(-threshold);
+}
+
+}  // namespace dptrain::nn

@@ -1,0 +1,210 @@
+#pragma once
+
+// The definition of a metric: everything that can be said about it without a device. One per metric, in
+// nn/metrics/<name>.{h,cpp}; the .h holds the spec struct, the .cpp one `metric<Spec>(...)` expression that
+// registers it. A metric sums a state of doubles over samples, which micro-batches, replicas and batches add up; its
+// values are computed from the summed state of an epoch, never as a mean over batches. The registry is filled before
+// main and read-only afterwards: any thread may read it. The equations stand in docs/numerics.md.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "core/shape.h"
+#include "nn/labels.h"
+
+namespace dptrain::nn {
+
+using config::key;
+
+config::Family& metric_family();
+using Metric = config::Of<metric_family>;
+
+/// What a metric looks at: one output of the model with its labels.
+struct MetricSubject {
+  std::string name{};  ///< of the output, quoted, for messages
+  Shape output{};      ///< of one sample
+  LabelKind labels = LabelKind::kClass;
+
+  /// The last extent, and how many rows of it a sample has.
+  std::int64_t classes() const { return output.rank() == 0 ? 1 : output.back(); }
+  std::int64_t positions() const { return output.elements() / classes(); }
+};
+
+/// A state summed over samples. `weight` is their number or, of a metric that heeds a mask, the sum of each sample's
+/// share of valid positions.
+struct MetricSums {
+  const MetricSubject& subject;
+  std::span<const double> state;
+  double weight = 0;
+};
+
+/// Whether smaller or larger values are better.
+enum class Direction { kUnknown, kSmaller, kLarger };
+
+/// Whether a value is better than another one; never for kUnknown.
+inline bool is_better(Direction direction, double value, double other) {
+  if (direction == Direction::kUnknown) return false;
+  return direction == Direction::kLarger ? value > other : value < other;
+}
+
+/// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
+enum class MetricReads {
+  kOrder,      ///< which of a row's values are the larger ones: the same before and after both
+  kThreshold,  ///< on which side of thresholds single values lie: before a sigmoid the thresholds are moved
+  kValues      ///< the values after it
+};
+
+struct MetricType final : config::TypeDef {
+  MetricReads reads = MetricReads::kValues;
+  /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
+  std::string example_arguments{};
+  Direction better = Direction::kUnknown;
+  /// The mean of a number of each position, from which masked positions are left out, as Keras does. All others count
+  /// masked positions, too.
+  bool heeds_mask = true;
+  /// Whether the value is a share of samples, each of which counts 0 or 1.
+  std::function<bool(const MetricSubject&)> is_share;
+  std::function<const std::string&(const void* spec)> log_name;
+  /// Doubles of state.
+  std::function<std::size_t(const void* spec, const MetricSubject&)> state;
+  /// How many values it has; 1 for most.
+  std::function<std::size_t(const void* spec, const MetricSubject&)> value_count;
+  std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
+  /// Why it cannot be measured there ("wants one row of class scores per sample, but output 'x' is [4, 4]"), or "".
+  std::function<std::string(const void* spec, const MetricSubject&)> misfit;
+};
+
+/// A metric of a plan: its definition applied to one output.
+struct ResolvedMetric {
+  config::Typed metric{};
+  MetricSubject subject{};
+  std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0", "f1_score_1"
+  std::size_t state = 1;             ///< doubles
+  std::size_t offset = 1;            ///< of its state behind the output's loss in a step's sums
+  bool masked = false;               ///< leaves out the positions that the mask of its output says are not valid
+
+  const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
+  std::vector<double> values(std::span<const double> sums, double weight) const {
+    return type().values(metric.spec(), {.subject = subject, .state = sums, .weight = weight});
+  }
+};
+
+/// The definition behind a metric value.
+const MetricType& metric_type(const config::Typed& metric);
+/// Keys in logs; the labels of the subject do not matter.
+std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);
+/// Throws Error{kUsage} with the place where the metric does not fit the output. `offset` is left to the plan.
+ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject);
+
+/// Where a single value is compared with a threshold, labels may be rows or, of one output value, numbers.
+std::string compares_values(const MetricSubject& subject);
+/// A metric that ranks the values of a row wants rows with at least two.
+std::string ranks_classes(const MetricSubject& subject);
+
+/// A threshold on predictions of which the loss has taken over the sigmoid: p > t is z > ln(t / (1 - t)).
+double before_sigmoid(double threshold);
+
+/// Builder, one expression per metric:
+///   const RegisteredMetric kMetric = metric<AUCSpec>("AUC", {"auc"}).key(...).state(...).values(...);
+/// A spec has the member `name`, its key in logs. An alias is a string of Keras, which logs the metric under that very
+/// string. Without state() and value() a metric is the mean over samples of one number.
+template <class Spec>
+class MetricBuilder {
+ public:
+  MetricBuilder(std::string name, std::vector<std::string> aliases) : type_(std::make_unique<MetricType>()) {
+    type_->name = name;
+    type_->aliases = std::move(aliases);
+    type_->type = typeid(Spec);
+    type_->schema = config::Schema::of<Spec>(std::move(name)).key(config::key<Spec, std::string>("name", &Spec::name));
+    type_->given_as = [](void* spec, const std::string& alias) { static_cast<Spec*>(spec)->name = alias; };
+    type_->log_name = [](const void* spec) -> const std::string& { return static_cast<const Spec*>(spec)->name; };
+    type_->state = type_->value_count = [](const void*, const MetricSubject&) { return std::size_t{1}; };
+    type_->values = [](const void*, const MetricSums& sums) {
+      return std::vector<double>{sums.state[0] / sums.weight};
+    };
+    type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
+    type_->is_share = [](const MetricSubject&) { return false; };
+  }
+
+  template <class Owner, class T>
+  MetricBuilder&& key(const config::Key<Owner, T>& k) && {
+    type_->schema.key(k);
+    return std::move(*this);
+  }
+  MetricBuilder&& example(std::string arguments) && {
+    type_->example_arguments = std::move(arguments);
+    return std::move(*this);
+  }
+  MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }
+  MetricBuilder&& larger_is_better() && { return type_->better = Direction::kLarger, std::move(*this); }
+  MetricBuilder&& smaller_is_better() && { return type_->better = Direction::kSmaller, std::move(*this); }
+  /// Of a sample with one position its value is 0 or 1.
+  MetricBuilder&& share() && {
+    type_->is_share = [](const MetricSubject& subject) { return subject.positions() == 1; };
+    return std::move(*this);
+  }
+  /// Of a sample with one value.
+  MetricBuilder&& share_of_single_values() && {
+    type_->is_share = [](const MetricSubject& subject) { return subject.output.elements() == 1; };
+    return std::move(*this);
+  }
+  MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) && {
+    type_->state = of_subject(f);
+    return std::move(*this);
+  }
+  MetricBuilder&& value(double (*f)(const Spec&, const MetricSums&)) && {
+    type_->values = [f](const void* s, const MetricSums& sums) {
+      return std::vector<double>{f(*static_cast<const Spec*>(s), sums)};
+    };
+    type_->heeds_mask = false;
+    return std::move(*this);
+  }
+  /// More than one value: how many, and which.
+  MetricBuilder&& values(std::size_t (*count)(const Spec&, const MetricSubject&),
+                         std::vector<double> (*f)(const Spec&, const MetricSums&)) && {
+    type_->value_count = of_subject(count);
+    type_->values = [f](const void* s, const MetricSums& sums) { return f(*static_cast<const Spec*>(s), sums); };
+    type_->heeds_mask = false;
+    return std::move(*this);
+  }
+  MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) && {
+    type_->misfit = [f](const void*, const MetricSubject& subject) { return f(subject); };
+    return std::move(*this);
+  }
+  MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) && {
+    type_->misfit = of_subject(f);
+    return std::move(*this);
+  }
+
+  std::unique_ptr<MetricType> build() && { return std::move(type_); }
+
+ private:
+  template <class Result>
+  static std::function<Result(const void*, const MetricSubject&)> of_subject(Result (*f)(const Spec&,
+                                                                                         const MetricSubject&)) {
+    return [f](const void* s, const MetricSubject& subject) { return f(*static_cast<const Spec*>(s), subject); };
+  }
+
+  std::unique_ptr<MetricType> type_;
+};
+
+template <class Spec>
+MetricBuilder<Spec> metric(std::string name, std::vector<std::string> aliases) {
+  return MetricBuilder<Spec>(std::move(name), std::move(aliases));
+}
+
+/// A static object of this type puts a metric into the registry before main.
+struct RegisteredMetric {
+  template <class Spec>
+  RegisteredMetric(MetricBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    metric_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+  }
+};
+
+}  // namespace dptrain::nn

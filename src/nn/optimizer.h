@@ -1,0 +1,147 @@
+#pragma once
+
+// Optimizers: what can be said about one without a device, with Keras's names, defaults and equations
+// (docs/numerics.md). Each has a file pair in nn/optimizers/: the .h holds its spec, the .cpp one
+// `optimizer<Spec>(...)` expression that registers it; its arithmetic is device/<backend>/optimizers/<name>.cpp. The
+// family is filled before main and read-only afterwards: any thread may read it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "nn/schedule.h"
+
+namespace dptrain::nn {
+
+config::Family& optimizer_family();
+using Optimizer = config::Of<optimizer_family>;
+
+/// Arguments every Keras optimizer has. At most one of the three clips.
+struct OptimizerCommon {
+  LearningRate learning_rate;  ///< 0.001 unless the optimizer says otherwise
+  std::optional<double>
+      weight_decay;                ///< decoupled: w -= lr * weight_decay * w, every trainable weight, before the update
+  std::optional<double> clipnorm;  ///< per weight tensor: g * c / max(|g|, c)
+  std::optional<double> clipvalue;        ///< g clamped to [-c, c]
+  std::optional<double> global_clipnorm;  ///< over all weights
+  bool use_ema = false;                   ///< avg = m * avg + (1 - m) * w after the update, avg = w at the first
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency;  ///< w = avg every so many steps
+};
+
+/// One float of state per trainable weight element: Keras's slot name ("momentum", "velocity", ...) and its first
+/// value. The name is that of the array in checkpoints, too.
+struct SlotDef {
+  std::string name;
+  float initial = 0;
+};
+
+struct OptimizerType final : config::TypeDef {
+  std::function<const OptimizerCommon&(const void* spec)> common;
+  /// In the order in which devices and checkpoints keep them; without EMA's averages.
+  std::function<std::vector<SlotDef>(const void* spec)> slots;
+  /// With a plain update an element's new weight and slots follow from the same element's old ones and its gradient,
+  /// and where that and the slots' first values are all there was, the weight stays as it is.
+  bool by_element = false;
+  /// Arguments that take another way through the update than the defaults do, as in a config: "momentum: 0.9". What
+  /// compares devices runs each of them.
+  std::vector<std::string> variants;
+};
+
+const OptimizerType& optimizer_type(const config::Typed& optimizer);
+const OptimizerCommon& common(const config::Typed& optimizer);
+/// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
+/// use_ema).
+std::vector<SlotDef> slots(const config::Typed& optimizer);
+/// Whether the whole update, clipping included, goes element by element and keeps no averages.
+bool updates_by_element(const config::Typed& optimizer);
+
+/// What one update needs beyond weights, gradients and slots.
+struct UpdateArgs {
+  std::int64_t step = 0;     ///< optimizer steps done before this one (Keras `iterations`); t = step + 1
+  double learning_rate = 0;  ///< of this step, schedule, scaling and ReduceLROnPlateau applied
+};
+
+/// What is wrong with the common arguments together; "": nothing.
+std::string clip_complaint(const OptimizerCommon& common);
+
+/// The key of a member that Spec has from its base: a Key knows its owner.
+template <class Spec, class Base, class T>
+config::Key<Spec, T> key_of(const char* name, T Base::*member) {
+  return config::key(name, static_cast<T Spec::*>(member));
+}
+
+/// Builder, one expression per optimizer. Converting it to RegisteredOptimizer registers it:
+///   const RegisteredOptimizer kSgd = optimizer<SGDSpec>("SGD").key(...).slots(...);
+/// It adds the learning rate before the optimizer's own keys, and the other common ones behind them.
+template <class Spec>
+class OptimizerBuilder {
+ public:
+  explicit OptimizerBuilder(const std::string& name) : type_(std::make_unique<OptimizerType>()) {
+    type_->name = name;
+    type_->type = typeid(Spec);
+    type_->schema = config::Schema::of<Spec>(name).positional(
+        key_of<Spec>("learning_rate", &OptimizerCommon::learning_rate).check(rate_complaint));
+    type_->common = [](const void* spec) -> const OptimizerCommon& { return *static_cast<const Spec*>(spec); };
+    type_->slots = [](const void*) { return std::vector<SlotDef>{}; };
+  }
+
+  /// A string of Keras that names it: "sgd".
+  OptimizerBuilder&& alias(std::string name) && { return type_->aliases.push_back(std::move(name)), std::move(*this); }
+  template <class T>
+  OptimizerBuilder&& key(const config::Key<Spec, T>& k) && {
+    type_->schema.key(k);
+    return std::move(*this);
+  }
+  OptimizerBuilder&& slots(std::vector<SlotDef> all) && {
+    type_->slots = [all = std::move(all)](const void*) { return all; };
+    return std::move(*this);
+  }
+  OptimizerBuilder&& slots(std::vector<SlotDef> (*of)(const Spec&)) && {
+    type_->slots = [of](const void* spec) { return of(*static_cast<const Spec*>(spec)); };
+    return std::move(*this);
+  }
+  OptimizerBuilder&& by_element() && { return type_->by_element = true, std::move(*this); }
+  OptimizerBuilder&& variant(std::string arguments) && {
+    return type_->variants.push_back(std::move(arguments)), std::move(*this);
+  }
+
+  std::unique_ptr<OptimizerType> build() && {
+    using Common = OptimizerCommon;
+    config::Schema whole =
+        std::move(type_->schema)
+            .key(key_of<Spec>("weight_decay", &Common::weight_decay).at_least(0))
+            .key(key_of<Spec>("clipnorm", &Common::clipnorm).above(0))
+            .key(key_of<Spec>("clipvalue", &Common::clipvalue).above(0))
+            .key(key_of<Spec>("global_clipnorm", &Common::global_clipnorm).above(0))
+            .key(key_of<Spec>("use_ema", &Common::use_ema))
+            .key(key_of<Spec>("ema_momentum", &Common::ema_momentum).at_least(0).at_most(1))
+            .key(key_of<Spec>("ema_overwrite_frequency", &Common::ema_overwrite_frequency).at_least(1))
+            .template rule<Spec>([](const Spec& spec) { return clip_complaint(spec); });
+    type_->schema = std::move(whole);
+    return std::move(type_);
+  }
+
+ private:
+  std::unique_ptr<OptimizerType> type_;
+};
+
+template <class Spec>
+OptimizerBuilder<Spec> optimizer(const std::string& name) {
+  return OptimizerBuilder<Spec>(name);
+}
+
+/// A static object of this type puts an optimizer into the family before main.
+struct RegisteredOptimizer {
+  template <class Spec>
+  RegisteredOptimizer(OptimizerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
+    optimizer_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+  }
+};
+
+}  // namespace dptrain::nn
