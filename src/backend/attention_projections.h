@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/op.h"
-#include "nn/multi_head_attention.h"
+#include "nn/attention.h"
 
 namespace dptrain::backend {
 

@@ -8,7 +8,6 @@
 
 #include "backend/op.h"
 #include "kernels/attention_shape.h"
-#include "nn/additive_attention.h"
 #include "nn/attention.h"
 
 namespace dptrain::backend {

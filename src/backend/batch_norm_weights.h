@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 
 namespace dptrain::backend {
 

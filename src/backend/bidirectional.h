@@ -9,7 +9,7 @@
 
 #include "backend/device.h"
 #include "kernels/direction_shape.h"
-#include "nn/bidirectional.h"
+#include "nn/wrappers.h"
 
 namespace dptrain::backend {
 

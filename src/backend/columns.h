@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/op.h"
-#include "nn/concatenate.h"
+#include "nn/merging.h"
 
 namespace dptrain::backend {
 

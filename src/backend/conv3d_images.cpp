@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "backend/depth_window.h"
-#include "nn/conv2d.h"
-#include "nn/max_pooling3d.h"
+#include "nn/convolutions.h"
+#include "nn/pooling.h"
 #include "nn/volume_passes.h"
 
 namespace dptrain::backend {

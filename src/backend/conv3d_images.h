@@ -4,7 +4,7 @@
 // plan. Pure functions, any thread.
 
 #include "backend/device.h"
-#include "nn/conv3d.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::backend {
 

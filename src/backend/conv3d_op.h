@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "backend/inner_op.h"
 #include "backend/parts.h"
-#include "nn/conv3d.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::backend {
 

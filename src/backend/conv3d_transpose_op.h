@@ -11,8 +11,7 @@
 #include "backend/device.h"
 #include "backend/inner_op.h"
 #include "backend/parts.h"
-#include "nn/conv2d_transpose.h"
-#include "nn/conv3d_transpose.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::backend {
 

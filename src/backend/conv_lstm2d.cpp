@@ -4,7 +4,7 @@
 
 #include "backend/parts.h"
 #include "core/random.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::backend {
 

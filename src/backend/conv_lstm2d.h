@@ -14,7 +14,7 @@
 
 #include "backend/device.h"
 #include "kernels/frames_shape.h"
-#include "nn/conv_lstm2d.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::backend {
 

@@ -4,7 +4,7 @@
 
 #include "backend/op.h"
 #include "kernels/dot_shape.h"
-#include "nn/dot.h"
+#include "nn/merging.h"
 
 namespace dptrain::backend {
 

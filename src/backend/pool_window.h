@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "kernels/pool_window.h"
 #include "nn/geometry.h"
-#include "nn/max_pooling2d.h"
+#include "nn/pooling.h"
 
 namespace dptrain::backend {
 

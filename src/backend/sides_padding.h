@@ -3,7 +3,7 @@
 // Sides of an image in the words of the kernels that pad, the same on every device.
 
 #include "core/shape.h"
-#include "nn/sides.h"
+#include "nn/geometry.h"
 
 namespace dptrain::backend {
 

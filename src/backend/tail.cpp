@@ -1,7 +1,7 @@
 #include "backend/tail.h"
 
-#include "nn/activation_layer.h"
-#include "nn/add.h"
+#include "nn/activations.h"
+#include "nn/merging.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend {

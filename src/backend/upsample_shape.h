@@ -4,7 +4,7 @@
 
 #include "backend/op.h"
 #include "kernels/upsample_shape.h"
-#include "nn/up_sampling2d.h"
+#include "nn/resizing.h"
 
 namespace dptrain::backend {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nn/loss.h"
-#include "nn/masking.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::experiment {
 

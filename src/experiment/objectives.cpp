@@ -4,7 +4,6 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "nn/batch_normalization.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
 #include "nn/losses/binary_crossentropy.h"
@@ -12,6 +11,7 @@
 #include "nn/losses/mean_squared_error.h"
 #include "nn/metrics/accuracy.h"
 #include "nn/metrics/f1_score.h"
+#include "nn/normalization.h"
 #include "plan/stages.h"
 
 namespace dptrain::experiment {

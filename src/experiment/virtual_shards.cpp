@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "core/format.h"
-#include "nn/batch_normalization.h"
 #include "nn/layer.h"
+#include "nn/normalization.h"
 
 namespace dptrain::experiment {
 

@@ -1,7 +1,34 @@
 #include "nn/attention.h"
 
+#include <algorithm>
+
 #include "core/format.h"
+#include "nn/geometry.h"
 #include "nn/layer.h"
+
+namespace dptrain::nn {
+namespace {
+
+std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::span<const Shape> in) {
+  if (!spec.use_scale) return {};
+  return {{.name = "scale", .shape = {in[0].back()}, .initializer = Initializer(GlorotUniform{})}};
+}
+
+const Registered kAdditiveAttention =
+    layer<AdditiveAttentionSpec>("AdditiveAttention")
+        .key(key("use_scale", &AdditiveAttentionSpec::use_scale))
+        .key(key("dropout", &AdditiveAttentionSpec::dropout).at_least(0).below(1))
+        .key(key("use_causal_mask", &AdditiveAttentionSpec::use_causal_mask))
+        .inputs(2, 3)
+        .random([](const AdditiveAttentionSpec& spec) { return spec.dropout > 0; })
+        .masks(MaskRule::kPasses)
+        .heeds_masks()
+        .output([](const AdditiveAttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
+        .weights(additive_weights)
+        .backward_reads(BackwardReads{.input = true, .output = true, .masks = true});
+
+}  // namespace
+}  // namespace dptrain::nn
 
 template <>
 struct dptrain::config::EnumNames<dptrain::nn::ScoreMode> {
@@ -48,6 +75,90 @@ Shape attention_shape(std::span<const Shape> in) {
     throw LayerError(fmt::format("query and key have as many features as the other, {{0}} is {} and {{{}}} {}",
                                  in[0].str(), key, in[key].str()));
   return {in[0][0], in[1][1]};
+}
+
+namespace {
+
+constexpr const char* kRoles[] = {"query", "key", "value"};
+
+Shape output(const MultiHeadAttentionSpec& spec, std::span<const Shape> in) {
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i].rank() != 2)
+      throw LayerError(fmt::format("expected inputs of 2 axes (steps, features), {{{}}} is {}", i, in[i].str()));
+  if (in.size() == 3 && in[1][0] != in[2][0])
+    throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
+                                 in[2].str()));
+  if (std::max(spec.key_dim, spec.value_width()) > kMaxExtent / spec.num_heads)
+    throw LayerError(fmt::format("{} heads of {} numbers are more than {} together", spec.num_heads,
+                                 std::max(spec.key_dim, spec.value_width()), kMaxExtent));
+  return {in[0][0], attention_output(spec, in[0])};
+}
+
+std::vector<WeightDef> weights(const MultiHeadAttentionSpec& spec, std::span<const Shape> in) {
+  std::vector<WeightDef> all;
+  const auto add = [&](const std::string& name, Shape kernel, Shape bias) {
+    all.push_back({.name = name + "/kernel",
+                   .shape = std::move(kernel),
+                   .initializer = spec.kernel_initializer,
+                   .regularizer = spec.kernel_regularizer});
+    if (spec.use_bias)
+      all.push_back({.name = name + "/bias",
+                     .shape = std::move(bias),
+                     .initializer = spec.bias_initializer,
+                     .regularizer = spec.bias_regularizer});
+  };
+  const auto sources = attention_sources(in.size());
+  for (std::size_t role = 0; role < sources.size(); ++role) {
+    const std::int64_t width = role == 2 ? spec.value_width() : spec.key_dim;
+    add(kRoles[role], {in[sources[role]].back(), spec.num_heads, width}, {spec.num_heads, width});
+  }
+  const std::int64_t out = attention_output(spec, in[0]);
+  add("attention_output", {spec.num_heads, spec.value_width(), out}, {out});
+  return all;
+}
+
+std::string output_shape_complaint(const std::vector<std::int64_t>& shape) {
+  if (shape.size() > 1)
+    return "must be one extent, the features of the output; put a Reshape behind the layer for more axes";
+  return shape.empty() || shape[0] >= 1 ? "" : "must be at least 1";
+}
+
+std::string attention_axes_complaint(const std::vector<std::int64_t>& axes) {
+  if (axes.empty() || (axes.size() == 1 && (axes[0] == 1 || axes[0] == -2))) return "";
+  return "must be 1, the steps, or left out: inputs are [steps, features]";
+}
+
+const Registered kMultiHeadAttention =
+    layer<MultiHeadAttentionSpec>("MultiHeadAttention")
+        .key(key("num_heads", &MultiHeadAttentionSpec::num_heads).required().at_least(1).check(Bounded{}))
+        .key(key("key_dim", &MultiHeadAttentionSpec::key_dim).required().at_least(1).check(Bounded{}))
+        .key(key("value_dim", &MultiHeadAttentionSpec::value_dim).at_least(1))
+        .key(key("dropout", &MultiHeadAttentionSpec::dropout).at_least(0).below(1))
+        .key(key("use_bias", &MultiHeadAttentionSpec::use_bias))
+        .key(key("output_shape", &MultiHeadAttentionSpec::output_shape).check(output_shape_complaint))
+        .key(key("attention_axes", &MultiHeadAttentionSpec::attention_axes).check(attention_axes_complaint))
+        .key(key("kernel_initializer", &MultiHeadAttentionSpec::kernel_initializer))
+        .key(key("bias_initializer", &MultiHeadAttentionSpec::bias_initializer))
+        .key(key("kernel_regularizer", &MultiHeadAttentionSpec::kernel_regularizer))
+        .key(key("bias_regularizer", &MultiHeadAttentionSpec::bias_regularizer))
+        .key(key("use_causal_mask", &MultiHeadAttentionSpec::use_causal_mask)
+                 .doc("a step sees itself and those before it alone"))
+        .inputs(1, 3)
+        .random([](const MultiHeadAttentionSpec& spec) { return spec.dropout > 0; })
+        .masks(MaskRule::kPasses)
+        .heeds_masks()
+        .output(output)
+        .weights(weights)
+        .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+
+}  // namespace
+
+std::array<std::size_t, 3> attention_sources(std::size_t inputs) {
+  return {0, inputs - 1, inputs > 1 ? std::size_t{1} : std::size_t{0}};
+}
+
+std::int64_t attention_output(const MultiHeadAttentionSpec& spec, const Shape& query) {
+  return spec.output_shape.empty() ? query.back() : spec.output_shape.front();
 }
 
 }  // namespace dptrain::nn

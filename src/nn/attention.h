@@ -1,13 +1,16 @@
 #pragma once
 
-// Attention of one head without projections, of inputs [query, value] or [query, value, key]; without a key the value
-// is the key. A query sees the keys that the value's mask and the causal mask leave; where none is left it takes the
-// mean of all values. The outputs of queries that the query's mask leaves out are zero; the key's mask is not heeded.
+// Attention: additive, dot-product, and with several heads.
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "core/shape.h"
+#include "nn/initializer.h"
+#include "nn/regularizer.h"
 
 namespace dptrain::nn {
 
@@ -24,5 +27,36 @@ struct AttentionSpec {
 
 /// [query steps, value features]. Throws LayerError.
 Shape attention_shape(std::span<const Shape> in);
+
+/// Keras AdditiveAttention: as Attention, with scores that are the sum over the features of scale * tanh(q + k), where
+/// use_scale learns a scale for each feature.
+struct AdditiveAttentionSpec {
+  bool use_scale = true;
+  float dropout = 0;             ///< of the weights behind the softmax
+  bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
+};
+
+/// Keras MultiHeadAttention: for each head softmax(q k' / sqrt(key_dim)) v of the projections q of the query, k of the
+/// key and v of the value; the heads' outputs side by side are projected once more. Inputs: one for all three, [query,
+/// value], or [query, value, key]; of [steps, features] each. A query sees the keys that the masks of query, value and
+/// key and the causal mask leave; where none is left it takes the mean of all values.
+struct MultiHeadAttentionSpec {
+  std::int64_t num_heads = 0, key_dim = 0;
+  std::optional<std::int64_t> value_dim;  ///< none: key_dim
+  float dropout = 0;                      ///< of the weights behind the softmax
+  bool use_bias = true;
+  std::vector<std::int64_t> output_shape{};    ///< one extent; empty: the query's features
+  std::vector<std::int64_t> attention_axes{};  ///< empty or 1, the steps
+  Initializer kernel_initializer{GlorotUniform{}}, bias_initializer{Zeros{}};
+  Regularizer kernel_regularizer, bias_regularizer;
+  bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
+
+  std::int64_t value_width() const { return value_dim.value_or(key_dim); }
+};
+
+/// Which inputs are query, key and value, in the order of the weights.
+std::array<std::size_t, 3> attention_sources(std::size_t inputs);
+/// Features behind the last projection.
+std::int64_t attention_output(const MultiHeadAttentionSpec& spec, const Shape& query);
 
 }  // namespace dptrain::nn

@@ -1,5 +1,7 @@
 #include "nn/dropout.h"
 
+#include <cmath>
+
 #include "config/json_fragment.h"
 #include "config/reader.h"
 #include "core/format.h"
@@ -74,4 +76,68 @@ std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in
   return noise.shape == in && !noise.one_row ? std::nullopt : std::optional(std::move(noise));
 }
 
+namespace {
+
+const Registered kGaussianDropout =
+    layer<GaussianDropoutSpec>("GaussianDropout")
+        .positional(key("rate", &GaussianDropoutSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .random()
+        .output([](const GaussianDropoutSpec&, std::span<const Shape> in) { return in[0]; });
+
+}  // namespace
+
+float deviation(const GaussianDropoutSpec& spec) {
+  const double rate = static_cast<double>(spec.rate);
+  return static_cast<float>(std::sqrt(rate / (1 - rate)));
+}
+
+namespace {
+
+const Registered kGaussianNoise =
+    layer<GaussianNoiseSpec>("GaussianNoise")
+        .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1))  // Keras 3's range
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .random()
+        .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; });
+
+const Registered kSpatialDropout1D =
+    layer<SpatialDropout1DSpec>("SpatialDropout1D")
+        .positional(key("rate", &SpatialDropout1DSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .of_rank(2)
+        .random()
+        .output([](const SpatialDropout1DSpec&, std::span<const Shape> in) { return in[0]; })
+        .computed_as(+[](const SpatialDropout1DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; });
+
+const Registered kSpatialDropout2D =
+    layer<SpatialDropout2DSpec>("SpatialDropout2D")
+        .positional(key("rate", &SpatialDropout2DSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .of_rank(3)
+        .random()
+        .output([](const SpatialDropout2DSpec&, std::span<const Shape> in) { return in[0]; });
+
+const Registered kSpatialDropout3D =
+    layer<SpatialDropout3DSpec>("SpatialDropout3D")
+        .positional(key("rate", &SpatialDropout3DSpec::rate).required().at_least(0).below(1))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .of_rank(4)
+        .random()
+        .output([](const SpatialDropout3DSpec&, std::span<const Shape> in) { return in[0]; })
+        .computed_as(+[](const SpatialDropout3DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; });
+
+const Registered kStochasticDepth =
+    layer<StochasticDepthSpec>("StochasticDepth")
+        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate).required().at_least(0).below(1))
+        .inputs(1)
+        .random()
+        .output([](const StochasticDepthSpec&, std::span<const Shape> in) { return in[0]; });
+
+}  // namespace
 }  // namespace dptrain::nn

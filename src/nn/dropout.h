@@ -1,5 +1,7 @@
 #pragma once
 
+// Layers that draw random numbers in training.
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,3 +43,49 @@ struct Value<nn::NoiseShape> {
   static Node schema();
 };
 }  // namespace dptrain::config
+
+namespace dptrain::nn {
+
+/// In training multiplies each element by a normal random number of mean 1 and standard deviation sqrt(rate / (1 -
+/// rate)), a function of (seed, layer, step, sample), not of the replica (Keras GaussianDropout).
+struct GaussianDropoutSpec {
+  float rate = 0;
+};
+
+/// That deviation.
+float deviation(const GaussianDropoutSpec& spec);
+
+/// In training adds a normal random number of mean 0 to each element, a function of (seed, layer, step, sample), not of
+/// the replica (Keras GaussianNoise).
+struct GaussianNoiseSpec {
+  float stddev = 0;
+};
+
+/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate over all its steps
+/// and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras
+/// SpatialDropout1D).
+struct SpatialDropout1DSpec {
+  float rate = 0;
+};
+
+/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate and scales it by
+/// 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras SpatialDropout2D).
+struct SpatialDropout2DSpec {
+  float rate = 0;
+};
+
+/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate over all its
+/// positions and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras
+/// SpatialDropout3D).
+struct SpatialDropout3DSpec {
+  float rate = 0;
+};
+
+/// In training drops a whole sample's values with probability drop_path_rate and divides those of the others by
+/// 1 - drop_path_rate; a function of (seed, layer, step, sample), not of the replica (StochasticDepth of Keras
+/// Applications' ConvNeXt).
+struct StochasticDepthSpec {
+  float drop_path_rate = 0;
+};
+
+}  // namespace dptrain::nn

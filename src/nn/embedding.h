@@ -1,5 +1,7 @@
 #pragma once
 
+// Layers that look up rows of a trained table.
+
 #include <cstdint>
 
 #include "nn/initializer.h"
@@ -14,6 +16,13 @@ struct EmbeddingSpec {
   Initializer embeddings_initializer{RandomUniform{}};
   Regularizer embeddings_regularizer;
   bool mask_zero = false;
+};
+
+/// A vector for each step that is learned, whatever the sample: from [steps, features] to the first `steps` of
+/// sequence_length rows, of the same shape (KerasHub's PositionEmbedding; an Add puts it to the input).
+struct PositionEmbeddingSpec {
+  std::int64_t sequence_length = 0;
+  Initializer initializer{GlorotUniform{}};
 };
 
 }  // namespace dptrain::nn

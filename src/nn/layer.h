@@ -271,7 +271,7 @@ LayerBuilder<Spec> layer(std::string name) {
 struct Registered {
   template <class Spec>
   Registered(LayerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    layer_family().add(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
+    layer_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
   }
 };
 

@@ -2,13 +2,196 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/format.h"
 #include "core/quantity.h"
+#include "core/text.h"
+#include "nn/geometry.h"
 #include "nn/layer.h"
+#include "nn/merging.h"
+
+// gamma and beta of the layers that normalise. Private to the room.
 
 namespace dptrain::nn {
+
+/// Their keys, in Keras's order.
+template <class Spec>
+LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
+  return std::move(builder)
+      .key(key("center", &Spec::center))
+      .key(key("scale", &Spec::scale))
+      .key(key("beta_initializer", &Spec::beta_initializer))
+      .key(key("gamma_initializer", &Spec::gamma_initializer))
+      .key(key("beta_regularizer", &Spec::beta_regularizer))
+      .key(key("gamma_regularizer", &Spec::gamma_regularizer));
+}
+
+template <class Spec>
+std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
+  std::vector<WeightDef> all;
+  if (spec.scale)
+    all.push_back({.name = "gamma",
+                   .shape = shape,
+                   .initializer = spec.gamma_initializer,
+                   .regularizer = spec.gamma_regularizer});
+  if (spec.center)
+    all.push_back(
+        {.name = "beta", .shape = shape, .initializer = spec.beta_initializer, .regularizer = spec.beta_regularizer});
+  return all;
+}
+
 namespace {
+
+Shape output(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
+  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
+  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
+    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  return in[0];
+}
+
+std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
+  const Shape channels{in[0].back()};
+  std::vector<WeightDef> all = gamma_and_beta(spec, channels);
+  all.push_back({.name = "moving_mean",
+                 .shape = channels,
+                 .initializer = spec.moving_mean_initializer,
+                 .trainable = false,
+                 .momentum = spec.momentum,
+                 .constant = spec.inference_mode});
+  all.push_back({.name = "moving_variance",
+                 .shape = channels,
+                 .initializer = spec.moving_variance_initializer,
+                 .trainable = false,
+                 .momentum = spec.momentum,
+                 .constant = spec.inference_mode});
+  return all;
+}
+
+const Registered kBatchNormalization =
+    layer<BatchNormalizationSpec>("BatchNormalization")
+        .positional(key("axis", &BatchNormalizationSpec::axis))
+        .key(key("momentum", &BatchNormalizationSpec::momentum).at_least(0).at_most(1))
+        .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0))
+        .key(key("center", &BatchNormalizationSpec::center))
+        .key(key("scale", &BatchNormalizationSpec::scale))
+        .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer))
+        .key(key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer))
+        .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer))
+        .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
+        .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
+        .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
+        .key(key("inference_mode", &BatchNormalizationSpec::inference_mode))
+        .key(key("synchronized", &BatchNormalizationSpec::synchronized))
+        .inputs(1)
+        .masks(MaskRule::kHeeds)
+        .output(output)
+        .weights(weights)
+        .backward_reads(BackwardReads{.input_to_train = true});
+
+const Registered kCustomScaleLayer = layer<CustomScaleLayerSpec>("CustomScaleLayer")
+                                         .positional(key("scale", &CustomScaleLayerSpec::scale).required())
+                                         .inputs(2)
+                                         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
+                                           if (in[0] != in[1]) throw LayerError(inputs_differ(in));
+                                           return in[0];
+                                         });
+
+Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
+  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
+  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
+    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  if (in[0].back() % group_count(spec, in[0]) != 0)
+    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, in[0].back()));
+  return in[0];
+}
+
+const Registered kGroupNormalization =
+    add_gamma_and_beta(
+        layer<GroupNormalizationSpec>("GroupNormalization")
+            .positional(key("groups", &GroupNormalizationSpec::groups).at_least(-1).check([](std::int64_t groups) {
+              return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0") : Bounded{}(groups);
+            }))
+            .key(key("axis", &GroupNormalizationSpec::axis))
+            .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(output)
+        .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) {
+          return gamma_and_beta(spec, {in[0].back()});
+        })
+        .backward_reads(BackwardReads{.input = true});
+
+const Registered kLayerNormalization =
+    add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
+                           .positional(key("axis", &LayerNormalizationSpec::axis))
+                           .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
+          normalized_shape(spec, in[0]);
+          return in[0];
+        })
+        .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
+          return gamma_and_beta(spec, normalized_shape(spec, in[0]));
+        })
+        .backward_reads(BackwardReads{.input = true});
+
+}  // namespace
+
+Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
+  std::vector<std::int64_t> axes = spec.axis;
+  for (std::int64_t& axis : axes)
+    if (axis < 0) axis += in.rank() + 1;
+  std::ranges::sort(axes);
+  const std::int64_t first = in.rank() + 1 - static_cast<std::int64_t>(axes.size());
+  bool last_ones = !axes.empty() && first >= 1;
+  for (std::size_t i = 0; last_ones && i < axes.size(); ++i)
+    last_ones = axes[i] == first + static_cast<std::int64_t>(i);
+  if (!last_ones) {
+    std::vector<std::string> named;
+    for (const std::int64_t axis : spec.axis) named.push_back(std::to_string(axis));
+    throw LayerError(fmt::format("axis [{}] is not supported: only the last axis is (-1 or {}), or the last few",
+                                 join(named, ", "), in.rank()));
+  }
+  const std::vector<std::int64_t> dims = in.dims();
+  return Shape(std::vector<std::int64_t>(dims.begin() + (first - 1), dims.end()));
+}
+
+namespace {
+
+Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
+  if (in[0].rank() == 0 || in[0].back() != spec.projection_dim)
+    throw LayerError(fmt::format("projection_dim is {}, expected the extent of the last axis of {{0}}, which is {}",
+                                 spec.projection_dim, in[0].str()));
+  return in[0];
+}
+
+const Registered kLayerScale =
+    layer<LayerScaleSpec>("LayerScale")
+        .positional(key("init_values", &LayerScaleSpec::init_values).required())
+        .key(key("projection_dim", &LayerScaleSpec::projection_dim).required().at_least(1))
+        .inputs(1)
+        .output(output)
+        .weights([](const LayerScaleSpec& spec, std::span<const Shape>) {
+          return std::vector<WeightDef>{{.name = "gamma",
+                                         .shape = {spec.projection_dim},
+                                         .initializer = Initializer{Constant{spec.init_values}}}};
+        })
+        .backward_reads(BackwardReads{.input_to_train = true});
+
+const Registered kLocalResponseNormalization =
+    layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
+        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius).at_least(0).check(Bounded{}))
+        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0))
+        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0))
+        .key(key("beta", &LocalResponseNormalizationSpec::beta))
+        .inputs(1)
+        .of_rank(3)
+        .output([](const LocalResponseNormalizationSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads(BackwardReads{.input = true});
 
 constexpr double kKerasEpsilon = 1e-7;  ///< keras.backend.epsilon()
 
@@ -73,6 +256,42 @@ ChannelAffine channel_affine(const NormalizationSpec& spec, std::span<const floa
   ChannelAffine all(mean.size());
   for (std::size_t c = 0; c < all.scale.size(); ++c)
     set_channel(all, c, spec.invert, static_cast<double>(mean[c]), static_cast<double>(variance[c]));
+  return all;
+}
+
+namespace {
+
+Shape output(const RescalingSpec& spec, std::span<const Shape> in) {
+  for (const auto& [name, channels] : {std::pair("scale", &spec.scale), std::pair("offset", &spec.offset)}) {
+    const auto count = static_cast<std::int64_t>(channels->values.size());
+    if (count != 1 && (in[0].rank() == 0 || count != in[0].back()))
+      throw LayerError(fmt::format("{} has {} values, expected 1 or as many as the last axis of {{0}}, which is {}",
+                                   name, count, in[0].str()));
+  }
+  return in[0];
+}
+
+std::string no_values_complaint(const ChannelValues& channels) {
+  return channels.values.empty() ? "must not be empty" : "";
+}
+
+const Registered kRescaling = layer<RescalingSpec>("Rescaling")
+                                  .positional(key("scale", &RescalingSpec::scale).required().check(no_values_complaint))
+                                  .key(key("offset", &RescalingSpec::offset).check(no_values_complaint))
+                                  .inputs(1)
+                                  .masks(MaskRule::kPasses)
+                                  .output(output);
+
+}  // namespace
+
+bool is_plain(const RescalingSpec& spec) { return spec.scale.values.size() == 1 && spec.offset.values.size() == 1; }
+
+ChannelAffine channel_affine(const RescalingSpec& spec, const Shape& in) {
+  ChannelAffine all(static_cast<std::size_t>(in.back()));
+  for (std::size_t c = 0; c < all.scale.size(); ++c) {
+    all.scale[c] = static_cast<float>(spec.scale.of(c));
+    all.offset[c] = static_cast<float>(spec.offset.of(c));
+  }
   return all;
 }
 

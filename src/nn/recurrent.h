@@ -1,12 +1,12 @@
 #pragma once
 
-// What the recurrent layers have in common, which is Keras's RNN over a cell: keys, shapes of inputs and outputs,
-// weights. The functions are private to the room.
+// Recurrent layers, each Keras's RNN over a cell.
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "nn/convolutions.h"
 #include "nn/geometry.h"
 #include "nn/layer.h"
 
@@ -102,5 +102,46 @@ LayerBuilder<Spec>& add_recurrent(LayerBuilder<Spec>& builder, int states, void 
       .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
   return builder;
 }
+
+/// Keras SimpleRNN (keras/src/nn/rnn/simple_rnn.py): h' = activation(x K + b + h U), which is the step's output and
+/// the state.
+struct SimpleRNNSpec : RecurrentSpec {};
+
+/// Keras LSTM (keras/src/nn/rnn/lstm.py): z = x K + h U + b in blocks i, f, c, o of `units` columns; with
+/// s = recurrent_activation and a = activation:
+///   c' = s(z_f) c + s(z_i) a(z_c),  h' = s(z_o) a(c'); h' is the step's output, (h', c') the state.
+struct LSTMSpec : RecurrentSpec {
+  Activation recurrent_activation = Activation::kSigmoid;
+  bool unit_forget_bias = true;  ///< the f block of the bias begins with ones, whatever the initializer
+};
+
+/// kernel [features, 4 units], recurrent_kernel, bias of a cell of that name.
+std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spec, std::int64_t features);
+
+/// Keras GRU (keras/src/nn/rnn/gru.py): blocks z, r, h of `units` columns; s = recurrent_activation, a =
+/// activation:
+///   z = s(x K_z + h U_z + b_z), r = s(x K_r + h U_r + b_r), h' = z h + (1 - z) c, which is the step's output, where
+///   c = a(x K_h + b_h + r (h U_h + d_h)) with reset_after, else a(x K_h + b_h + (r h) U_h).
+/// With reset_after the bias has a second row d, of h U.
+struct GRUSpec : RecurrentSpec {
+  Activation recurrent_activation = Activation::kSigmoid;
+  bool reset_after = true;
+};
+
+/// Keras ConvLSTM2D (keras/src/nn/rnn/conv_lstm2d.py): an LSTM over steps [steps, H, W, C] whose products are
+/// convolutions, of the inputs with strides and padding as Conv2D has them, of the state with "same". `units` are
+/// Keras's filters: of the state [H', W', filters]. Dropout draws for each number and, alike in all steps, for each
+/// gate.
+struct ConvLSTM2DSpec : LSTMSpec {
+  Size2 kernel_size{1, 1};
+  Size2 strides{1, 1};
+  Padding padding = Padding::kValid;
+  Size2 dilation_rate{1, 1};
+};
+
+/// The convolution of the inputs, to the four gates of all channels, and that of the state. `groups`: 4 where each gate
+/// has inputs of its own, one behind the other in the channels.
+Conv2DSpec input_convolution(const ConvLSTM2DSpec& spec, std::int64_t groups);
+Conv2DSpec state_convolution(const ConvLSTM2DSpec& spec, std::int64_t groups);
 
 }  // namespace dptrain::nn

@@ -4,10 +4,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "graph/masks.h"
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 #include "nn/layer.h"
-#include "nn/relu.h"
-#include "nn/softmax.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {

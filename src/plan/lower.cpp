@@ -5,10 +5,10 @@
 #include "core/format.h"
 #include "graph/masks.h"
 #include "graph/slots.h"
-#include "nn/activation_layer.h"
-#include "nn/batch_normalization.h"
+#include "nn/activations.h"
 #include "nn/input.h"
 #include "nn/layer.h"
+#include "nn/normalization.h"
 #include "plan/stages.h"
 #include "plan/tail.h"
 

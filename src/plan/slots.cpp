@@ -8,9 +8,9 @@
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "nn/activation_layer.h"
-#include "nn/batch_normalization.h"
+#include "nn/activations.h"
 #include "nn/layer.h"
+#include "nn/normalization.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {

@@ -1,7 +1,7 @@
 #include "plan/tail.h"
 
 #include "core/index.h"
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 
 namespace dptrain::plan {
 

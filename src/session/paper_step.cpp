@@ -7,7 +7,7 @@
 #include "core/index.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "nn/multi_head_attention.h"
+#include "nn/attention.h"
 #include "plan/traffic.h"
 #include "session/dry_plan.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/index.h"
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 #include "session/dry_plan.h"
 
 namespace dptrain::session {

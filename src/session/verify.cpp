@@ -6,7 +6,7 @@
 #include "core/activity.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 #include "session/side_by_side.h"
 
 namespace dptrain::session {

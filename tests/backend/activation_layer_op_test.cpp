@@ -1,4 +1,4 @@
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 
 #include <gtest/gtest.h>
 

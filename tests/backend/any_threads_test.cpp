@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/harness.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::test {
 namespace {

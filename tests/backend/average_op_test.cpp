@@ -1,4 +1,4 @@
-#include "nn/average.h"
+#include "nn/merging.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/average_pooling2d.h"
+#include "nn/pooling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "backend/fusion_examples.h"
-#include "nn/add.h"
+#include "nn/merging.h"
 
 namespace dptrain::test {
 namespace {

@@ -19,9 +19,9 @@
 #include "core/error.h"
 #include "kernels/conv_reference.h"
 #include "kernels/cpu/parallel.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::backend::cpu {
 namespace {

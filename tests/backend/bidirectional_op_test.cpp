@@ -1,4 +1,4 @@
-#include "nn/bidirectional.h"
+#include "nn/wrappers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 
 #include <gtest/gtest.h>
 
 #include "backend/conv_case.h"
 #include "backend/fusion_examples.h"
-#include "nn/max_pooling2d.h"
+#include "nn/pooling.h"
 
 namespace dptrain::test {
 namespace {

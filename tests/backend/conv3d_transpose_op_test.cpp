@@ -1,4 +1,4 @@
-#include "nn/conv3d_transpose.h"
+#include "nn/convolutions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/conv_lstm2d.h"
+#include "nn/recurrent.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/elu.h"
+#include "nn/activations.h"
 
 #include <gtest/gtest.h>
 

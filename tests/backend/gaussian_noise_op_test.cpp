@@ -1,4 +1,4 @@
-#include "nn/gaussian_noise.h"
+#include "nn/dropout.h"
 
 #include <gtest/gtest.h>
 

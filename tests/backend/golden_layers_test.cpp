@@ -5,7 +5,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/one_op.h"
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 #include "support/output_shape.h"
 
 namespace dptrain::test {

@@ -12,11 +12,10 @@
 #include "backend/number_types.h"
 #include "backend/one_op.h"
 #include "core/error.h"
-#include "nn/batch_normalization.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
 #include "nn/dropout.h"
-#include "nn/separable_conv2d.h"
+#include "nn/normalization.h"
 
 namespace dptrain::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "nn/group_normalization.h"
+#include "nn/normalization.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/gru.h"
+#include "nn/recurrent.h"
 
 #include <gtest/gtest.h>
 

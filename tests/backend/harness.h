@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backend/test_devices.h"
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 #include "nn/layer.h"
 
 namespace dptrain::test {

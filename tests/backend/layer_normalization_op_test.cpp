@@ -1,4 +1,4 @@
-#include "nn/layer_normalization.h"
+#include "nn/normalization.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/layer_scale.h"
+#include "nn/normalization.h"
 
 #include <gtest/gtest.h>
 

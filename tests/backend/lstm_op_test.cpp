@@ -1,4 +1,4 @@
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/masking.h"
+#include "nn/reshaping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/max_pooling2d.h"
+#include "nn/pooling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/maximum.h"
+#include "nn/merging.h"
 
 #include <gtest/gtest.h>
 

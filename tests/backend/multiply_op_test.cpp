@@ -1,4 +1,4 @@
-#include "nn/multiply.h"
+#include "nn/merging.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/permute.h"
+#include "nn/reshaping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/position_embedding.h"
+#include "nn/embedding.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,9 @@
 #include <limits>
 
 #include "backend/one_op.h"
-#include "nn/activation_layer.h"
-#include "nn/conv2d.h"
+#include "nn/activations.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
-#include "nn/relu.h"
 
 namespace dptrain::test {
 namespace {

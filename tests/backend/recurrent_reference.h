@@ -8,7 +8,7 @@
 
 #include "backend/dropout_reference.h"
 #include "backend/harness.h"
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::test {
 

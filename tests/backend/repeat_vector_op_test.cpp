@@ -1,4 +1,4 @@
-#include "nn/repeat_vector.h"
+#include "nn/reshaping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nn/simple_rnn.h"
+#include "nn/recurrent.h"
 
 #include <gtest/gtest.h>
 

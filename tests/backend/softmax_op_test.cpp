@@ -1,4 +1,4 @@
-#include "nn/softmax.h"
+#include "nn/activations.h"
 
 #include <gtest/gtest.h>
 

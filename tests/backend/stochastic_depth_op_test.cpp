@@ -1,4 +1,4 @@
-#include "nn/stochastic_depth.h"
+#include "nn/dropout.h"
 
 #include <gtest/gtest.h>
 

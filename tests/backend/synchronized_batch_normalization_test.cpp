@@ -13,7 +13,7 @@
 #include "backend/guarded.h"
 #include "backend/harness.h"
 #include "core/random.h"
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 
 namespace dptrain::test {
 namespace {

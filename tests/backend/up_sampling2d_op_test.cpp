@@ -1,4 +1,4 @@
-#include "nn/up_sampling2d.h"
+#include "nn/resizing.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,7 @@
 
 #include "backend/harness.h"
 #include "core/error.h"
-#include "nn/average_pooling3d.h"
-#include "nn/max_pooling3d.h"
+#include "nn/pooling.h"
 
 namespace dptrain::test {
 namespace {

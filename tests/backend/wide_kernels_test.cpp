@@ -9,9 +9,8 @@
 
 #include "backend/one_op.h"
 #include "kernels/cuda/simt.h"
-#include "nn/add.h"
-#include "nn/batch_normalization.h"
-#include "nn/group_normalization.h"
+#include "nn/merging.h"
+#include "nn/normalization.h"
 
 namespace dptrain::test {
 namespace {

@@ -7,7 +7,7 @@
 #include "checkpoint/keras_sample.h"
 #include "core/format.h"
 #include "export/keras/keras_config.h"
-#include "nn/rescaling.h"
+#include "nn/normalization.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {

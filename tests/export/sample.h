@@ -8,18 +8,17 @@
 
 #include "export/compiled.h"
 #include "graph/model.h"
-#include "nn/batch_normalization.h"
-#include "nn/concatenate.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
-#include "nn/flatten.h"
 #include "nn/input.h"
-#include "nn/local_response_normalization.h"
 #include "nn/loss.h"
 #include "nn/losses/categorical_crossentropy.h"
-#include "nn/max_pooling2d.h"
+#include "nn/merging.h"
 #include "nn/metrics/accuracy.h"
+#include "nn/normalization.h"
 #include "nn/optimizers/adam.h"
+#include "nn/pooling.h"
+#include "nn/reshaping.h"
 #include "support/output_shape.h"
 
 namespace dptrain::exporting::sample {

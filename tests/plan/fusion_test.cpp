@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/index.h"
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 #include "plan/memory.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"

@@ -7,12 +7,12 @@
 #include "config/load.h"
 #include "graph/build.h"
 #include "graph/model.h"
-#include "nn/activation_layer.h"
-#include "nn/add.h"
-#include "nn/batch_normalization.h"
-#include "nn/conv2d.h"
+#include "nn/activations.h"
+#include "nn/convolutions.h"
 #include "nn/dense.h"
-#include "nn/max_pooling2d.h"
+#include "nn/merging.h"
+#include "nn/normalization.h"
+#include "nn/pooling.h"
 #include "plan/tail.h"
 
 namespace dptrain::test {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "nn/conv2d.h"
-#include "nn/max_pooling2d.h"
+#include "nn/convolutions.h"
+#include "nn/pooling.h"
 #include "plan/tail.h"
 #include "replica/replica.h"
 #include "replica/small_net.h"

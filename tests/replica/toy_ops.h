@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "backend/metric_op.h"
-#include "nn/activation_layer.h"
-#include "nn/add.h"
-#include "nn/batch_normalization.h"
+#include "nn/activations.h"
 #include "nn/dropout.h"
+#include "nn/merging.h"
 #include "nn/metrics/accuracy.h"
+#include "nn/normalization.h"
 #include "nn/optimizers/sgd.h"
 #include "replica/toy_device.h"
 

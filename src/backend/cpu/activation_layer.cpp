@@ -1,4 +1,4 @@
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 
 #include "backend/cpu/activation.h"
 #include "backend/device.h"

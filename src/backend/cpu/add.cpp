@@ -1,4 +1,4 @@
-#include "nn/add.h"
+#include "nn/merging.h"
 
 #include "backend/cpu/activation.h"
 #include "backend/cpu/sum_op.h"

@@ -1,4 +1,4 @@
-#include "nn/average.h"
+#include "nn/merging.h"
 
 #include "backend/cpu/sum_op.h"
 

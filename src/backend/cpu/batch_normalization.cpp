@@ -1,4 +1,4 @@
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/batch_norm.h"
-#include "nn/add.h"
+#include "nn/merging.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::cpu {

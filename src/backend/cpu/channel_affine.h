@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/affine.h"
-#include "nn/channel_affine.h"
+#include "nn/normalization.h"
 
 namespace dptrain::backend::cpu {
 

@@ -1,4 +1,4 @@
-#include "nn/concatenate.h"
+#include "nn/merging.h"
 
 #include "backend/columns.h"
 #include "backend/device.h"

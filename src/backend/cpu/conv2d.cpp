@@ -1,4 +1,4 @@
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 #include "backend/cpu/cpu_device.h"
 #include "backend/device.h"
 #include "kernels/cpu/gemm_forward.h"
-#include "nn/batch_normalization.h"
-#include "nn/max_pooling2d.h"
+#include "nn/normalization.h"
+#include "nn/pooling.h"
 #include "plan/neighbours.h"
 
 namespace dptrain::backend::cpu {

@@ -1,4 +1,4 @@
-#include "nn/conv3d.h"
+#include "nn/convolutions.h"
 
 #include "backend/conv3d_op.h"
 #include "backend/cpu/volume_kernels.h"

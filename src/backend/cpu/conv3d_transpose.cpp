@@ -1,4 +1,4 @@
-#include "nn/conv3d_transpose.h"
+#include "nn/convolutions.h"
 
 #include "backend/conv3d_transpose_op.h"
 #include "backend/cpu/volume_kernels.h"

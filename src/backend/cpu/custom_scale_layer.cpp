@@ -1,4 +1,4 @@
-#include "nn/custom_scale_layer.h"
+#include "nn/normalization.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/elementwise.h"

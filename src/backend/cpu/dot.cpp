@@ -1,4 +1,4 @@
-#include "nn/dot.h"
+#include "nn/merging.h"
 
 #include "backend/device.h"
 #include "backend/dot_products.h"

@@ -1,4 +1,4 @@
-#include "nn/elu.h"
+#include "nn/activations.h"
 
 #include "backend/cpu/rectifier_op.h"
 

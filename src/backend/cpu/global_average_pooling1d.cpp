@@ -1,4 +1,4 @@
-#include "nn/global_average_pooling1d.h"
+#include "nn/pooling.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/masked_steps.h"

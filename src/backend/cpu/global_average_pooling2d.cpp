@@ -1,4 +1,4 @@
-#include "nn/global_average_pooling2d.h"
+#include "nn/pooling.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/pool.h"

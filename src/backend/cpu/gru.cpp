@@ -1,4 +1,4 @@
-#include "nn/gru.h"
+#include "nn/recurrent.h"
 
 #include "backend/cpu/recurrent_op.h"
 

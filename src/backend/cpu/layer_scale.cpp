@@ -1,4 +1,4 @@
-#include "nn/layer_scale.h"
+#include "nn/normalization.h"
 
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"

@@ -1,4 +1,4 @@
-#include "nn/leaky_relu.h"
+#include "nn/activations.h"
 
 #include "backend/cpu/rectifier_op.h"
 

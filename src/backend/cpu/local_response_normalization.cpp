@@ -1,4 +1,4 @@
-#include "nn/local_response_normalization.h"
+#include "nn/normalization.h"
 
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"

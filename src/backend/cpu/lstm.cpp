@@ -1,4 +1,4 @@
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 #include "backend/cpu/recurrent_op.h"
 #include "kernels/cpu/elementwise.h"

@@ -1,4 +1,4 @@
-#include "nn/masking.h"
+#include "nn/reshaping.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/masked_steps.h"

@@ -1,4 +1,4 @@
-#include "nn/maximum.h"
+#include "nn/merging.h"
 
 #include "backend/cpu/extreme_op.h"
 

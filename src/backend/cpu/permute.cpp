@@ -1,4 +1,4 @@
-#include "nn/permute.h"
+#include "nn/reshaping.h"
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/dnnl_support.h"

@@ -1,4 +1,4 @@
-#include "nn/position_embedding.h"
+#include "nn/embedding.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/elementwise.h"

@@ -1,4 +1,4 @@
-#include "nn/prelu.h"
+#include "nn/activations.h"
 
 #include <algorithm>
 

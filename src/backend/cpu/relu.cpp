@@ -1,4 +1,4 @@
-#include "nn/relu.h"
+#include "nn/activations.h"
 
 #include <limits>
 

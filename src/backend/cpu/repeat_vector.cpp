@@ -1,4 +1,4 @@
-#include "nn/repeat_vector.h"
+#include "nn/reshaping.h"
 
 #include "backend/cpu/broadcast.h"
 #include "backend/device.h"

@@ -1,4 +1,4 @@
-#include "nn/rescaling.h"
+#include "nn/normalization.h"
 
 #include "backend/cpu/channel_affine.h"
 #include "backend/device.h"

@@ -1,4 +1,4 @@
-#include "nn/separable_conv2d.h"
+#include "nn/convolutions.h"
 
 #include <algorithm>
 

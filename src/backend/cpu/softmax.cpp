@@ -1,4 +1,4 @@
-#include "nn/softmax.h"
+#include "nn/activations.h"
 
 #include "backend/device.h"
 #include "kernels/cpu/softmax.h"

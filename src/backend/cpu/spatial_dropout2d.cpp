@@ -1,4 +1,4 @@
-#include "nn/spatial_dropout2d.h"
+#include "nn/dropout.h"
 
 #include "backend/device.h"
 #include "core/random.h"

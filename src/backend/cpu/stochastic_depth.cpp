@@ -1,4 +1,4 @@
-#include "nn/stochastic_depth.h"
+#include "nn/dropout.h"
 
 #include "backend/cpu/spread_dropout_op.h"
 #include "backend/spread_axes.h"

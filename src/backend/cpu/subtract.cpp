@@ -1,4 +1,4 @@
-#include "nn/subtract.h"
+#include "nn/merging.h"
 
 #include "backend/cpu/broadcast.h"
 #include "backend/device.h"

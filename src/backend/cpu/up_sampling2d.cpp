@@ -1,4 +1,4 @@
-#include "nn/up_sampling2d.h"
+#include "nn/resizing.h"
 
 #include "backend/device.h"
 #include "backend/upsample_shape.h"

@@ -1,4 +1,4 @@
-#include "nn/zero_padding2d.h"
+#include "nn/resizing.h"
 
 #include "backend/device.h"
 #include "backend/sides_padding.h"

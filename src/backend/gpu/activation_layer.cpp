@@ -1,4 +1,4 @@
-#include "nn/activation_layer.h"
+#include "nn/activations.h"
 
 #include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"

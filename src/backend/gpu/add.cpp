@@ -1,4 +1,4 @@
-#include "nn/add.h"
+#include "nn/merging.h"
 
 #include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"

@@ -1,4 +1,4 @@
-#include "nn/additive_attention.h"
+#include "nn/attention.h"
 
 #include "backend/gpu/attention_op.h"
 

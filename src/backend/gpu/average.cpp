@@ -1,4 +1,4 @@
-#include "nn/average.h"
+#include "nn/merging.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"

@@ -1,4 +1,4 @@
-#include "nn/average_pooling2d.h"
+#include "nn/pooling.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/pool_window.h"

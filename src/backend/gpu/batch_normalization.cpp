@@ -1,4 +1,4 @@
-#include "nn/batch_normalization.h"
+#include "nn/normalization.h"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cuda/batch_norm.h"
-#include "nn/add.h"
+#include "nn/merging.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {

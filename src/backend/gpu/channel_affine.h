@@ -8,7 +8,7 @@
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/affine.h"
-#include "nn/channel_affine.h"
+#include "nn/normalization.h"
 
 namespace dptrain::backend::DPTRAIN_GPU {
 

@@ -1,4 +1,4 @@
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 
 #include "backend/conv_window.h"
 #include "backend/gpu/convolution_op.h"

@@ -1,4 +1,4 @@
-#include "nn/cropping2d.h"
+#include "nn/resizing.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/sides_padding.h"

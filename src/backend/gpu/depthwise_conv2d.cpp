@@ -1,4 +1,4 @@
-#include "nn/depthwise_conv2d.h"
+#include "nn/convolutions.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "nn/dot.h"
+#include "nn/merging.h"
 
 #include "backend/dot_products.h"
 #include "backend/gpu/conv_sets.h"

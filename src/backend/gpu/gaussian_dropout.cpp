@@ -1,4 +1,4 @@
-#include "nn/gaussian_dropout.h"
+#include "nn/dropout.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "core/random.h"

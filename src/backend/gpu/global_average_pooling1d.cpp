@@ -1,4 +1,4 @@
-#include "nn/global_average_pooling1d.h"
+#include "nn/pooling.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/masked_steps.h"

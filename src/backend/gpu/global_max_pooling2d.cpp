@@ -1,4 +1,4 @@
-#include "nn/global_max_pooling2d.h"
+#include "nn/pooling.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/pool.h"

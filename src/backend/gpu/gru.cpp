@@ -1,4 +1,4 @@
-#include "nn/gru.h"
+#include "nn/recurrent.h"
 
 #include "backend/gpu/recurrent_op.h"
 #include "kernels/cuda/bias.h"

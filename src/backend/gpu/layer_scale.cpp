@@ -1,4 +1,4 @@
-#include "nn/layer_scale.h"
+#include "nn/normalization.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/affine.h"

@@ -1,4 +1,4 @@
-#include "nn/lstm.h"
+#include "nn/recurrent.h"
 
 #include "backend/gpu/recurrent_op.h"
 

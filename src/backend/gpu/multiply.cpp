@@ -1,4 +1,4 @@
-#include "nn/multiply.h"
+#include "nn/merging.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/masked_fill.h"

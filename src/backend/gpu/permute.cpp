@@ -1,4 +1,4 @@
-#include "nn/permute.h"
+#include "nn/reshaping.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/permute.h"

@@ -1,4 +1,4 @@
-#include "nn/position_embedding.h"
+#include "nn/embedding.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/bias.h"

@@ -1,4 +1,4 @@
-#include "nn/prelu.h"
+#include "nn/activations.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/prelu.h"

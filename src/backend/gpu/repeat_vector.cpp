@@ -1,4 +1,4 @@
-#include "nn/repeat_vector.h"
+#include "nn/reshaping.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"

@@ -1,4 +1,4 @@
-#include "nn/rescaling.h"
+#include "nn/normalization.h"
 
 #include "backend/gpu/channel_affine.h"
 

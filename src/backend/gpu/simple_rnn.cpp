@@ -1,4 +1,4 @@
-#include "nn/simple_rnn.h"
+#include "nn/recurrent.h"
 
 #include "backend/gpu/recurrent_op.h"
 

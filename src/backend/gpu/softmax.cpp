@@ -1,4 +1,4 @@
-#include "nn/softmax.h"
+#include "nn/activations.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/softmax.h"

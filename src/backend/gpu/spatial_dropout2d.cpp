@@ -1,4 +1,4 @@
-#include "nn/spatial_dropout2d.h"
+#include "nn/dropout.h"
 
 #include "backend/gpu/gpu_op.h"
 #include "core/random.h"

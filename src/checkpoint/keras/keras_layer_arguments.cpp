@@ -10,7 +10,7 @@
 
 #include "core/format.h"
 #include "export/keras/keras_values.h"
-#include "nn/wrapped_layer.h"
+#include "nn/wrappers.h"
 
 namespace dptrain::checkpoint {
 namespace {

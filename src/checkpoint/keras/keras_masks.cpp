@@ -5,9 +5,9 @@
 
 #include "core/format.h"
 #include "graph/masks.h"
+#include "nn/attention.h"
 #include "nn/layer.h"
-#include "nn/masking.h"
-#include "nn/multi_head_attention.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::checkpoint {
 namespace {

@@ -86,7 +86,7 @@ Window inside(const Shape& image, const Window& window) {
 }
 
 Window centred(const Shape& image, std::int64_t height, std::int64_t width) {
-  // In floats, cut off, as Keras (backend/tensorflow/image.py, resize).
+  // In floats, cut off, as Keras (the function resize of its TensorFlow backend).
   const auto fit = [](std::int64_t most, std::int64_t other, std::int64_t target, std::int64_t other_target) {
     const float side = static_cast<float>(other * target) / static_cast<float>(other_target);
     return std::max<std::int64_t>(std::min(most, static_cast<std::int64_t>(side)), 1);

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/masks.h"
-#include "nn/multi_head_attention.h"
+#include "nn/attention.h"
 
 namespace dptrain::exporting::keras {
 

@@ -12,9 +12,6 @@
 #include "nn/geometry.h"
 #include "nn/initializer.h"
 #include "nn/regularizer.h"
-#include "nn/sides.h"
-#include "nn/steps.h"
-#include "nn/volumes.h"
 
 namespace dptrain::exporting::keras {
 

@@ -13,7 +13,7 @@
 #include "export/keras3/keras3_config.h"
 #include "export/keras3/keras3_optimizer.h"
 #include "graph/names.h"
-#include "nn/time_distributed.h"
+#include "nn/wrappers.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "backend/conv_window.h"
 #include "backend/cpu/conv/conv_pass.h"
-#include "nn/conv2d.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::backend::cpu {
 

@@ -1,6 +1,5 @@
+#include "nn/activations.h"
 #include "export/keras/keras_layer.h"
-#include "nn/leaky_relu.h"
-#include "nn/prelu.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -1,8 +1,6 @@
 #include "nn/attention.h"
 #include "export/keras/keras_layer.h"
-#include "nn/additive_attention.h"
-#include "nn/multi_head_attention.h"
-#include "nn/position_embedding.h"
+#include "nn/embedding.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -1,17 +1,8 @@
 // Dense and the convolutions: Keras has constraints besides.
 
+#include "nn/convolutions.h"
 #include "export/keras/keras_layer.h"
-#include "nn/conv1d.h"
-#include "nn/conv1d_transpose.h"
-#include "nn/conv2d.h"
-#include "nn/conv2d_transpose.h"
-#include "nn/conv3d.h"
-#include "nn/conv3d_transpose.h"
 #include "nn/dense.h"
-#include "nn/depthwise_conv1d.h"
-#include "nn/depthwise_conv2d.h"
-#include "nn/separable_conv1d.h"
-#include "nn/separable_conv2d.h"
 
 namespace dptrain::exporting::keras {
 namespace {

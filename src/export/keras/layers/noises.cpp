@@ -1,9 +1,5 @@
 #include "export/keras/keras_layer.h"
 #include "nn/dropout.h"
-#include "nn/spatial_dropout1d.h"
-#include "nn/spatial_dropout2d.h"
-#include "nn/spatial_dropout3d.h"
-#include "nn/stochastic_depth.h"
 
 namespace dptrain::exporting::keras {
 namespace {

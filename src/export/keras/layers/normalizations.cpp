@@ -1,12 +1,5 @@
 #include "export/keras/keras_layer.h"
-#include "nn/batch_normalization.h"
-#include "nn/custom_scale_layer.h"
-#include "nn/group_normalization.h"
-#include "nn/layer_normalization.h"
-#include "nn/layer_scale.h"
-#include "nn/local_response_normalization.h"
 #include "nn/normalization.h"
-#include "nn/rescaling.h"
 
 namespace dptrain::exporting::keras {
 namespace {

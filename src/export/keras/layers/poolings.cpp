@@ -1,18 +1,7 @@
 // `strides` are there even where they equal `pool_size`.
 
 #include "export/keras/keras_layer.h"
-#include "nn/average_pooling1d.h"
-#include "nn/average_pooling2d.h"
-#include "nn/average_pooling3d.h"
-#include "nn/global_average_pooling1d.h"
-#include "nn/global_average_pooling2d.h"
-#include "nn/global_average_pooling3d.h"
-#include "nn/global_max_pooling1d.h"
-#include "nn/global_max_pooling2d.h"
-#include "nn/global_max_pooling3d.h"
-#include "nn/max_pooling1d.h"
-#include "nn/max_pooling2d.h"
-#include "nn/max_pooling3d.h"
+#include "nn/pooling.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -1,10 +1,6 @@
+#include "nn/recurrent.h"
 #include "export/keras/keras_layer.h"
-#include "nn/bidirectional.h"
-#include "nn/conv_lstm2d.h"
-#include "nn/gru.h"
-#include "nn/lstm.h"
-#include "nn/simple_rnn.h"
-#include "nn/time_distributed.h"
+#include "nn/wrappers.h"
 
 namespace dptrain::exporting::keras {
 namespace {

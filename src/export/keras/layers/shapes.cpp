@@ -1,13 +1,8 @@
 // Layers that move, cut and repeat.
 
 #include "export/keras/keras_layer.h"
-#include "nn/cropping2d.h"
-#include "nn/cropping3d.h"
-#include "nn/flatten.h"
-#include "nn/up_sampling2d.h"
-#include "nn/up_sampling3d.h"
-#include "nn/zero_padding2d.h"
-#include "nn/zero_padding3d.h"
+#include "nn/reshaping.h"
+#include "nn/resizing.h"
 
 namespace dptrain::exporting::keras {
 namespace {

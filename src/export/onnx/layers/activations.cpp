@@ -1,12 +1,7 @@
 // Layers that are an activation.
 
+#include "nn/activations.h"
 #include "export/onnx/onnx_layer.h"
-#include "nn/activation_layer.h"
-#include "nn/elu.h"
-#include "nn/leaky_relu.h"
-#include "nn/prelu.h"
-#include "nn/relu.h"
-#include "nn/softmax.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "export/onnx/onnx_layer.h"
-#include "nn/additive_attention.h"
-#include "nn/multi_head_attention.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

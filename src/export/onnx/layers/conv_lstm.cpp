@@ -5,7 +5,7 @@
 
 #include "export/onnx/layers/recurrent.h"
 #include "export/onnx/layers/windows.h"
-#include "nn/conv_lstm2d.h"
+#include "nn/recurrent.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

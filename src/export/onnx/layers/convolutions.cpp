@@ -1,14 +1,8 @@
 // Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]; `same` and
 // `causal` are explicit pads, whose larger part may be behind, as Keras has them.
 
+#include "nn/convolutions.h"
 #include "export/onnx/layers/windows.h"
-#include "nn/conv1d.h"
-#include "nn/conv2d.h"
-#include "nn/conv3d.h"
-#include "nn/depthwise_conv1d.h"
-#include "nn/depthwise_conv2d.h"
-#include "nn/separable_conv1d.h"
-#include "nn/separable_conv2d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "export/onnx/onnx_layer.h"
 #include "nn/embedding.h"
-#include "nn/masking.h"
-#include "nn/position_embedding.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

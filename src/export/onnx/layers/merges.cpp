@@ -6,14 +6,7 @@
 #include <optional>
 
 #include "export/onnx/onnx_layer.h"
-#include "nn/add.h"
-#include "nn/average.h"
-#include "nn/concatenate.h"
-#include "nn/dot.h"
-#include "nn/maximum.h"
-#include "nn/minimum.h"
-#include "nn/multiply.h"
-#include "nn/subtract.h"
+#include "nn/merging.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -2,12 +2,6 @@
 
 #include "export/onnx/onnx_layer.h"
 #include "nn/dropout.h"
-#include "nn/gaussian_dropout.h"
-#include "nn/gaussian_noise.h"
-#include "nn/spatial_dropout1d.h"
-#include "nn/spatial_dropout2d.h"
-#include "nn/spatial_dropout3d.h"
-#include "nn/stochastic_depth.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -4,18 +4,7 @@
 #include <utility>
 
 #include "export/onnx/layers/windows.h"
-#include "nn/average_pooling1d.h"
-#include "nn/average_pooling2d.h"
-#include "nn/average_pooling3d.h"
-#include "nn/global_average_pooling1d.h"
-#include "nn/global_average_pooling2d.h"
-#include "nn/global_average_pooling3d.h"
-#include "nn/global_max_pooling1d.h"
-#include "nn/global_max_pooling2d.h"
-#include "nn/global_max_pooling3d.h"
-#include "nn/max_pooling1d.h"
-#include "nn/max_pooling2d.h"
-#include "nn/max_pooling3d.h"
+#include "nn/pooling.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

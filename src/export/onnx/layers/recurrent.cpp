@@ -6,10 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "nn/bidirectional.h"
-#include "nn/gru.h"
-#include "nn/lstm.h"
-#include "nn/simple_rnn.h"
+#include "nn/recurrent.h"
+#include "nn/wrappers.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -3,20 +3,8 @@
 #include <utility>
 
 #include "export/onnx/onnx_layer.h"
-#include "nn/cropping1d.h"
-#include "nn/cropping2d.h"
-#include "nn/cropping3d.h"
-#include "nn/flatten.h"
-#include "nn/permute.h"
-#include "nn/repeat_vector.h"
-#include "nn/reshape.h"
+#include "nn/reshaping.h"
 #include "nn/resizing.h"
-#include "nn/up_sampling1d.h"
-#include "nn/up_sampling2d.h"
-#include "nn/up_sampling3d.h"
-#include "nn/zero_padding1d.h"
-#include "nn/zero_padding2d.h"
-#include "nn/zero_padding3d.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

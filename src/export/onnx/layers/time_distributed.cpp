@@ -1,6 +1,6 @@
 // TimeDistributed: the layer that it applies, with all steps of all samples as its batch.
 
-#include "nn/time_distributed.h"
+#include "nn/wrappers.h"
 
 #include "export/onnx/onnx_layer.h"
 

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "export/onnx/layers/windows.h"
-#include "nn/conv1d_transpose.h"
-#include "nn/conv2d_transpose.h"
-#include "nn/conv3d_transpose.h"
+#include "nn/convolutions.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

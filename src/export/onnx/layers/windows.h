@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "export/onnx/onnx_layer.h"
-#include "nn/conv1d.h"
+#include "nn/convolutions.h"
 #include "nn/geometry.h"
-#include "nn/steps.h"
-#include "nn/volumes.h"
 
 namespace dptrain::exporting::onnx {
 

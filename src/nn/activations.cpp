@@ -1,0 +1,89 @@
+#include "nn/activations.h"
+
+#include "core/format.h"
+#include "nn/layer.h"
+
+namespace dptrain::nn {
+namespace {
+
+const Registered kActivation =
+    layer<ActivationSpec>("Activation")
+        .positional(key("activation", &ActivationSpec::activation).required())
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output([](const ActivationSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads([](const ActivationSpec& spec) {
+          const bool from_output = backward_from_output(spec.activation);
+          return BackwardReads{.input = !from_output, .output = from_output && spec.activation != Activation::kLinear};
+        });
+
+const Registered kELU =
+    layer<ELUSpec>("ELU")
+        .positional(key("alpha", &ELUSpec::alpha).at_least(0))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output([](const ELUSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads(BackwardReads{.output = true});  // alpha is not negative: signs of input and output agree
+
+const Registered kLeakyReLU =
+    layer<LeakyReLUSpec>("LeakyReLU")
+        .positional(key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output([](const LeakyReLUSpec&, std::span<const Shape> in) { return in[0]; })
+        .backward_reads(BackwardReads{.output = true});  // the slope is not negative: signs of input and output agree
+
+Shape output(const PReLUSpec& spec, std::span<const Shape> in) {
+  for (const std::int64_t axis : spec.shared_axes.dims())
+    if (axis > in[0].rank())
+      throw LayerError(fmt::format("shared_axes {} is not one of the axes of {{0}}, which is {}: 1 to {}", axis,
+                                   in[0].str(), in[0].rank()));
+  return in[0];
+}
+
+std::vector<WeightDef> weights(const PReLUSpec& spec, std::span<const Shape> in) {
+  std::vector<std::int64_t> dims = in[0].dims();
+  for (const std::int64_t axis : spec.shared_axes.dims()) dims[static_cast<std::size_t>(axis - 1)] = 1;
+  return {{.name = "alpha",
+           .shape = Shape(std::move(dims)),
+           .initializer = spec.alpha_initializer,
+           .regularizer = spec.alpha_regularizer}};
+}
+
+const Registered kPReLU =
+    layer<PReLUSpec>("PReLU")
+        .key(key("alpha_initializer", &PReLUSpec::alpha_initializer))
+        .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer))
+        .key(key("shared_axes", &PReLUSpec::shared_axes).at_least(1))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(output)
+        .weights(weights)
+        .backward_reads(BackwardReads{.input = true});  // alpha may be negative: the output does not say where x stood
+
+const Registered kReLU = layer<ReLUSpec>("ReLU")
+                             .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
+                             .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
+                             .key(key("threshold", &ReLUSpec::threshold).at_least(0))
+                             .inputs(1)
+                             .masks(MaskRule::kPasses)
+                             .output([](const ReLUSpec&, std::span<const Shape> in) { return in[0]; })
+                             .backward_reads(BackwardReads{
+                                 .input = true});  // with a threshold the output does not say where the input stood
+
+Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
+  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
+  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
+    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  return in[0];
+}
+
+const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
+                                .positional(key("axis", &SoftmaxSpec::axis))
+                                .inputs(1)
+                                .masks(MaskRule::kHeeds)
+                                .output(output)
+                                .backward_reads(BackwardReads{.output = true});
+
+}  // namespace
+}  // namespace dptrain::nn

@@ -1,0 +1,188 @@
+#include "nn/merging.h"
+
+#include <algorithm>
+
+#include "config/json_fragment.h"
+#include "config/reader.h"
+#include "core/format.h"
+#include "nn/layer.h"
+
+namespace dptrain::nn {
+
+std::string inputs_differ(std::span<const Shape> inputs) {
+  std::string text = "inputs differ:";
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    text += fmt::format("{} {{{}}} is {}", i == 0 ? "" : ",", i, inputs[i].str());
+  return text;
+}
+
+Shape broadcast(std::span<const Shape> inputs) {
+  int rank = 0;
+  for (const Shape& shape : inputs) rank = std::max(rank, shape.rank());
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
+  for (const Shape& shape : inputs) {
+    const int missing = rank - shape.rank();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      std::int64_t& common = dims[static_cast<std::size_t>(missing + axis)];
+      if (common != shape[axis] && common != 1 && shape[axis] != 1) throw LayerError(inputs_differ(inputs));
+      common = std::max(common, shape[axis]);
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
+  const auto steps = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
+  const bool equal = std::ranges::all_of(inputs, [&](const Shape& shape) {
+    return shape.rank() == inputs[0].rank() &&
+           (shape.rank() == 0 || std::ranges::equal(steps(shape), steps(inputs[0])));
+  });
+  return equal ? MaskRule::kJoins : MaskRule::kHeeds;
+}
+
+namespace {
+
+const Registered kAdd =
+    layer<AddSpec>("Add").inputs(2, -1).masks(MaskRule::kJoins).output([](const AddSpec&, std::span<const Shape> in) {
+      return broadcast(in);
+    });
+
+const Registered kAverage = layer<AverageSpec>("Average")
+                                .inputs(2, -1)
+                                .masks(MaskRule::kJoins)
+                                .output([](const AverageSpec&, std::span<const Shape> in) { return broadcast(in); });
+
+Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
+  const int rank = in[0].rank();
+  // Keras counts the batch as axis 0; a sample's own axes start at 1.
+  const int axis = spec.axis < 0 ? rank + spec.axis : spec.axis - 1;
+  if (axis < 0 || axis >= rank)
+    throw LayerError(
+        fmt::format("axis {} is not one of the inputs' axes: -1 to -{}, or 1 to {}", spec.axis, rank, rank));
+  std::vector<std::int64_t> dims = in[0].dims();
+  std::int64_t& along = dims[static_cast<std::size_t>(axis)];
+  for (const Shape& shape : in.subspan(1)) {
+    if (shape.rank() != rank) throw LayerError(inputs_differ(in));
+    for (int other = 0; other < rank; ++other)
+      if (other != axis && shape[other] != in[0][other]) throw LayerError(inputs_differ(in));
+    along += shape[axis];
+  }
+  return Shape(std::move(dims));
+}
+
+/// Of features: a step is valid where any input's is, and an input without a mask is valid everywhere (Keras's any() of
+/// all ones). Of steps: the masks one after the other, which no tensor here is.
+MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
+  const bool features = spec.axis == -1 || spec.axis == in[0].rank();
+  return features ? MaskRule::kJoins : MaskRule::kHeeds;
+}
+
+const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
+                                    .positional(key("axis", &ConcatenateSpec::axis))
+                                    .inputs(2, -1)
+                                    .masks(mask_rule)
+                                    .output(output);
+
+}  // namespace
+}  // namespace dptrain::nn
+
+namespace dptrain::config {
+
+using nn::DotAxes;
+
+bool Value<DotAxes>::read(const Node& raw, Reader& reader, DotAxes& out) {
+  const Node node = reader.substituted(raw);
+  if (node.is_sequence() && node.items().size() != 2) return reader.expected(node, "an axis or [first, second]"), false;
+  if (!node.is_sequence()) {
+    if (!Value<std::int64_t>::read(node, reader, out.first)) return false;
+    out.second = out.first;
+    return true;
+  }
+  const bool first = Value<std::int64_t>::read(node.items()[0], reader, out.first);
+  return Value<std::int64_t>::read(node.items()[1], reader, out.second) && first;
+}
+
+Node Value<DotAxes>::write(const DotAxes& axes) {
+  if (axes.first == axes.second) return Node::integer(axes.first);
+  return Node::sequence({Node::integer(axes.first), Node::integer(axes.second)});
+}
+
+Node Value<DotAxes>::schema() {
+  const Node number = Value<std::int64_t>::schema();
+  return fragment::any_of({number, fragment::list(number)});
+}
+
+}  // namespace dptrain::config
+
+namespace dptrain::nn {
+namespace {
+
+Shape output(const DotSpec& spec, std::span<const Shape> in) {
+  const DotOperand first = dot_operand(spec, in[0], 0), second = dot_operand(spec, in[1], 1);
+  if (first.length != second.length)
+    throw LayerError(
+        fmt::format("{{0}} is {} and {{1}} {}: along axes {} and {} they have {} and {} values, expected as many",
+                    in[0].str(), in[1].str(), spec.axes.first, spec.axes.second, first.length, second.length));
+  std::vector<std::int64_t> extents;
+  if (in[0].rank() == 2) extents.push_back(first.lines);
+  if (in[1].rank() == 2) extents.push_back(second.lines);
+  return extents.empty() ? Shape{1} : Shape(std::move(extents));
+}
+
+const Registered kDot =
+    layer<DotSpec>("Dot")
+        .positional(key("axes", &DotSpec::axes).required())
+        .key(key("normalize", &DotSpec::normalize))
+        .inputs(2)
+        .output(output)
+        .masks(MaskRule::kEnds)
+        .backward_reads([](const DotSpec& spec) { return BackwardReads{.input = !spec.normalize}; });
+
+}  // namespace
+
+DotOperand dot_operand(const DotSpec& spec, const Shape& in, int which) {
+  if (in.rank() != 1 && in.rank() != 2)
+    throw LayerError(fmt::format("{{{}}} is {}, expected a vector or a matrix", which, in.str()));
+  const std::int64_t named = which == 0 ? spec.axes.first : spec.axes.second;
+  const std::int64_t axis = named < 0 ? named + in.rank() + 1 : named;
+  if (axis < 1 || axis > in.rank())
+    throw LayerError(fmt::format("axis {} is not one of {{{}}}, which is {}: 1 to {}, or -1 for the last", named, which,
+                                 in.str(), in.rank()));
+  if (in.rank() == 1) return {.length = in[0]};
+  if (axis == 2) return {.lines = in[0], .length = in[1], .line_stride = in[1], .stride = 1};
+  return {.lines = in[1], .length = in[0], .line_stride = 1, .stride = in[1]};
+}
+
+namespace {
+
+const Registered kMaximum =
+    layer<MaximumSpec>("Maximum")
+        .inputs(2, -1)
+        .masks([](const MaximumSpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
+        .heeds_masks()
+        .output([](const MaximumSpec&, std::span<const Shape> in) { return broadcast(in); })
+        .backward_reads(BackwardReads{.input = true, .output = true});
+
+const Registered kMinimum =
+    layer<MinimumSpec>("Minimum")
+        .inputs(2, -1)
+        .masks([](const MinimumSpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
+        .heeds_masks()
+        .output([](const MinimumSpec&, std::span<const Shape> in) { return broadcast(in); })
+        .backward_reads(BackwardReads{.input = true, .output = true});
+
+const Registered kMultiply =
+    layer<MultiplySpec>("Multiply")
+        .inputs(2, -1)
+        .masks([](const MultiplySpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
+        .heeds_masks()
+        .output([](const MultiplySpec&, std::span<const Shape> in) { return broadcast(in); })
+        .backward_reads(BackwardReads{.input = true});
+
+const Registered kSubtract = layer<SubtractSpec>("Subtract")
+                                 .inputs(2)
+                                 .masks(MaskRule::kJoins)
+                                 .output([](const SubtractSpec&, std::span<const Shape> in) { return broadcast(in); });
+
+}  // namespace
+}  // namespace dptrain::nn

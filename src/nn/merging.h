@@ -1,0 +1,86 @@
+#pragma once
+
+// Layers of several inputs.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "config/value.h"
+#include "core/shape.h"
+#include "nn/layer.h"
+
+// Shape rules of the layers with several inputs. Private to the room.
+
+namespace dptrain::nn {
+
+/// The common shape of inputs of an elementwise operation: equal extents, or 1 stretched to the other's (Keras's rule
+/// for merge layers; a missing leading axis counts as 1). Throws LayerError.
+Shape broadcast(std::span<const Shape> inputs);
+/// Of layers that compute with valid steps alone, which are those of all inputs: their steps must be equally many.
+MaskRule mask_of_equal_steps(std::span<const Shape> inputs);
+/// "inputs differ: {0} is 28x28x128, {1} is 56x56x64"; the graph builder puts the names in.
+std::string inputs_differ(std::span<const Shape> inputs);
+
+/// Elementwise sum of two or more inputs, extents of 1 broadcast (Keras Add).
+struct AddSpec {};
+
+/// Elementwise mean of two or more inputs, extents of 1 broadcast (Keras Average).
+struct AverageSpec {};
+
+/// Inputs side by side along an axis (Keras Concatenate; the batch is axis 0, so -1 or 1 and up).
+struct ConcatenateSpec {
+  int axis = -1;
+};
+
+/// The axes that Dot sums over, of the first and the second input, as Keras counts: the batch is 0, -1 the last. In a
+/// config: n for both, or [first, second].
+struct DotAxes {
+  std::int64_t first = 0, second = 0;
+  bool operator==(const DotAxes&) const = default;
+};
+
+/// The sum of products of two inputs, vectors [K] or matrices, over an axis of each: [M, K] and [N, K], in any order,
+/// give [M, N]; two vectors give [1]. With `normalize` each line along the axes is first divided by its length (Keras
+/// Dot).
+struct DotSpec {
+  DotAxes axes;
+  bool normalize = false;
+};
+
+/// An input as lines along its axis.
+struct DotOperand {
+  std::int64_t lines = 1, length = 0;
+  std::int64_t line_stride = 0, stride = 1;  ///< in elements, from line to line and along a line
+};
+/// Of input `which` of the two. Throws LayerError.
+DotOperand dot_operand(const DotSpec& spec, const Shape& in, int which);
+
+}  // namespace dptrain::nn
+
+namespace dptrain::config {
+template <>
+struct Value<nn::DotAxes> {
+  static bool read(const Node&, Reader&, nn::DotAxes& out);
+  static Node write(const nn::DotAxes&);
+  static Node schema();
+};
+}  // namespace dptrain::config
+
+namespace dptrain::nn {
+
+/// Elementwise maximum of two or more inputs, extents of 1 broadcast (Keras Maximum). Where several are largest the
+/// first one takes the gradient; NaN in any input gives NaN.
+struct MaximumSpec {};
+
+/// Elementwise minimum of two or more inputs, extents of 1 broadcast (Keras Minimum). Where several are smallest the
+/// first one takes the gradient; NaN in any input gives NaN.
+struct MinimumSpec {};
+
+/// Elementwise product of two or more inputs, extents of 1 broadcast (Keras Multiply).
+struct MultiplySpec {};
+
+/// The first input minus the second, extents of 1 broadcast (Keras Subtract).
+struct SubtractSpec {};
+
+}  // namespace dptrain::nn

@@ -1,0 +1,95 @@
+#include "nn/reshaping.h"
+
+#include <algorithm>
+
+#include "core/format.h"
+#include "nn/geometry.h"
+#include "nn/layer.h"
+
+namespace dptrain::nn {
+namespace {
+
+const Registered kFlatten = layer<FlattenSpec>("Flatten").inputs(1).view().output(
+    [](const FlattenSpec&, std::span<const Shape> in) { return Shape{in[0].elements()}; });
+
+std::vector<OutputDef> outputs(const MaskingSpec&, std::span<const TensorDef> in) {
+  if (in[0].shape.rank() < 2) throw LayerError("{0} is " + in[0].shape.str() + ", expected steps of features");
+  std::vector<std::int64_t> steps = in[0].shape.dims();
+  steps.pop_back();
+  return {{"", in[0].shape, DType::kF32}, mask_output(Shape(std::move(steps)))};
+}
+
+const Registered kMasking = layer<MaskingSpec>("Masking")
+                                .positional(key("mask_value", &MaskingSpec::mask_value))
+                                .inputs(1)
+                                .outputs(outputs)
+                                .masks(MaskRule::kProduces)
+                                .backward_reads(BackwardReads{.output = true});
+
+Shape output(const PermuteSpec& spec, std::span<const Shape> in) {
+  if (spec.dims.rank() != in[0].rank())
+    throw LayerError(fmt::format("{{0}} is {} with {} ax{}s, dims names {}", in[0].str(), in[0].rank(),
+                                 in[0].rank() == 1 ? "i" : "e", spec.dims.rank()));
+  std::vector<std::int64_t> out;
+  for (const std::int64_t axis : spec.dims.dims()) out.push_back(in[0][static_cast<int>(axis - 1)]);
+  return Shape(std::move(out));
+}
+
+std::string permute_complaint(const Shape& dims) {
+  std::vector<bool> seen(dims.dims().size() + 1);
+  for (const std::int64_t axis : dims.dims()) {
+    if (axis > dims.rank() || seen[static_cast<std::size_t>(axis)])
+      return fmt::format("must hold each of 1 to {} once", dims.rank());
+    seen[static_cast<std::size_t>(axis)] = true;
+  }
+  return dims.rank() == 0 ? "must not be empty" : "";
+}
+
+const Registered kPermute =
+    layer<PermuteSpec>("Permute")
+        .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
+        .inputs(1)
+        .output(output);
+
+const Registered kRepeatVector = layer<RepeatVectorSpec>("RepeatVector")
+                                     .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(Bounded{}))
+                                     .inputs(1)
+                                     .of_rank(1)
+                                     .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
+                                       return Shape{spec.n, in[0][0]};
+                                     });
+
+Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
+  const std::int64_t elements = in[0].elements();
+  std::vector<std::int64_t> dims = spec.target_shape.dims();
+  std::int64_t known = 1;
+  for (const std::int64_t d : dims) {
+    if (d != -1) known *= d;
+    if (known > elements) break;  // too many already; before the product can overflow
+  }
+  const auto open = std::find(dims.begin(), dims.end(), -1);
+  const bool fits = open == dims.end() ? known == elements : known <= elements && elements % known == 0;
+  if (!fits)
+    throw LayerError(fmt::format("{{0}} is {} with {} elements, which do not fill target_shape {}", in[0].str(),
+                                 elements, spec.target_shape.str()));
+  if (open != dims.end()) *open = elements / known;
+  return Shape(std::move(dims));
+}
+
+std::string reshape_complaint(const Shape& target) {
+  const auto& dims = target.dims();
+  if (dims.empty() || dims.size() > 6) return "must have 1 to 6 extents (without the batch)";
+  if (std::count(dims.begin(), dims.end(), -1) > 1) return "may hold -1 only once";
+  if (std::count(dims.begin(), dims.end(), 0) > 0) return "must not hold 0";
+  return Bounded{}(target);
+}
+
+const Registered kReshape =
+    layer<ReshapeSpec>("Reshape")
+        .positional(key("target_shape", &ReshapeSpec::target_shape).required().at_least(-1).check(reshape_complaint))
+        .inputs(1)
+        .view()
+        .output(output);
+
+}  // namespace
+}  // namespace dptrain::nn
