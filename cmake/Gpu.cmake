@@ -1,5 +1,5 @@
 # The GPU path. Its kernels and its device are compiled twice, once for CUDA and once for the emulator, which runs the same
-# kernels on the CPU; DPTRAIN_GPU names the namespace.
+# kernels on the CPU; DPTRAIN_BACKEND names the namespace.
 #
 #   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      with DPTRAIN_EMULATOR
 #   dptrain_backend_emu    src/backend/gpu/*.cpp, src/backend/emu/*.cpp   with DPTRAIN_EMULATOR
@@ -38,7 +38,7 @@ function(dptrain_gpu_kernels)
   add_library(dptrain_kernels_emu OBJECT ${kernels} ${folder}/simt.cpp ${folder}/simt_fibers.cpp)
   set_target_properties(dptrain_kernels_emu PROPERTIES UNITY_BUILD ${DPTRAIN_UNITY})
   target_compile_options(dptrain_kernels_emu PRIVATE $<$<CONFIG:Release>:-O1>)
-  target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_GPU=emu)
+  target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_BACKEND=emu)
   target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_house)
   if(DPTRAIN_SANITIZE MATCHES "thread")
     # It switches between what ThreadSanitizer takes for threads, and tells it so itself.
@@ -63,7 +63,7 @@ function(dptrain_gpu_device)
     endif()
     add_library(dptrain_backend_${gpu} OBJECT ${both} ${own})
     set_target_properties(dptrain_backend_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
-    target_compile_definitions(dptrain_backend_${gpu} PRIVATE DPTRAIN_GPU=${gpu})
+    target_compile_definitions(dptrain_backend_${gpu} PRIVATE DPTRAIN_BACKEND=${gpu})
     target_link_libraries(dptrain_backend_${gpu} PUBLIC dptrain_house)
     add_dependencies(dptrain_backend_${gpu} dptrain_version)
     list(APPEND DPTRAIN_ROOMS backend_${gpu})

@@ -7,7 +7,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/map.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// The layer ReLU.
@@ -121,4 +121,4 @@ void relu_layer_backward(const Launch& at, DType type, const ReluLayer& layer, c
   map_two(at, type, FromInput<BoundedRelu>{{layer}}, x, dy, dx, n);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

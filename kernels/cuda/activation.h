@@ -8,7 +8,7 @@
 #include "kernels/activation_kind.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::Activation;
 using kernels::ReluLayer;
@@ -30,4 +30,4 @@ void relu_layer_forward(const Launch& at, DType type, const ReluLayer& layer, co
 void relu_layer_backward(const Launch& at, DType type, const ReluLayer& layer, const void* x, const void* dy, void* dx,
                          std::int64_t n);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "kernels/activation_kind.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::Activation;
 
@@ -191,4 +191,4 @@ struct NamedActivation {
   }
 };
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "kernels/cuda/segments.h"
 #include "kernels/nadam_momenta.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// An update with averages of gradients and of their squares or sizes, and with factors that depend on t.
@@ -220,4 +220,4 @@ void lamb_update(const Launch& at, const AdamPass& pass, const UpdateState& stat
                       segments.count, squares, move);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

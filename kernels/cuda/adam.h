@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// For all of them.
 struct AdamPass {
@@ -43,4 +43,4 @@ std::int64_t lamb_workspace(std::int64_t count);
 void lamb_update(const Launch& at, const AdamPass& pass, const UpdateState& state, float* g, std::int64_t n,
                  const Table<Segment>& segments, double* workspace, const UpdatedWeights& weights, float* m, float* v);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

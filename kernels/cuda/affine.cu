@@ -4,7 +4,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/map.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct AffineMap {
@@ -138,4 +138,4 @@ void channel_scale_gradient(const Launch& at, DType type, const void* x, const v
   column_sums<float, float>(at, blocks, channels, blocks, 1.0F, 8, workspace, nullptr, gradient);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// y = x scale + offset, in float. y == x allowed. The gradient is the same with offset 0.
 void scale_offset(const Launch& at, DType type, const void* x, float scale, float offset, void* y, std::int64_t n);
@@ -31,4 +31,4 @@ std::int64_t channel_scale_workspace(std::int64_t rows, std::int64_t channels);
 void channel_scale_gradient(const Launch& at, DType type, const void* x, const void* dy, std::int64_t rows,
                             std::int64_t channels, float* workspace, float* gradient);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/reduce.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Threads of a block, and the most queries and keys that it takes at a time: a lane for each key.
@@ -440,4 +440,4 @@ void attention_backward(const Launch& at, DType type, const AttentionInputs& of,
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

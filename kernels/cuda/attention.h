@@ -10,7 +10,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// [rows, positions, heads * dim] of the type, positions `stride` elements apart.
 struct AttentionRows {
@@ -51,4 +51,4 @@ std::int64_t attention_parts(const AttentionShape& shape, std::int64_t rows);
 void attention_backward(const Launch& at, DType type, const AttentionInputs& of, const void* y, const void* dy,
                         const float* kept, float* along, const AttentionGradients& to);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 
 // The passes over vectors of channels, and those over all positions that do not add up. Sums: batch_norm_sums.cu.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 __device__ inline double positions_of(const BatchNormTotal& total) {
@@ -226,4 +226,4 @@ void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGra
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

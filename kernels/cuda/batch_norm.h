@@ -15,7 +15,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums; rises with positions.
 std::int64_t batch_norm_workspace(DType type, std::int64_t positions, std::int64_t channels);
@@ -125,4 +125,4 @@ void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGrad
 void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& gradient, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

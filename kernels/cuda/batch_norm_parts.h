@@ -7,7 +7,7 @@
 #include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/columns.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 __device__ inline void write_if(float* to, std::int64_t c, float value) {
   if (to != nullptr) to[c] = value;
@@ -102,4 +102,4 @@ void with_gate(const BatchNormGradient& g, const F& f) {
     f(std::integral_constant<Gate, Gate::kOpen>{});
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 // The sums of batch normalisation in two stages: thread blocks add up pieces of the positions, a second launch adds the
 // pieces up in order.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Channels of one thread, in 16 bits, too: their sums, products and factors are 64 registers then, with which four
@@ -197,4 +197,4 @@ void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradi
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

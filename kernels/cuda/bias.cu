@@ -3,7 +3,7 @@
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Rows in a block of the first stage: enough work for a thread block, and never more blocks than the second stage adds
@@ -69,4 +69,4 @@ void relu_bias_gradient(const Launch& at, DType type, const void* y, void* dy, s
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// y[row, c] = x[row, c] + bias[c]; bias in float. y == x allowed.
 void bias_add(const Launch& at, DType type, const void* x, const float* bias, std::int64_t rows, std::int64_t channels,
@@ -23,4 +23,4 @@ void bias_gradient(const Launch& at, DType type, const void* dy, std::int64_t ro
 void relu_bias_gradient(const Launch& at, DType type, const void* y, void* dy, std::int64_t rows, std::int64_t channels,
                         float* workspace, float* gradient);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

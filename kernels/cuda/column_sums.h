@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// What a launch of column_sums works on.
 struct ColumnSums {
@@ -86,4 +86,4 @@ void column_sums(const Launch& at, std::int64_t rows, std::int64_t channels, std
   DPTRAIN_LAUNCH(at, kernel, static_cast<unsigned>(blocks * tiles), kBlock, s, x, mask, sums);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

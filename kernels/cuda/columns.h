@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// A block of kBlock threads is `tile` columns (of V channels) times kBlock / tile positions; block b works on piece
 /// b / tiles of the positions and tile b % tiles of the columns.
@@ -51,4 +51,4 @@ __device__ inline ColumnPlace place_of(const ColumnCover& cover) {
           .step = kBlock / cover.tile};
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/words.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// `blocks`: positions * groups; channels in words, which the window's are not.
@@ -76,4 +76,4 @@ void sum_slabs(const Launch& at, DType type, const DepthWindow& window, const vo
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

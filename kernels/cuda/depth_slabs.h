@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/depth_window.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::DepthWindow;
 
@@ -19,4 +19,4 @@ void gather_slabs(const Launch& at, DType type, const DepthWindow& window, const
 void sum_slabs(const Launch& at, DType type, const DepthWindow& window, const void* slabs, std::int64_t rows,
                void* volume);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

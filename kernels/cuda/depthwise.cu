@@ -6,7 +6,7 @@
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/columns.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Lanes i of pack p of an image [rows, h, w, channels].
@@ -214,4 +214,4 @@ void depthwise_backward_weights(const Launch& at, DType type, const DepthwiseSha
   column_sums<float, float>(at, pieces, shape.weights(), pieces, 1.0F, 8, workspace, nullptr, dweights);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/depthwise_shape.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::DepthwiseShape;
 
@@ -25,4 +25,4 @@ std::int64_t depthwise_workspace(DType type, const DepthwiseShape& shape, std::i
 void depthwise_backward_weights(const Launch& at, DType type, const DepthwiseShape& shape, const void* x,
                                 const void* dy, std::int64_t rows, float* workspace, float* dweights);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

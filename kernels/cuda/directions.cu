@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// A unit of a step of a row, in both outputs and in what they become.
@@ -81,4 +81,4 @@ void split_directions(const Launch& at, DType type, const DirectionShape& shape,
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/direction_shape.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 void merge_directions(const Launch& at, DType type, const DirectionShape& shape, const void* forward,
                       const void* backward, void* y);
@@ -15,4 +15,4 @@ void merge_directions(const Launch& at, DType type, const DirectionShape& shape,
 void split_directions(const Launch& at, DType type, const DirectionShape& shape, const void* dy, const void* forward,
                       const void* backward, void* d_forward, void* d_backward);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

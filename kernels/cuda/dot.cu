@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// A thread for each number of c; neighbours along j.
@@ -97,4 +97,4 @@ void normalize_lines_backward(const Launch& at, DType type, const StridedLines& 
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

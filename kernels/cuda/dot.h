@@ -7,7 +7,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/dot_shape.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 void strided_product(const Launch& at, DType type, const StridedProduct& product, const void* a, const void* b,
                      std::int64_t rows, void* c);
@@ -19,4 +19,4 @@ void normalize_lines(const Launch& at, DType type, const StridedLines& lines, co
 void normalize_lines_backward(const Launch& at, DType type, const StridedLines& lines, const void* y,
                               const float* factors, std::int64_t rows, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "kernels/cuda/dropout_draws.h"
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// V elements, a multiple of four, per thread and turn; width is a multiple of V.
@@ -142,4 +142,4 @@ void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const 
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

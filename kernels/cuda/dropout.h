@@ -9,7 +9,7 @@
 #include "kernels/spread_axes.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct Dropout {
   float rate;  ///< in [0, 1): the probability to drop; what is kept is multiplied by 1 / (1 - rate)
@@ -34,4 +34,4 @@ void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const
 void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const SpreadAxes& axes,
                     const StepState* state, const void* x, std::int64_t rows, void* y);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

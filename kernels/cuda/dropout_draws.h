@@ -8,7 +8,7 @@
 #include "kernels/cuda/dropout.h"
 #include "kernels/philox.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
 struct Keep {
@@ -37,4 +37,4 @@ inline Keep keep_of(const Dropout& dropout) {
           .first_row = static_cast<std::uint32_t>(dropout.first_row)};
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

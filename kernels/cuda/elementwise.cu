@@ -6,7 +6,7 @@
 #include "kernels/cuda/map.h"
 #include "kernels/cuda/words.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct Constant {
@@ -189,4 +189,4 @@ void sum_ranks(const Launch& at, const RankArrays& arrays, std::int64_t begin, s
 
 void delay(const Launch& at, std::int64_t microseconds) { DPTRAIN_LAUNCH_FLAT(at, delay_kernel, 1, 1, microseconds); }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

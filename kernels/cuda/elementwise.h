@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 void fill(const Launch& at, float value, float* y, std::int64_t n);
 
@@ -58,4 +58,4 @@ void sum_ranks(const Launch& at, const RankArrays& arrays, std::int64_t begin, s
 /// anyway.
 void delay(const Launch& at, std::int64_t microseconds);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

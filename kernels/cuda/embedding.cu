@@ -3,7 +3,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/number.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -63,4 +63,4 @@ void scatter_rows(const Launch& at, DType type, const std::int32_t* ids, std::in
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// y[i] = table[ids[i]], both of `type`; NaN for an id outside [0, table_rows). Where `mask` is not null, mask[i] =
 /// whether ids[i] is not 0.
@@ -20,4 +20,4 @@ void gather_rows(const Launch& at, DType type, const std::int32_t* ids, std::int
 void scatter_rows(const Launch& at, DType type, const std::int32_t* ids, std::int64_t count, const void* dy,
                   std::int64_t table_rows, std::int64_t width, float* gradient);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

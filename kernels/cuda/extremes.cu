@@ -1,7 +1,7 @@
 #include "kernels/cuda/merge.h"
 #include "kernels/cuda/merge_operands.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// The largest or smallest operand; NaN where one is: a comparison with it is false.
@@ -58,4 +58,4 @@ void extreme_backward(const Launch& at, DType type, const Merge& merge, int i, c
   run_gradient(at, type, merge, i, operands, WinnerPass{}, dx);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Floats in 16 bytes.
 inline constexpr int kFour = 4;
@@ -52,4 +52,4 @@ __device__ inline bool at_16_bytes(const P* pointer) {
   return (reinterpret_cast<std::uintptr_t>(pointer) & 15) == 0;
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Where element i of the order of rows lies in that of steps.
@@ -45,4 +45,4 @@ void frames_by_row(const Launch& at, DType type, const FramesShape& shape, const
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

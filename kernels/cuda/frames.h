@@ -7,9 +7,9 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/frames_shape.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 void frames_by_step(const Launch& at, DType type, const FramesShape& shape, const void* by_row, void* by_step);
 void frames_by_row(const Launch& at, DType type, const FramesShape& shape, const void* by_step, void* by_row);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/rows.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Where the elements of one group of one row lie: number i of size() is channel(i) at offset(i).
@@ -381,4 +381,4 @@ void group_norm_backward_weights(const Launch& at, DType type, const GroupNorm& 
   if (dbeta != nullptr) column_sums<float, float>(at, pieces, norm.channels, pieces, 1.0F, 8, sums, nullptr, dbeta);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

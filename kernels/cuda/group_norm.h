@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct GroupNorm {
   std::int64_t spatial, channels, groups;
@@ -39,4 +39,4 @@ std::int64_t group_norm_workspace(DType type, const GroupNorm& norm, std::int64_
 void group_norm_backward_weights(const Launch& at, DType type, const GroupNorm& norm, const GroupNormGradient& gradient,
                                  std::int64_t rows, float* workspace, float* dgamma, float* dbeta);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -1,7 +1,7 @@
 #include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/recurrent_places.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct GruKinds {
@@ -159,4 +159,4 @@ void gru_step_close(const Launch& at, DType type, const RecurrentSteps& steps, s
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -12,7 +12,7 @@
 #define DPTRAIN_UNROLL
 #endif
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// V numbers of one thread.
 template <int V>
@@ -86,4 +86,4 @@ bool aligned(const P*... pointers) {
   return (((reinterpret_cast<std::uintptr_t>(pointers) & 15) == 0) && ...);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -1,7 +1,7 @@
 #pragma once
 
 // How kernels of this folder are started. Every .cu file here is compiled twice: by nvcc for GPUs and by the host's
-// compiler for the emulator (simt.h); DPTRAIN_GPU is the name of the namespace, `cuda` or `emu`, and is set by the
+// compiler for the emulator (simt.h); DPTRAIN_BACKEND is the name of the namespace, `cuda` or `emu`, and is set by the
 // build. A kernel's host function (declared in a header of this folder) takes a Launch first, chooses grid and block,
 // and starts it with one of
 //
@@ -22,8 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifndef DPTRAIN_GPU
-#error "DPTRAIN_GPU must be cuda or emu"
+#ifndef DPTRAIN_BACKEND
+#error "DPTRAIN_BACKEND must be cuda or emu"
 #endif
 
 // 1 in the emulator's build, 0 in CUDA's.
@@ -32,7 +32,7 @@
 #define DPTRAIN_GPU_JOIN(a, b) a##b
 #define DPTRAIN_GPU_NAMED(name) DPTRAIN_GPU_JOIN(DPTRAIN_GPU_NAMED_, name)
 
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
 #include "kernels/cuda/simt.h"
 #elif defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -41,7 +41,7 @@
 #include <string>
 #endif
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Where a kernel runs.
 struct Launch {
@@ -49,7 +49,7 @@ struct Launch {
   int multiprocessors = 1;  ///< of the device: grids of grid-stride loops are cut by it
 };
 
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
 using namespace ::dptrain::simt;  // NOLINT(google-build-using-namespace): CUDA's names are global, too
 #endif
 
@@ -61,9 +61,9 @@ inline unsigned grid_for(const Launch& at, std::int64_t n, std::int64_t per_thre
   return static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::int64_t{at.multiprocessors} * 16));
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND
 
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
 
 #define DPTRAIN_START(at, flat, kernel, grid, block, bytes, ...)                                                    \
   ::dptrain::simt::launch((at).stream, ::dptrain::simt::Shape{#kernel, (grid), (block), (bytes), (flat)}, (kernel), \

@@ -5,7 +5,7 @@
 
 // A thread writes only gradients of predictions that it has read itself, so they may lie in one place.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using losses::clipped;
@@ -107,4 +107,4 @@ void categorical_cross_entropy(const Launch& at, DType type, const void* probabi
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -11,7 +11,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// What the predictions should have been: exactly one of the two pointers is set. A class stands for a row with a one,
 /// or, where rows have a single element and the loss compares elements, for the number itself.
@@ -81,4 +81,4 @@ void add_sum(const Launch& at, const float* values, std::int64_t n, double facto
 void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, double factor, double* workspace,
              double* sum, const std::uint8_t* mask = nullptr);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 
 // Weights of rows, and sums over rows.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -114,4 +114,4 @@ void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, doubl
   add_sum_of(at, values, mask, n, factor, workspace, sum);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

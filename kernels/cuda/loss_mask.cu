@@ -4,7 +4,7 @@
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/reduce.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -50,4 +50,4 @@ void mask_scale(const Launch& at, const double* valid, int ranks, std::int64_t s
   DPTRAIN_LAUNCH_FLAT(at, mask_scale_kernel, 1, 1, valid, ranks, stride, positions, epsilon, scale);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Gradients ([rows, width] in `type`) of rows whose mask is 0 become zero, all others *scale times themselves.
 void leave_out(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
@@ -20,4 +20,4 @@ void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, dou
 void mask_scale(const Launch& at, const double* valid, int ranks, std::int64_t stride, double positions, double epsilon,
                 float* scale);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/losses/sums_loss.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// loss = mean (or sum) of f(prediction, target) over the row.
 template <class T, class F>
@@ -130,4 +130,4 @@ void sums_loss(const Launch& at, const LossRows& a, std::int64_t inner, const F&
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

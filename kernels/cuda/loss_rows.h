@@ -5,7 +5,7 @@
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/rows.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Target of element c where elements are compared: of a label, 1 at its place; with one element, the label itself.
 __device__ inline float element_target(const LossTargets& targets, std::int64_t row, std::int64_t width,
@@ -49,4 +49,4 @@ __device__ inline float gradient_factor(const LossOutputs& outputs) {
   return outputs.gradient_scale * (outputs.loss_scale == nullptr ? 1.0F : outputs.loss_scale->scale);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/flat.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Threads that find something set the flag; which of them is first does not matter.
@@ -96,4 +96,4 @@ void update_loss_scale(const Launch& at, LossScale* scale) {
   DPTRAIN_LAUNCH_FLAT(at, update_loss_scale_kernel, 1, 1, scale);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -9,7 +9,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Good steps after which the scale is doubled, as in Keras.
 inline constexpr std::int32_t kLossScaleGrowthSteps = 2000;
@@ -31,4 +31,4 @@ void count_skipped(const Launch& at, LossScale* scale);
 /// kLossScaleGrowthSteps good steps it is doubled (as long as that is finite). Clears found_inf.
 void update_loss_scale(const Launch& at, LossScale* scale);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 // Threads take elements of the flat array, whatever the number of channels; an element's window is cut at the ends of
 // its pixel. Neighbours come from the first-level cache.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 // scale^-beta. The usual exponents need no logarithm.
@@ -145,4 +145,4 @@ void lrn_backward(const Launch& at, DType type, const Lrn& lrn, const void* x, c
   with_pixels(type, lrn, x, pixels, channels, [&](const auto& p) { backward(at, p, dy, dx); });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// scale[c] = bias + alpha * sum of x^2 over [c - radius, c + radius] (not divided by the window); y = x / scale^beta.
 struct Lrn {
@@ -26,4 +26,4 @@ void lrn_forward(const Launch& at, DType type, const Lrn& lrn, const void* x, st
 void lrn_backward(const Launch& at, DType type, const Lrn& lrn, const void* x, const void* dy, std::int64_t pixels,
                   std::int64_t channels, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

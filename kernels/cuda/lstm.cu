@@ -1,7 +1,7 @@
 #include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/recurrent_places.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct LstmKinds {
@@ -93,4 +93,4 @@ void lstm_step_backward(const Launch& at, DType type, const RecurrentSteps& step
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 template <int V, class F, class... L>
 __device__ inline Lanes<V> apply(const F& f, const L&... x) {
@@ -35,4 +35,4 @@ void map(const Launch& at, std::int64_t n, const F& f, Out* y, const In*... x) {
   DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, n, wide ? kWide : 1), kBlock, n, f, y, x...);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/number.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -116,4 +116,4 @@ void masked_mean_backward(const Launch& at, DType type, const void* dy, const st
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

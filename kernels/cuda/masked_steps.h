@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
 void mask_steps(const Launch& at, DType type, const void* x, std::int64_t steps, std::int64_t width, float value,
@@ -28,4 +28,4 @@ void masked_mean_forward(const Launch& at, DType type, const void* x, const std:
 void masked_mean_backward(const Launch& at, DType type, const void* dy, const std::uint8_t* mask, std::int64_t rows,
                           std::int64_t steps, std::int64_t width, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

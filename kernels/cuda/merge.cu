@@ -9,7 +9,7 @@
 #include "kernels/cuda/merge_operands.h"
 #include "kernels/cuda/words.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// factor times the sum of the operands, then max(., 0) if `relu`.
@@ -242,4 +242,4 @@ void copy_columns(const Launch& at, DType type, const void* src, std::int64_t sr
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

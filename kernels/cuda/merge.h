@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// How the inputs lie in the output: made once for shapes of ONE sample, aligned at the last axis; an input's extent is
 /// the output's or 1. Neighbouring axes in which all inputs behave alike are one. Plain data, passed to kernels by
@@ -86,4 +86,4 @@ void multiply_backward(const Launch& at, DType type, const Merge& merge, int i, 
 void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
                   std::int64_t dst_stride, std::int64_t rows, std::int64_t width);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -10,7 +10,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/merge.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Tensors that are read at the same coordinates of the output, for `rows` samples.
 struct Operands {
@@ -193,4 +193,4 @@ void run_gradient(const Launch& at, DType type, const Merge& merge, int i, const
   run_reduction(at, type, merge, i, operands, pass, dx);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 
 // What metrics count row by row.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -126,4 +126,4 @@ void absolute_errors(const Launch& at, DType type, const void* predictions, std:
   mean_errors<false>(at, type, predictions, rows, width, targets, error);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

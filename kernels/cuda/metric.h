@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/loss.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target), else 0. NaNs are
 /// passed over.
@@ -28,4 +28,4 @@ void squared_errors(const Launch& at, DType type, const void* predictions, std::
 void absolute_errors(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t width,
                      const LossTargets& targets, float* error);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/cuda/metric_bins.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// The k-th largest of a row, the first of equals first: a value is among the k largest where it is not behind this.
@@ -186,4 +186,4 @@ void add_regression_sums(const Launch& at, DType type, const void* predictions, 
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "kernels/cuda/loss.h"
 #include "kernels/threshold_bins.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// bins[row, class] as ThresholdBins says; its thresholds lie in device memory.
 void threshold_bins(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t classes,
@@ -27,4 +27,4 @@ void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std:
 void add_regression_sums(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t classes,
                          const LossTargets& targets, double* sums);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/normal_pair.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Four neighbouring numbers of a row.
@@ -73,4 +73,4 @@ void multiply_noise(const Launch& at, DType type, const Noise& noise, const Step
   noise_pass<true>(at, type, noise, state, x, rows, width, y);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct Noise {
   float stddev;
@@ -26,4 +26,4 @@ void add_noise(const Launch& at, DType type, const Noise& noise, const StepState
 void multiply_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                     std::int64_t rows, std::int64_t width, void* y);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

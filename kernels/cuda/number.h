@@ -22,7 +22,7 @@
 #endif
 #endif
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct bf16 {
   std::uint16_t bits;
@@ -169,7 +169,7 @@ struct alignas(sizeof(T) * N) Pack {
  private:
   static_assert(sizeof(T) * N <= 16 && (N & (N - 1)) == 0);
   DPTRAIN_HOST_DEVICE static void check_address([[maybe_unused]] const T* at) {
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
     if (reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack) != 0) fail("a Pack at an address that is not aligned");
 #endif
   }
@@ -178,4 +178,4 @@ struct alignas(sizeof(T) * N) Pack {
 /// Whether Packs of 16 bytes may be used at this address.
 inline bool is_packed(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

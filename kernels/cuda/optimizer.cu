@@ -4,7 +4,7 @@
 
 // The updates as passes of flat.h; those of Adam and its relatives are in adam.cu.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct Sgd : Common {
@@ -224,4 +224,4 @@ void clip_by_value(const Launch& at, float limit, std::int64_t n, float* x) {
   flat(at, ClipByValue{limit, x}, n, aligned(x));
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -12,7 +12,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/step_state.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the
 /// pass changes nothing. All passes read step->learning_rate; step->hyper is read by those that say so (adam.h).
@@ -140,4 +140,4 @@ struct StatisticSegment {
 void update_statistics(const Launch& at, const Table<StatisticSegment>& segments, const LossScale* scale,
                        const float* values, float* w);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

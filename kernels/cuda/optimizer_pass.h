@@ -7,7 +7,7 @@
 #include "kernels/cuda/flat.h"
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 __device__ inline bool is_skipped(const LossScale* scale) { return scale != nullptr && scale->found_inf != 0; }
 
@@ -47,4 +47,4 @@ inline Common common_of(const UpdateState& state, const float* g, const UpdatedW
   return {.state = state, .g = g, .weights = weights, .weight_decay = weight_decay};
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

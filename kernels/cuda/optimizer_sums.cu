@@ -5,7 +5,7 @@
 // The passes of optimizer.h that add up, and those over tables of segments (segments.h). The sums of a segment's
 // pieces, in double, are added in order by a second launch.
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct SquareSum {
@@ -208,4 +208,4 @@ void update_statistics(const Launch& at, const Table<StatisticSegment>& segments
                       values, w);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

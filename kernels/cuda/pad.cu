@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/words.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Extents in words: [rows, out_h, out_w] outside, [rows, in_h, in_w] inside it at (top, left).
@@ -67,4 +67,4 @@ void zero_pad_backward(const Launch& at, DType type, const Padding& padding, con
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct Padding {
   std::int64_t in_h, in_w, channels;
@@ -20,4 +20,4 @@ void zero_pad_forward(const Launch& at, DType type, const Padding& padding, cons
 void zero_pad_backward(const Launch& at, DType type, const Padding& padding, const void* dy, std::int64_t rows,
                        void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

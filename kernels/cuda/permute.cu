@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/words.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// The last axis stays the last: `extent` and `stride` are in words, except that the last stride is 1.
@@ -130,4 +130,4 @@ void permute(const Launch& at, DType type, const Permutation& permutation, const
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Made once for the shape of ONE sample: axis d of the output is axis axes[d] of the input, counted from 0. Extents of
 /// 1 are left out, and axes that stay neighbours are one. Plain data, passed to kernels by value.
@@ -26,4 +26,4 @@ struct Permutation {
 /// y = x with its axes in the new order; not in place. The gradient is the same with the inverse permutation.
 void permute(const Launch& at, DType type, const Permutation& permutation, const void* x, std::int64_t rows, void* y);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

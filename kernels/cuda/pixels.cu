@@ -10,7 +10,7 @@
 #include "kernels/cuda/reduce.h"
 #include "kernels/philox.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 // --- Draws ---
@@ -285,4 +285,4 @@ void run_pixels(const Launch& at, const PixelProgram& p, const PixelBatch& batch
   }
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

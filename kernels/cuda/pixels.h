@@ -10,7 +10,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/pixel_program.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 struct PixelBatch {
   const void* in = nullptr;               ///< [any, height, width, channels]
@@ -28,4 +28,4 @@ std::int64_t pixels_workspace(const PixelProgram& program, std::int64_t rows);
 void run_pixels(const Launch& at, const PixelProgram& program, const PixelBatch& batch, void* workspace, DType type,
                 void* out);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

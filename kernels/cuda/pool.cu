@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/column_sums.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Kernel positions or windows [begin, end) along one axis.
@@ -286,4 +286,4 @@ void global_max_backward(const Launch& at, DType type, const void* dy, const std
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/pool_window.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::kMaxPoolWindow;
 using kernels::PoolWindow;
@@ -40,4 +40,4 @@ void global_max_forward(const Launch& at, DType type, const void* x, std::int64_
 void global_max_backward(const Launch& at, DType type, const void* dy, const std::int32_t* argmax, std::int64_t rows,
                          std::int64_t spatial, std::int64_t channels, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

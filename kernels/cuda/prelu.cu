@@ -5,7 +5,7 @@
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 /// Where alpha is for element `index` of the batch.
@@ -176,4 +176,4 @@ void prelu_alpha_gradient(const Launch& at, DType type, const PRelu& prelu, cons
     column_sums<float, float>(at, c.pieces, prelu.alphas, c.pieces, 1.0F, 8, workspace, nullptr, gradient);
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

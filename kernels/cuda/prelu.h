@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// How alpha lies over ONE sample: its extents are the sample's, or 1 where it is shared. Neighbouring axes of one kind
 /// are one. Plain data, passed to kernels by value.
@@ -39,4 +39,4 @@ std::int64_t prelu_workspace(const PRelu& prelu, std::int64_t rows);
 void prelu_alpha_gradient(const Launch& at, DType type, const PRelu& prelu, const void* x, const void* dy,
                           std::int64_t rows, float* workspace, float* gradient);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/recurrent_places.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 __global__ void find_begins_kernel(const RecurrentSteps steps, std::int32_t* begins) {
@@ -67,4 +67,4 @@ void collect_state_gradient(const Launch& at, DType type, const RecurrentSteps& 
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

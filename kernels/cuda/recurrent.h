@@ -10,7 +10,7 @@
 #include "kernels/activation_kind.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// What all cells and steps have in common. Steps stand at their place in time, whatever the order in which they are
 /// taken, but for outputs. Gates stand beside each other, or, by_gate, each by itself: sums are [rows, steps, gates *
@@ -117,4 +117,4 @@ struct GruStepBack {
 void gru_step_unmix(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s, const GruStepBack& step);
 void gru_step_close(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s, const GruStepBack& step);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/recurrent.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// One unit of one row in one step.
 struct StepPlace {
@@ -57,4 +57,4 @@ struct StepPlace {
 
 inline NamedActivation named(Activation kind) { return {kind, traits_of(kind).alpha}; }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

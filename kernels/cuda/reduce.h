@@ -7,9 +7,9 @@
 
 #include "kernels/cuda/launch.h"
 
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU) || defined(__CUDACC__)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND) || defined(__CUDACC__)
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 inline constexpr unsigned kFullMask = 0xFFFFFFFFU;
 
@@ -54,6 +54,6 @@ __device__ T block_sum(T value) {
 }
 __device__ inline float block_max(float value) { return block_reduce(value, Max{}); }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND
 
 #endif

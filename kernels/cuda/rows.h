@@ -10,7 +10,7 @@
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/reduce.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// kSize threads of a block: 1, 32 or kBlock.
 template <int kSize>
@@ -93,4 +93,4 @@ __device__ std::int64_t first_of(const T* x, std::int64_t n, float most) {
   return place == kNone ? -1 : place;
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

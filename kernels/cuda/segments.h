@@ -8,7 +8,7 @@
 #include "kernels/cuda/flat.h"
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Floats of a piece that are worth a thread block, and the most pieces of one segment and of a whole arena: some
 /// blocks for every multiprocessor of a large GPU, few enough to be added up by one block.
@@ -48,4 +48,4 @@ Cut<Rows<T>> cut_table(const Table<T>& table) {
   return {{table.rows}, pieces_for(table.longest, kSegmentPieces)};
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

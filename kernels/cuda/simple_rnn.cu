@@ -1,7 +1,7 @@
 #include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/recurrent_places.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class T>
@@ -64,4 +64,4 @@ void simple_rnn_step_backward(const Launch& at, DType type, const RecurrentSteps
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "kernels/cuda/map.h"
 #include "kernels/cuda/rows.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 // A thread writes only elements that it has read itself, so outputs may be the inputs.
@@ -132,4 +132,4 @@ void log_softmax_backward(const Launch& at, DType type, const void* y, const voi
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// y = softmax(x), the largest value subtracted first; y == x allowed.
 void softmax_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t classes, void* y);
@@ -31,4 +31,4 @@ void log_softmax_forward(const Launch& at, DType type, const void* x, std::int64
 void log_softmax_backward(const Launch& at, DType type, const void* y, const void* dy, std::int64_t rows,
                           std::int64_t classes, void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

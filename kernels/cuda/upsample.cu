@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 template <class Int>
@@ -117,4 +117,4 @@ void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape,
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

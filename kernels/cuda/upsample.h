@@ -7,7 +7,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/upsample_shape.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::fits_32_bits;
 using kernels::UpsampleAxis;
@@ -19,4 +19,4 @@ void upsample_forward(const Launch& at, DType type, const UpsampleShape& shape, 
 void upsample_backward(const Launch& at, DType type, const UpsampleShape& shape, const void* dy, std::int64_t rows,
                        void* dx);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "core/dtype.h"
 #include "kernels/cuda/lanes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Calls f(Word{}) with the widest word, of 2 to 16 bytes, that divides all `sizes` (in elements of `type`) and at
 /// which all `pointers` are aligned. Word{} is zero.
@@ -29,4 +29,4 @@ std::int64_t in_words(DType type, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(size_of(type)) / static_cast<std::int64_t>(sizeof(Word));
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

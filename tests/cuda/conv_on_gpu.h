@@ -13,8 +13,8 @@
 #include "backend/gpu/convolution.h"
 #include "cuda/need_gpu.h"
 
-#ifndef DPTRAIN_GPU
-#define DPTRAIN_GPU emu
+#ifndef DPTRAIN_BACKEND
+#define DPTRAIN_BACKEND emu
 #endif
 #include "kernels/cuda/number.h"
 
@@ -22,7 +22,7 @@ namespace dptrain::test {
 
 using backend::gpu::ConvOptions;
 using backend::gpu::ConvProblem;
-namespace number = kernels::DPTRAIN_GPU::number;
+namespace number = kernels::DPTRAIN_BACKEND::number;
 
 /// A tensor on the host in float, holding only what the problem's type can hold.
 using Values = std::vector<float>;

@@ -3,7 +3,7 @@
 #include "kernels_cuda/support.h"
 #include "support/activations.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -159,4 +159,4 @@ TEST(GpuReluLayer, FollowsKeras) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

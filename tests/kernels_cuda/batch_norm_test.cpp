@@ -6,7 +6,7 @@
 #include "kernels/cpu/batch_norm.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 struct BatchNormShape {
@@ -415,4 +415,4 @@ TEST(BatchNorm, NanGoesOn) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

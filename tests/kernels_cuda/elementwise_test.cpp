@@ -6,7 +6,7 @@
 #include "kernels_cuda/support.h"
 #include "support/tree_sum.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -190,4 +190,4 @@ TEST(GpuSumRanks, RefusesMoreRanksThanItHasRoomFor) {
 TEST(GpuDelay, IsAKernelLikeAnyOther) { EXPECT_NO_THROW(delay(at_once(), 10)); }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -104,4 +104,4 @@ TEST(LossScale, HalvedByInfinitiesDoubledByGoodSteps) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

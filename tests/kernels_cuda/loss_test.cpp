@@ -13,7 +13,7 @@
 #include "kernels/losses/mean_squared_error.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 struct LossShape {
@@ -351,4 +351,4 @@ TEST(Loss, SumsAreAddedInDouble) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

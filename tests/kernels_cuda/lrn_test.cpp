@@ -6,7 +6,7 @@
 #include "kernels/cpu/lrn.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 struct LrnShape {
@@ -103,4 +103,4 @@ TEST(Lrn, NoPixels) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

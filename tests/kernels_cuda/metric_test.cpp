@@ -7,7 +7,7 @@
 #include "kernels/cpu/metric_bins.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 struct MetricShape {
@@ -106,4 +106,4 @@ TEST(MetricSums, OfARegressionAreThoseOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

@@ -3,7 +3,7 @@
 #include "kernels/cpu/noise.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -35,4 +35,4 @@ TEST(GpuNoise, IsTheCpus) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -10,7 +10,7 @@
 #include "kernels/cuda/optimizer.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 
 inline constexpr double kRate = 0.05;
 inline constexpr std::array kUpdateSizes{std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, std::int64_t{5003}};
@@ -80,4 +80,4 @@ std::vector<T> segments(const std::function<void(T&, std::size_t)>& more = [](T&
   return rows;
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

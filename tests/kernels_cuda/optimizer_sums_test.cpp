@@ -5,7 +5,7 @@
 #include "kernels/cpu/optimizer.h"
 #include "kernels_cuda/optimizer_arena.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 TEST(Optimizer, ClipByValue) {
@@ -122,4 +122,4 @@ TEST(Optimizer, MovingStatistics) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

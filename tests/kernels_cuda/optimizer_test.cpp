@@ -9,7 +9,7 @@
 #include "kernels/nadam_momenta.h"
 #include "kernels_cuda/optimizer_arena.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 /// What the host tells of a step.
@@ -380,4 +380,4 @@ TEST(Optimizer, NothingToDo) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

@@ -2,7 +2,7 @@
 
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -51,4 +51,4 @@ TEST(GpuPermute, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -197,4 +197,4 @@ TEST(GpuGlobalPool, TakesTheFirstLargest) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
@@ -79,4 +79,4 @@ TEST(GpuPRelu, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

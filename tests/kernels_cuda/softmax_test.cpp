@@ -7,7 +7,7 @@
 #include "kernels/cpu/softmax.h"
 #include "kernels_cuda/support.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
 struct SoftmaxShape {
@@ -146,4 +146,4 @@ TEST(Softmax, NoRowsNoWork) {
 }
 
 }  // namespace
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

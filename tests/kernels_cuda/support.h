@@ -2,8 +2,8 @@
 
 // What every test of a GPU kernel does: arrays of any element type in the device's memory (the emulator's is the heap),
 // every byte 0xFF before it is written (NaN in all number types) and guarded on both sides; all number types, at
-// aligned and at odd addresses; comparison with plain loops in double. Compiled with DPTRAIN_GPU=emu, or with cuda to
-// run on a GPU.
+// aligned and at odd addresses; comparison with plain loops in double. Compiled with DPTRAIN_BACKEND=emu, or with cuda
+// to run on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -22,21 +22,21 @@
 #include "kernels/cuda/number.h"
 #include "support/sanitizer.h"
 
-#if !DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if !DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
 #include <cuda_runtime_api.h>
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace dptrain::kernels::DPTRAIN_GPU::test {
+namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 
 /// Runs kernels at once on the emulator, on the default stream on a GPU. Few multiprocessors, so that loops turn.
 inline Launch at_once(int multiprocessors = 1) { return {.stream = nullptr, .multiprocessors = multiprocessors}; }
 
 // --- Memory ---
 
-#if DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
 inline void* allocate(std::size_t bytes) { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
 inline void release(void* memory) { std::free(memory); }
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -106,7 +106,7 @@ class Array {
   std::size_t bytes() const { return size_ * sizeof(T); }
   /// Kernels may not even read beside it: the address sanitizer sees to that.
   void guard([[maybe_unused]] bool on) const {
-#if defined(__SANITIZE_ADDRESS__) && DPTRAIN_GPU_NAMED(DPTRAIN_GPU)
+#if defined(__SANITIZE_ADDRESS__) && DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
     if (on) {
       ASAN_POISON_MEMORY_REGION(memory_, before_);
       ASAN_POISON_MEMORY_REGION(memory_ + before_ + bytes(), kGuard);
@@ -206,4 +206,4 @@ inline void on_every_type(const std::function<void(DType, int)>& f) {
   }
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU::test
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND::test

@@ -93,7 +93,7 @@ const backend::RegisteredOp kCpuScale = backend::op<ScaleSpec, CpuScaleOp>(backe
 
 }  // namespace dptrain::test
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 __global__ void pack_scale_kernel(const float* scale, std::int64_t n, float* packed) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) packed[n - 1 - i] = scale[i];
@@ -112,9 +112,9 @@ __global__ void scale_gradient_kernel(const float* x, const float* dy, std::int6
   }
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class TestScaleOp final : public GpuOp {
  public:
@@ -144,7 +144,7 @@ class TestScaleOp final : public GpuOp {
 
 const RegisteredOp kTestScale = op<test::ScaleSpec, TestScaleOp>(kKind);
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
 
 namespace dptrain::reduce {
 namespace {

@@ -94,7 +94,7 @@ const backend::RegisteredOp kCpuTwoDrops = backend::op<TwoDropsSpec, CpuTwoDrops
 
 }  // namespace dptrain::test
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class TestHalvesOp final : public GpuOp {
  public:
@@ -144,7 +144,7 @@ class TestTwoDropsOp final : public GpuOp {
 const RegisteredOp kTestHalves = op<test::HalvesSpec, TestHalvesOp>(kKind);
 const RegisteredOp kTestTwoDrops = op<test::TwoDropsSpec, TestTwoDropsOp>(kKind);
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
 
 namespace dptrain::reduce {
 namespace {

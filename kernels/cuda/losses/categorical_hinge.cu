@@ -1,6 +1,6 @@
 #include "kernels/cuda/loss_rows.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
 struct LargestDouble {
@@ -51,4 +51,4 @@ void categorical_hinge(const Launch& at, const LossRows& a) {
   });
 }
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/loss_passes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::Cosine&);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

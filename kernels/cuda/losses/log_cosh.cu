@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/loss_passes.h"
 
-namespace dptrain::kernels::DPTRAIN_GPU {
+namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 template void element_loss(const Launch&, const LossRows&, const losses::LogCosh&);
 
-}  // namespace dptrain::kernels::DPTRAIN_GPU
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 
 namespace dptrain::backend::cuda {
 
-namespace kernel = kernels::DPTRAIN_GPU;
+namespace kernel = kernels::DPTRAIN_BACKEND;
 
 std::uint64_t forward_rest_workspace(const gpu::ConvProblem& problem, bool bias) {
   return bias && problem.type != DType::kF32 ? static_cast<std::uint64_t>(problem.out_channels) * sizeof(float) : 0;

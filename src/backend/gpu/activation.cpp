@@ -4,7 +4,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/softmax.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 using nn::Activation;
 
@@ -40,4 +40,4 @@ void Epilogue::undo(const kernel::Launch& at, const void* y, void* dy, std::int6
   if (to_undo()) activate_backward(at, type_, activation_, nullptr, y, dy, dy, rows * elements_ / width_, width_);
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -10,7 +10,7 @@
 #include "nn/activation.h"
 #include "plan/tail.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// y = f(x) over [positions, width] (softmax and log_softmax over width, else element by element); y == x allowed.
 void activate(const kernel::Launch& at, DType type, nn::Activation f, const void* x, void* y, std::int64_t positions,
@@ -47,4 +47,4 @@ class Epilogue {
   std::int64_t width_, elements_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

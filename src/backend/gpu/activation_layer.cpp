@@ -3,7 +3,7 @@
 #include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ActivationOp final : public GpuOp {
@@ -30,4 +30,4 @@ class ActivationOp final : public GpuOp {
 const RegisteredOp kActivation = op<nn::ActivationSpec, ActivationOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

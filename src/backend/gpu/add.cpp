@@ -4,7 +4,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// A ReLU epilogue is part of both passes, and both gradients of a sum of two are one; another one is a pass of its
@@ -39,4 +39,4 @@ class AddOp final : public GpuOp {
 const RegisteredOp kAdd = op<nn::AddSpec, AddOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

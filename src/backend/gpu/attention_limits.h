@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "kernels/cuda/attention.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 inline void check_attention_fits(const kernels::AttentionShape& shape) {
   if (!kernel::attention_fits(shape))
@@ -16,4 +16,4 @@ inline void check_attention_fits(const kernels::AttentionShape& shape) {
                                                 shape.key_dim, shape.value_dim));
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

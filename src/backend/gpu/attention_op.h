@@ -11,7 +11,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/masked_steps.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 template <class Spec>
 class AttentionOp final : public GpuOp {
@@ -144,4 +144,4 @@ class AttentionOp final : public GpuOp {
   std::uint32_t seed_, stream_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AverageOp final : public GpuOp {
@@ -29,4 +29,4 @@ class AverageOp final : public GpuOp {
 const RegisteredOp kAverage = op<nn::AverageSpec, AverageOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

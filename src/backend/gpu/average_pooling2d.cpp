@@ -4,7 +4,7 @@
 #include "backend/pool_window.h"
 #include "kernels/cuda/pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AveragePooling2DOp final : public GpuOp {
@@ -26,4 +26,4 @@ class AveragePooling2DOp final : public GpuOp {
 const RegisteredOp kAveragePooling2D = op<nn::AveragePooling2DSpec, AveragePooling2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

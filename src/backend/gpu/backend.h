@@ -6,10 +6,10 @@
 #include "backend/device.h"
 #include "kernels/cuda/launch.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
-namespace kernel = ::dptrain::kernels::DPTRAIN_GPU;
+namespace kernel = ::dptrain::kernels::DPTRAIN_BACKEND;
 
-inline constexpr DeviceKind kKind = DPTRAIN_GPU_NAMED(DPTRAIN_GPU) ? DeviceKind::kEmu : DeviceKind::kCuda;
+inline constexpr DeviceKind kKind = DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND) ? DeviceKind::kEmu : DeviceKind::kCuda;
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -12,7 +12,7 @@
 #include "nn/merging.h"
 #include "plan/tail.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
@@ -189,4 +189,4 @@ const RegisteredOp kBatchNormalization =
     op<nn::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

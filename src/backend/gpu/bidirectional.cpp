@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/directions.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GpuBidirectionalOp final : public BidirectionalOp {
@@ -47,4 +47,4 @@ const RegisteredOp kBidirectional =
     op<nn::BidirectionalSpec, GpuBidirectionalOp>(kKind, {.weight_order_of = weight_order});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -10,7 +10,7 @@
 #include "kernels/cuda/affine.h"
 #include "nn/normalization.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class ChannelAffineOp : public GpuOp {
  public:
@@ -49,4 +49,4 @@ class ChannelAffineOp : public GpuOp {
   std::vector<float> numbers_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ConcatenateOp final : public GpuOp {
@@ -35,4 +35,4 @@ class ConcatenateOp final : public GpuOp {
 const RegisteredOp kConcatenate = op<nn::ConcatenateSpec, ConcatenateOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

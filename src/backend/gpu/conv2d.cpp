@@ -3,7 +3,7 @@
 #include "backend/conv_window.h"
 #include "backend/gpu/convolution_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
@@ -23,4 +23,4 @@ const RegisteredOp kConv2D =
     op<nn::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

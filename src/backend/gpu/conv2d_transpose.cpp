@@ -8,7 +8,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/bias.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
@@ -92,4 +92,4 @@ const RegisteredOp kConv2DTranspose = op<nn::Conv2DTransposeSpec, Conv2DTranspos
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 #include "kernels/cuda/frames.h"
 #include "kernels/cuda/recurrent.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
@@ -68,4 +68,4 @@ const RegisteredOp kConvLSTM2D =
     op<nn::ConvLSTM2DSpec, GpuConvLSTM2DOp>(kKind, {.weight_order_of = conv_lstm2d_weight_order});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

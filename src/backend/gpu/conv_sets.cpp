@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample, gpu::Convolution& convolution,
                           const void* x, const void* dy, void* rounded, void* workspace, float* gradient) {
@@ -11,4 +11,4 @@ void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& samp
   kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -13,7 +13,7 @@
 #include "backend/gpu/gpu_device.h"
 #include "backend/parts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class ConvSets {
  public:
@@ -120,4 +120,4 @@ inline ConvSets product_sets(GpuDevice& device, const gpu::ConvProblem& problem,
   });
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/bias.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 gpu::ConvProblem with_type(gpu::ConvProblem sample, const OpContext& context) {
@@ -78,4 +78,4 @@ std::pair<double, double> ConvolutionOp::flops_per_sample() const {
   return {pass, pass * (int{sets_.passes().data} + int{sets_.passes().weights})};
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

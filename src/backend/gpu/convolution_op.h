@@ -11,7 +11,7 @@
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class ConvolutionOp : public GpuOp {
  public:
@@ -33,4 +33,4 @@ class ConvolutionOp : public GpuOp {
   ConvSets sets_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 #include "backend/sides_padding.h"
 #include "kernels/cuda/pad.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Zero padding backwards: the output is what is inside.
@@ -27,4 +27,4 @@ class Cropping2DOp final : public GpuOp {
 const RegisteredOp kCropping2D = op<nn::Cropping2DSpec, Cropping2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class CustomScaleLayerOp final : public GpuOp {
@@ -28,4 +28,4 @@ class CustomScaleLayerOp final : public GpuOp {
 const RegisteredOp kCustomScaleLayer = op<nn::CustomScaleLayerSpec, CustomScaleLayerOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

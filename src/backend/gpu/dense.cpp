@@ -2,7 +2,7 @@
 
 #include "backend/gpu/convolution_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Acts on the last axis: whatever is before it are images of one point.
@@ -24,4 +24,4 @@ const RegisteredOp kDense =
     op<nn::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depthwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
@@ -69,4 +69,4 @@ const RegisteredOp kDepthwiseConv2D =
     op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -9,7 +9,7 @@
 #include "backend/gpu/gpu_device.h"
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// Rows of one kind in device memory.
 template <class T>
@@ -36,4 +36,4 @@ inline std::vector<kernel::Segment> trainable_of(const plan::Plan& plan) {
   return all;
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

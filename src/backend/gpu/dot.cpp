@@ -5,7 +5,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/dot.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// With `normalize` the lines that are 1 long are kept for backward, and their factors: [x1][x2][factors 1][factors 2].
@@ -69,4 +69,4 @@ class DotOp final : public GpuOp {
 const RegisteredOp kDot = op<nn::DotSpec, DotOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

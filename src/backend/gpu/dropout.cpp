@@ -3,7 +3,7 @@
 #include "backend/gpu/spread_dropout_op.h"
 #include "backend/spread_axes.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class DropoutOp final : public SpreadDropoutOp {
@@ -15,4 +15,4 @@ class DropoutOp final : public SpreadDropoutOp {
 const RegisteredOp kDropout = op<nn::DropoutSpec, DropoutOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/rectifier_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ELUOp final : public RectifierOp {
@@ -14,4 +14,4 @@ class ELUOp final : public RectifierOp {
 const RegisteredOp kELU = op<nn::ELUSpec, ELUOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

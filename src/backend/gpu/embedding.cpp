@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/embedding.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class EmbeddingOp final : public GpuOp {
@@ -35,4 +35,4 @@ class EmbeddingOp final : public GpuOp {
 const RegisteredOp kEmbedding = op<nn::EmbeddingSpec, EmbeddingOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -9,7 +9,7 @@
 #include "backend/gpu/merge_shapes.h"
 #include "backend/masked_inputs.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class ExtremeOp : public GpuOp {
  public:
@@ -42,4 +42,4 @@ class ExtremeOp : public GpuOp {
   kernel::Extreme which_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/noise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// The noise is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept. The
@@ -37,4 +37,4 @@ class GaussianDropoutOp final : public GpuOp {
 const RegisteredOp kGaussianDropout = op<nn::GaussianDropoutSpec, GaussianDropoutOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

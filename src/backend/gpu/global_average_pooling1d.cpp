@@ -4,7 +4,7 @@
 #include "kernels/cuda/masked_steps.h"
 #include "kernels/cuda/pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GlobalAveragePooling1DOp final : public GpuOp {
@@ -35,4 +35,4 @@ class GlobalAveragePooling1DOp final : public GpuOp {
 const RegisteredOp kGlobalAveragePooling1D = op<nn::GlobalAveragePooling1DSpec, GlobalAveragePooling1DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GlobalAveragePooling2DOp final : public GpuOp {
@@ -25,4 +25,4 @@ class GlobalAveragePooling2DOp final : public GpuOp {
 const RegisteredOp kGlobalAveragePooling2D = op<nn::GlobalAveragePooling2DSpec, GlobalAveragePooling2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Keeps the position of each channel's largest value.
@@ -35,4 +35,4 @@ class GlobalMaxPooling2DOp final : public GpuOp {
 const RegisteredOp kGlobalMaxPooling2D = op<nn::GlobalMaxPooling2DSpec, GlobalMaxPooling2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

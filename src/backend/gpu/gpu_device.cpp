@@ -16,7 +16,7 @@
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/softmax.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 template <class Reached>
 void GpuStream::watch(const Reached& reached) const {
@@ -177,4 +177,4 @@ std::unique_ptr<Device> make_gpu_device(std::shared_ptr<gpu::Runtime> runtime,
   return std::make_unique<GpuDevice>(std::move(runtime), std::move(convolutions), options);
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -16,7 +16,7 @@
 #include "backend/gpu/runtime.h"
 #include "core/task_pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class GpuDevice final : public Device {
  public:
@@ -79,4 +79,4 @@ class GpuDevice final : public Device {
 // gpu_update.cpp
 std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice& device);
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "backend/gpu/gpu_device.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class GpuOp : public Op {
  protected:
@@ -30,4 +30,4 @@ class GpuOp : public Op {
 /// Samples' innermost extent, what softmax goes over; 1 for a scalar.
 inline std::int64_t width_of(const Shape& shape) { return shape.rank() > 0 ? shape.back() : 1; }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -4,7 +4,7 @@
 #include "backend/pixel_pass.h"
 #include "kernels/cuda/pixels.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GpuPixelPass final : public PixelPass {
@@ -41,4 +41,4 @@ const RegisteredPixelPass kGpuPixelPass(kKind, [](const PixelPassContext& contex
 });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

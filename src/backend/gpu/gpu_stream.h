@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "backend/gpu/runtime.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 using SharedRuntime = std::shared_ptr<gpu::Runtime>;
 
@@ -92,4 +92,4 @@ class GpuBuffer final : public Buffer {
   void* data_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

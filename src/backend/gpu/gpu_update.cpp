@@ -12,7 +12,7 @@
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Frozen weights have no penalty, as in Keras.
@@ -145,4 +145,4 @@ std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice&
   return std::make_unique<GpuUpdate>(context, device);
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/group_norm.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class GroupNormOp : public GpuOp {
  public:
@@ -67,4 +67,4 @@ class GroupNormOp : public GpuOp {
   std::size_t gamma_, beta_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

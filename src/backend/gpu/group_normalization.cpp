@@ -2,7 +2,7 @@
 
 #include "backend/gpu/group_norm_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GroupNormalizationOp final : public GroupNormOp {
@@ -18,4 +18,4 @@ class GroupNormalizationOp final : public GroupNormOp {
 const RegisteredOp kGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/recurrent_op.h"
 #include "kernels/cuda/bias.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Kept for backward: the gates, h before each step, and the candidate's part of it. Without reset_after sums stand
@@ -114,4 +114,4 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
 const RegisteredOp kGRU = op<nn::GRUSpec, GRUOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

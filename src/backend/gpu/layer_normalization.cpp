@@ -2,7 +2,7 @@
 
 #include "backend/gpu/group_norm_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// One group of the axes that are normalised; whatever is before them are rows.
@@ -20,4 +20,4 @@ class LayerNormalizationOp final : public GroupNormOp {
 const RegisteredOp kLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/affine.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class LayerScaleOp final : public GpuOp {
@@ -39,4 +39,4 @@ class LayerScaleOp final : public GpuOp {
 const RegisteredOp kLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

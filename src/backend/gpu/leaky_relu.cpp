@@ -2,7 +2,7 @@
 
 #include "backend/gpu/rectifier_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class LeakyReLUOp final : public RectifierOp {
@@ -14,4 +14,4 @@ class LeakyReLUOp final : public RectifierOp {
 const RegisteredOp kLeakyReLU = op<nn::LeakyReLUSpec, LeakyReLUOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/lrn.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Backward computes the sums again: cheaper than keeping a tensor as large as the input.
@@ -32,4 +32,4 @@ const RegisteredOp kLocalResponseNormalization =
     op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

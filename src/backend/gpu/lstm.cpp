@@ -2,7 +2,7 @@
 
 #include "backend/gpu/recurrent_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Kept for backward: the gates, h before and c behind each step, activation(c), and the initial c.
@@ -77,4 +77,4 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
 const RegisteredOp kLSTM = op<nn::LSTMSpec, LSTMOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

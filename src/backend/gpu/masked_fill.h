@@ -5,7 +5,7 @@
 #include "backend/gpu/backend.h"
 #include "kernels/cuda/masked_steps.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 inline auto masked_fill(const kernel::Launch& at, DType type) {
   return
@@ -13,4 +13,4 @@ inline auto masked_fill(const kernel::Launch& at, DType type) {
           float value, void* y) { kernel::fill_masked_steps(at, type, x, mask, others, steps, width, value, y); };
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

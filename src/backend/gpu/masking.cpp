@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/masked_steps.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MaskingOp final : public GpuOp {
@@ -31,4 +31,4 @@ class MaskingOp final : public GpuOp {
 const RegisteredOp kMasking = op<nn::MaskingSpec, MaskingOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 #include "backend/tail.h"
 #include "kernels/cuda/pool.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Keeps one byte per output: which of the window was the largest.
@@ -38,4 +38,4 @@ class MaxPooling2DOp final : public GpuOp {
 const RegisteredOp kMaxPooling2D = op<nn::MaxPooling2DSpec, MaxPooling2DOp>(kKind, {.undoes = {undoes_relu()}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

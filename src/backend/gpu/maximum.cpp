@@ -2,7 +2,7 @@
 
 #include "backend/gpu/extreme_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MaximumOp final : public ExtremeOp {
@@ -14,4 +14,4 @@ class MaximumOp final : public ExtremeOp {
 const RegisteredOp kMaximum = op<nn::MaximumSpec, MaximumOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

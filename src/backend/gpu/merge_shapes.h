@@ -11,7 +11,7 @@
 #include "core/format.h"
 #include "kernels/cuda/merge.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// Throws Error{kUsage} where the kernels have no room for so many inputs or axes.
 inline kernel::Merge merge_of(const OpContext& context) try {
@@ -22,4 +22,4 @@ inline kernel::Merge merge_of(const OpContext& context) try {
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}': {}", context.step.spec.name(), context.step.name, error.what()));
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/extreme_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MinimumOp final : public ExtremeOp {
@@ -14,4 +14,4 @@ class MinimumOp final : public ExtremeOp {
 const RegisteredOp kMinimum = op<nn::MinimumSpec, MinimumOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -13,7 +13,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Kept for backward: the projections, the heads' outputs, and what the kernel keeps. Packed, in the compute type: of
@@ -277,4 +277,4 @@ class MultiHeadAttentionOp final : public GpuOp {
 const RegisteredOp kMultiHeadAttention = op<nn::MultiHeadAttentionSpec, MultiHeadAttentionOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "backend/masked_inputs.h"
 #include "kernels/cuda/masked_steps.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// The gradient of an input is the output's gradient times all other inputs, summed where the input was spread.
@@ -44,4 +44,4 @@ class MultiplyOp final : public GpuOp {
 const RegisteredOp kMultiply = op<nn::MultiplySpec, MultiplyOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

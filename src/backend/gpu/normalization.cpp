@@ -2,7 +2,7 @@
 
 #include "backend/gpu/channel_affine.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class NormalizationOp final : public ChannelAffineOp {
@@ -26,4 +26,4 @@ class NormalizationOp final : public ChannelAffineOp {
 const RegisteredOp kNormalization = op<nn::NormalizationSpec, NormalizationOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

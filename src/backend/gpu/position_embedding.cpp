@@ -4,7 +4,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class PositionEmbeddingOp final : public GpuOp {
@@ -43,4 +43,4 @@ class PositionEmbeddingOp final : public GpuOp {
 const RegisteredOp kPositionEmbedding = op<nn::PositionEmbeddingSpec, PositionEmbeddingOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/prelu.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class PReLUOp final : public GpuOp {
@@ -39,4 +39,4 @@ class PReLUOp final : public GpuOp {
 const RegisteredOp kPReLU = op<nn::PReLUSpec, PReLUOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/activation.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class RectifierOp : public GpuOp {
  public:
@@ -28,4 +28,4 @@ class RectifierOp : public GpuOp {
   std::int64_t elements_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -5,7 +5,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// Gate by gate, sums, kernels and biases lie multiples of a gate's columns behind the first.
 ConvSets RecurrentOp::products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias,
@@ -234,4 +234,4 @@ void RecurrentOp::give_state_gradient(const OpArgs& a, std::size_t input, const 
     device_.from_float(gradient, a.input_gradients[input], type_, states(a.rows), *a.stream);
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

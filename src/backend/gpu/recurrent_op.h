@@ -13,7 +13,7 @@
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/recurrent.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// What does not depend on the cell. Weights: kernel [features, gates * units] and recurrent kernel [units, gates *
 /// units], both with the columns outermost in the arena, so that a gate's lie together; bias.
@@ -158,4 +158,4 @@ class RecurrentCellOp : public RecurrentOp {
   const Cell& cell() const { return static_cast<const Cell&>(*this); }
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

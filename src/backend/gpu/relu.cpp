@@ -5,7 +5,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/activation.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ReLUOp final : public GpuOp {
@@ -33,4 +33,4 @@ class ReLUOp final : public GpuOp {
 const RegisteredOp kReLU = op<nn::ReLUSpec, ReLUOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

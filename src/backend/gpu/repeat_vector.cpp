@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/merge.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// A sum of one input that is spread over the copies.
@@ -26,4 +26,4 @@ class RepeatVectorOp final : public GpuOp {
 const RegisteredOp kRepeatVector = op<nn::RepeatVectorSpec, RepeatVectorOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/channel_affine.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Without numbers of the channels' own it is one pass over all elements.
@@ -38,4 +38,4 @@ class RescalingOp final : public ChannelAffineOp {
 const RegisteredOp kRescaling = op<nn::RescalingSpec, RescalingOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

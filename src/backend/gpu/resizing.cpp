@@ -4,7 +4,7 @@
 #include "backend/upsample_shape.h"
 #include "kernels/cuda/upsample.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ResizingOp final : public GpuOp {
@@ -26,4 +26,4 @@ class ResizingOp final : public GpuOp {
 const RegisteredOp kResizing = op<nn::ResizingSpec, ResizingOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

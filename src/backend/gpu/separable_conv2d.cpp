@@ -9,7 +9,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depthwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. What is between them is kept where the pointwise
@@ -65,7 +65,7 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
   std::pair<double, double> flops_per_sample() const override {
-    const double spread = backend::flops(depthwise_), mix = DPTRAIN_GPU::flops(sets_.sample());
+    const double spread = backend::flops(depthwise_), mix = DPTRAIN_BACKEND::flops(sets_.sample());
     return {spread + mix, spread * (int{wants_dx_} + int{wants_depthwise_}) +
                               mix * (int{sets_.passes().data} + int{wants_pointwise_})};
   }
@@ -116,4 +116,4 @@ const RegisteredOp kSeparableConv2D = op<nn::SeparableConv2DSpec, SeparableConv2
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/recurrent_op.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// Kept for backward: h before and behind each step.
@@ -61,4 +61,4 @@ class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, nn::SimpleRNNSpec>
 const RegisteredOp kSimpleRNN = op<nn::SimpleRNNSpec, SimpleRNNOp>(kKind, {.weight_orders = {{1, 0}, {1, 0}}});
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/softmax.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class SoftmaxOp final : public GpuOp {
@@ -28,4 +28,4 @@ class SoftmaxOp final : public GpuOp {
 const RegisteredOp kSoftmax = op<nn::SoftmaxSpec, SoftmaxOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

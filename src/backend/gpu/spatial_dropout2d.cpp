@@ -5,7 +5,7 @@
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// The mask is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept. The
@@ -38,4 +38,4 @@ class SpatialDropout2DOp final : public GpuOp {
 const RegisteredOp kSpatialDropout2D = op<nn::SpatialDropout2DSpec, SpatialDropout2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

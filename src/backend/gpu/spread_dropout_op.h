@@ -9,7 +9,7 @@
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/elementwise.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// The mask is a function of (seed, step of the plan, optimizer step, row of the global batch): nothing is kept. The
 /// optimizer step is read from OpArgs::state, so that a recorded step draws anew.
@@ -42,4 +42,4 @@ class SpreadDropoutOp : public GpuOp {
   std::optional<kernels::SpreadAxes> spread_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/spread_dropout_op.h"
 #include "backend/spread_axes.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class StochasticDepthOp final : public SpreadDropoutOp {
@@ -15,4 +15,4 @@ class StochasticDepthOp final : public SpreadDropoutOp {
 const RegisteredOp kStochasticDepth = op<nn::StochasticDepthSpec, StochasticDepthOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class SubtractOp final : public GpuOp {
@@ -28,4 +28,4 @@ class SubtractOp final : public GpuOp {
 const RegisteredOp kSubtract = op<nn::SubtractSpec, SubtractOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

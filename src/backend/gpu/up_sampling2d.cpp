@@ -4,7 +4,7 @@
 #include "backend/upsample_shape.h"
 #include "kernels/cuda/upsample.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class UpSampling2DOp final : public GpuOp {
@@ -26,4 +26,4 @@ class UpSampling2DOp final : public GpuOp {
 const RegisteredOp kUpSampling2D = op<nn::UpSampling2DSpec, UpSampling2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depth_slabs.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class VolumeKernels {
  public:
@@ -40,4 +40,4 @@ class VolumeKernels {
   Epilogue epilogue_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

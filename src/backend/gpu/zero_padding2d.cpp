@@ -4,7 +4,7 @@
 #include "backend/sides_padding.h"
 #include "kernels/cuda/pad.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class ZeroPadding2DOp final : public GpuOp {
@@ -26,4 +26,4 @@ class ZeroPadding2DOp final : public GpuOp {
 const RegisteredOp kZeroPadding2D = op<nn::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/binary_focal_crossentropy.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuBinaryFocal = gpu_loss<nn::BinaryFocalCrossentropySpec>(
@@ -14,4 +14,4 @@ const RegisteredLossOp kGpuBinaryFocal = gpu_loss<nn::BinaryFocalCrossentropySpe
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/losses/crossentropy.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuCategorical = gpu_loss<nn::CategoricalCrossentropySpec>(
@@ -11,4 +11,4 @@ const RegisteredLossOp kGpuCategorical = gpu_loss<nn::CategoricalCrossentropySpe
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/categorical_focal_crossentropy.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<nn::CategoricalFocalCrossentropySpec>(
@@ -19,4 +19,4 @@ const RegisteredLossOp kGpuCategoricalFocal = gpu_loss<nn::CategoricalFocalCross
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/losses/row_loss.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuCategoricalHinge =
@@ -13,4 +13,4 @@ const RegisteredLossOp kGpuCategoricalHinge =
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

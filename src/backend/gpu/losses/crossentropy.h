@@ -4,7 +4,7 @@
 
 #include "backend/gpu/losses/row_loss.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 inline RowLoss crossentropy(const LossContext& context, double label_smoothing) {
   const bool logits = context.loss.from_logits;
@@ -18,4 +18,4 @@ inline RowLoss crossentropy(const LossContext& context, double label_smoothing) 
           .knows_hits = logits};
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

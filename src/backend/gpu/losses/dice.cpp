@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/dice.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuDice = gpu_loss<nn::DiceSpec>([](const nn::DiceSpec& spec, const LossContext& context) {
@@ -12,4 +12,4 @@ const RegisteredLossOp kGpuDice = gpu_loss<nn::DiceSpec>([](const nn::DiceSpec& 
 });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

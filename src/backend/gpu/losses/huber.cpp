@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/huber.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const nn::HuberSpec& spec, const LossContext& context) {
@@ -11,4 +11,4 @@ const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const nn::HuberSpe
 });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

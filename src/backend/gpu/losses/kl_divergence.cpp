@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/kl_divergence.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuKLDivergence =
@@ -12,4 +12,4 @@ const RegisteredLossOp kGpuKLDivergence =
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

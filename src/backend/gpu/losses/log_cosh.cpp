@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/log_cosh.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuLogCosh = gpu_loss<nn::LogCoshSpec>([](const nn::LogCoshSpec&, const LossContext& context) {
@@ -11,4 +11,4 @@ const RegisteredLossOp kGpuLogCosh = gpu_loss<nn::LogCoshSpec>([](const nn::LogC
 });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "kernels/cuda/loss_mask.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class GpuLossOp final : public LossOp {
@@ -87,4 +87,4 @@ std::unique_ptr<LossOp> make_loss_op(const LossContext& context, GpuDevice& devi
   return std::make_unique<GpuLossOp>(context, device, std::move(loss));
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/mean_absolute_percentage_error.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuMeanAbsolutePercentageError = gpu_loss<nn::MeanAbsolutePercentageErrorSpec>(
@@ -12,4 +12,4 @@ const RegisteredLossOp kGpuMeanAbsolutePercentageError = gpu_loss<nn::MeanAbsolu
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

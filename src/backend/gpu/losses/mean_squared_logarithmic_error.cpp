@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/mean_squared_logarithmic_error.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuMeanSquaredLogarithmicError = gpu_loss<nn::MeanSquaredLogarithmicErrorSpec>(
@@ -12,4 +12,4 @@ const RegisteredLossOp kGpuMeanSquaredLogarithmicError = gpu_loss<nn::MeanSquare
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

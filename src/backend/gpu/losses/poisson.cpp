@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/poisson.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuPoisson = gpu_loss<nn::PoissonSpec>([](const nn::PoissonSpec&, const LossContext& context) {
@@ -11,4 +11,4 @@ const RegisteredLossOp kGpuPoisson = gpu_loss<nn::PoissonSpec>([](const nn::Pois
 });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

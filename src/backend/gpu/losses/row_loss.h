@@ -12,7 +12,7 @@
 #include "kernels/cuda/loss.h"
 #include "kernels/losses/element_loss.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 struct RowLoss {
   SampleRows sample;
@@ -46,4 +46,4 @@ RowLoss of_sums(const SampleRows& sample, F f) {
           }};
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

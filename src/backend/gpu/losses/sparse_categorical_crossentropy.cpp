@@ -2,7 +2,7 @@
 
 #include "backend/gpu/losses/crossentropy.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuSparseCategorical = gpu_loss<nn::SparseCategoricalCrossentropySpec>(
@@ -11,4 +11,4 @@ const RegisteredLossOp kGpuSparseCategorical = gpu_loss<nn::SparseCategoricalCro
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

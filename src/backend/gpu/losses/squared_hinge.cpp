@@ -3,7 +3,7 @@
 #include "backend/gpu/losses/row_loss.h"
 #include "kernels/losses/squared_hinge.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuSquaredHinge =
@@ -12,4 +12,4 @@ const RegisteredLossOp kGpuSquaredHinge =
     });
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

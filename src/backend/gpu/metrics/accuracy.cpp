@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredMetricOp kAccuracyMetric{kKind, typeid(nn::AccuracySpec),
@@ -14,4 +14,4 @@ const RegisteredMetricOp kAccuracyMetric{kKind, typeid(nn::AccuracySpec),
                                          }};
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

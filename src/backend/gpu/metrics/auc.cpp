@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AUCMetricOp final : public ThresholdMetric {
@@ -16,4 +16,4 @@ class AUCMetricOp final : public ThresholdMetric {
 const RegisteredMetricOp kAUCMetric = metric_op<nn::AUCSpec, AUCMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

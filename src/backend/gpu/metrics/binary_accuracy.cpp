@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class BinaryAccuracyMetricOp final : public BinaryMetric {
@@ -14,4 +14,4 @@ class BinaryAccuracyMetricOp final : public BinaryMetric {
 const RegisteredMetricOp kBinaryAccuracyMetric = metric_op<nn::BinaryAccuracySpec, BinaryAccuracyMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

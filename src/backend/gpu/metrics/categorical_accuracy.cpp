@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class CategoricalAccuracyMetricOp final : public ArgmaxMetric {
@@ -15,4 +15,4 @@ const RegisteredMetricOp kCategoricalAccuracyMetric =
     metric_op<nn::CategoricalAccuracySpec, CategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

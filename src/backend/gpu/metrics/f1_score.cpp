@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class F1ScoreMetricOp final : public ThresholdMetric {
@@ -15,4 +15,4 @@ class F1ScoreMetricOp final : public ThresholdMetric {
 const RegisteredMetricOp kF1ScoreMetric = metric_op<nn::F1ScoreSpec, F1ScoreMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -8,7 +8,7 @@
 #include "backend/metric_bins.h"
 #include "kernels/cuda/metric_bins.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class CountingMetric : public GpuMetric {
  public:
@@ -60,4 +60,4 @@ class ThresholdMetric : public CountingMetric {
   std::unique_ptr<Buffer> thresholds_;  ///< on the device
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

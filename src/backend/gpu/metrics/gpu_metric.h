@@ -8,7 +8,7 @@
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class GpuMetric : public MetricOp {
  public:
@@ -105,4 +105,4 @@ class ErrorMetric : public GpuMetric {
   Errors errors_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MeanAbsoluteErrorMetricOp final : public ErrorMetric {
@@ -15,4 +15,4 @@ const RegisteredMetricOp kMeanAbsoluteErrorMetric =
     metric_op<nn::MeanAbsoluteErrorMetricSpec, MeanAbsoluteErrorMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

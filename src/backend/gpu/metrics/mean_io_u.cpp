@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MeanIoUMetricOp final : public CountingMetric {
@@ -23,4 +23,4 @@ class MeanIoUMetricOp final : public CountingMetric {
 const RegisteredMetricOp kMeanIoUMetric = metric_op<nn::MeanIoUSpec, MeanIoUMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class MeanSquaredErrorMetricOp final : public ErrorMetric {
@@ -15,4 +15,4 @@ const RegisteredMetricOp kMeanSquaredErrorMetric =
     metric_op<nn::MeanSquaredErrorMetricSpec, MeanSquaredErrorMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

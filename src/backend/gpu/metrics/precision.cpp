@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class PrecisionMetricOp final : public ThresholdMetric {
@@ -14,4 +14,4 @@ class PrecisionMetricOp final : public ThresholdMetric {
 const RegisteredMetricOp kPrecisionMetric = metric_op<nn::PrecisionSpec, PrecisionMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

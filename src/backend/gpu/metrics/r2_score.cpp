@@ -3,7 +3,7 @@
 #include "backend/gpu/metrics/gpu_metric.h"
 #include "kernels/cuda/metric_bins.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class R2ScoreMetricOp final : public GpuMetric {
@@ -17,4 +17,4 @@ class R2ScoreMetricOp final : public GpuMetric {
 const RegisteredMetricOp kR2ScoreMetric = metric_op<nn::R2ScoreSpec, R2ScoreMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

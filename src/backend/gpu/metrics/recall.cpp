@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_counts.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class RecallMetricOp final : public ThresholdMetric {
@@ -14,4 +14,4 @@ class RecallMetricOp final : public ThresholdMetric {
 const RegisteredMetricOp kRecallMetric = metric_op<nn::RecallSpec, RecallMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

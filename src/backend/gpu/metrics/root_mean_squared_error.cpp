@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class RootMeanSquaredErrorMetricOp final : public ErrorMetric {
@@ -15,4 +15,4 @@ const RegisteredMetricOp kRootMeanSquaredErrorMetric =
     metric_op<nn::RootMeanSquaredErrorSpec, RootMeanSquaredErrorMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

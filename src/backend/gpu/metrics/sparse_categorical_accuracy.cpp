@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class SparseCategoricalAccuracyMetricOp final : public ArgmaxMetric {
@@ -16,4 +16,4 @@ const RegisteredMetricOp kSparseCategoricalAccuracyMetric =
     metric_op<nn::SparseCategoricalAccuracySpec, SparseCategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

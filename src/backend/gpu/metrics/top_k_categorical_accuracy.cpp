@@ -2,7 +2,7 @@
 
 #include "backend/gpu/metrics/gpu_metric.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class TopKCategoricalAccuracyMetricOp final : public TopKMetric {
@@ -16,4 +16,4 @@ const RegisteredMetricOp kTopKCategoricalAccuracyMetric =
     metric_op<nn::TopKCategoricalAccuracySpec, TopKCategoricalAccuracyMetricOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AdadeltaOp final : public GpuOptimizer {
@@ -23,4 +23,4 @@ class AdadeltaOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kAdadelta = optimizer_op<nn::AdadeltaSpec, AdadeltaOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

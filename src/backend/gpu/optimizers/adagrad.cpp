@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AdagradOp final : public GpuOptimizer {
@@ -22,4 +22,4 @@ class AdagradOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kAdagrad = optimizer_op<nn::AdagradSpec, AdagradOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/optimizers/adam_pass.h"
 #include "nn/optimizers/adam.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 /// Adam and AdamW: they differ in a default.
 class AdamOp final : public GpuOptimizer {
@@ -26,4 +26,4 @@ class AdamOp final : public GpuOptimizer {
   const nn::AdamSpec& spec_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -7,7 +7,7 @@
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 #include "kernels/cuda/adam.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 template <class Spec>
 kernel::AdamPass adam_pass(const Spec& spec) {
@@ -22,4 +22,4 @@ inline double bias_correction(double beta, const nn::UpdateArgs& args) {
   return 1 - std::pow(beta, static_cast<double>(args.step + 1));
 }
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

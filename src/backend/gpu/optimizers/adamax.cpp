@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/adam_pass.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class AdamaxOp final : public GpuOptimizer {
@@ -26,4 +26,4 @@ class AdamaxOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kAdamax = optimizer_op<nn::AdamaxSpec, AdamaxOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

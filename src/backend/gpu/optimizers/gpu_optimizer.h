@@ -7,7 +7,7 @@
 #include "backend/optimizer_op.h"
 #include "kernels/cuda/optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class GpuOptimizer : public OptimizerOp {
  protected:
@@ -29,4 +29,4 @@ class GpuOptimizer : public OptimizerOp {
   const DType compute_;
 };
 
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

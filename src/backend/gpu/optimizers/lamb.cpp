@@ -3,7 +3,7 @@
 #include "backend/gpu/device_table.h"
 #include "backend/gpu/optimizers/adam_pass.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class LambOp final : public GpuOptimizer {
@@ -40,4 +40,4 @@ class LambOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kLamb = optimizer_op<nn::LambSpec, LambOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

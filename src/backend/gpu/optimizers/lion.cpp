@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class LionOp final : public GpuOptimizer {
@@ -22,4 +22,4 @@ class LionOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kLion = optimizer_op<nn::LionSpec, LionOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -3,7 +3,7 @@
 #include "backend/gpu/optimizers/adam_pass.h"
 #include "kernels/nadam_momenta.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class NadamOp final : public GpuOptimizer {
@@ -30,4 +30,4 @@ class NadamOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kNadam = optimizer_op<nn::NadamSpec, NadamOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class RMSpropOp final : public GpuOptimizer {
@@ -27,4 +27,4 @@ class RMSpropOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kRmsprop = optimizer_op<nn::RMSpropSpec, RMSpropOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND

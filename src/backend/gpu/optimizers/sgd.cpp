@@ -2,7 +2,7 @@
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 
-namespace dptrain::backend::DPTRAIN_GPU {
+namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 class SGDOp final : public GpuOptimizer {
@@ -23,4 +23,4 @@ class SGDOp final : public GpuOptimizer {
 const RegisteredOptimizerOp kSgd = optimizer_op<nn::SGDSpec, SGDOp>(kKind);
 
 }  // namespace
-}  // namespace dptrain::backend::DPTRAIN_GPU
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
