@@ -1,10 +1,11 @@
 # The GPU path. Its kernels and its device are compiled twice, once for CUDA and once for the emulator, which runs the same
-# kernels on the CPU; DPTRAIN_BACKEND names the namespace.
+# kernels on the CPU. DPTRAIN_BACKEND (cpu, cuda, emu) names the namespace. src/backend/ops is compiled for all three, for
+# the CPU as part of dptrain_backend.
 #
-#   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp      with DPTRAIN_EMULATOR
-#   dptrain_backend_emu    src/backend/gpu/*.cpp, src/backend/emu/*.cpp   with DPTRAIN_EMULATOR
-#   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                    with CUDA
-#   dptrain_backend_cuda    src/backend/gpu/*.cpp, src/backend/cuda/*.cpp  with CUDA
+#   dptrain_kernels_emu    kernels/cuda/*.cu as C++, and simt*.cpp       with DPTRAIN_EMULATOR
+#   dptrain_backend_emu    src/backend/{ops,gpu,emu}/*.cpp               with DPTRAIN_EMULATOR
+#   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                     with CUDA
+#   dptrain_backend_cuda   src/backend/{ops,gpu,cuda}/*.cpp              with CUDA
 #
 # DPTRAIN_EMULATOR=OFF leaves the emulator out; src/backend/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
 # nvcc's objects. A fuzz build has none of this.
@@ -56,12 +57,10 @@ function(dptrain_gpu_device)
     if((gpu STREQUAL "cuda" AND NOT DPTRAIN_HAVE_CUDA) OR (gpu STREQUAL "emu" AND NOT DPTRAIN_EMULATOR))
       continue()
     endif()
+    _dptrain_sources(ops src/backend/ops)
     _dptrain_sources(both src/backend/gpu)
     _dptrain_sources(own src/backend/${gpu})
-    if(NOT both AND NOT own)
-      continue()
-    endif()
-    add_library(dptrain_backend_${gpu} OBJECT ${both} ${own})
+    add_library(dptrain_backend_${gpu} OBJECT ${ops} ${both} ${own})
     set_target_properties(dptrain_backend_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
     target_compile_definitions(dptrain_backend_${gpu} PRIVATE DPTRAIN_BACKEND=${gpu})
     target_link_libraries(dptrain_backend_${gpu} PUBLIC dptrain_house)

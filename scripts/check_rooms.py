@@ -31,16 +31,19 @@ LEVELS = {
     "cli": 13,
 }
 
-# Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. Files directly in kernels/ and in kernels/losses/
-# are shared ground.
+# Who may call kernels/cpu. kernels/cuda is called by the GPU device alone. backend/ops calls the kernels of the backend that
+# it is compiled for, through DPTRAIN_KERNELS(pool.h). Files directly in kernels/ and in kernels/losses/ are shared ground.
 CALL_KERNELS = {"table", "backend", "data", "replica", "reduce"}
 GPU_FOLDERS = ("gpu", "cuda", "emu")   # of backend/
 
 # What rooms that call no kernel read of the shared ground.
 SHARED_GROUND = {("core", "kernels/philox.h"), ("nn", "kernels/activation_kind.h")}
 
-# Of the house, the kernels for GPUs know the number types.
-SEEN_BY_KERNELS_CUDA = {"core/dtype.h"}
+# Of the house, the kernels know the number types.
+SEEN_BY_KERNELS = {"core/dtype.h"}
+
+# The file of backend/ops that may include a backend's folder.
+KERNEL_OP = "src/backend/ops/kernel_op.h"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +85,7 @@ POSIX = set("""math.h link.h dirent.h dlfcn.h errno.h execinfo.h fcntl.h fnmatch
     spawn.h termios.h time.h ucontext.h unistd.h cxxabi.h malloc.h immintrin.h cpuid.h""".split())
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+KERNELS_INCLUDE = re.compile(r"^\s*#\s*include\s+DPTRAIN_KERNELS\(([\w./]+)\)")
 SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh", ".inc"}
 
 
@@ -108,6 +112,8 @@ def check_kernels_include(path, target):
         return None
     if room not in CALL_KERNELS:
         return f"room '{room}' must not call kernels; {', '.join(sorted(CALL_KERNELS))} may"
+    if side and folder_of_backend(path) == "ops":
+        return f"backend/ops includes kernels by DPTRAIN_KERNELS({target.split('/', 2)[2]})"
     if side == "cuda" and folder_of_backend(path) not in GPU_FOLDERS:
         return "kernels/cuda is called by src/backend/{gpu,cuda,emu} alone"
     return None
@@ -120,17 +126,17 @@ def check_room_include(path, target):
     if other not in LEVELS:
         return f'"{target}" names no room; includes are written from the root: "core/error.h", "kernels/cpu/pool.h"'
     if top == "kernels":
-        if room == "cuda" and target in SEEN_BY_KERNELS_CUDA:
+        if target in SEEN_BY_KERNELS and path.parts[1] in ("cpu", "cuda"):
             return None
         return f"kernels know nothing of the house, found an include of room '{other}'"
-    backend = re.match(r"backend/(cpu|gpu|cuda|emu)/", target)
+    backend = re.match(r"backend/(ops|cpu|gpu|cuda|emu)/", target)
     if backend:
         if room != "backend":
             return f"backend/{backend[1]}/ is private to room 'backend'; include a header of backend/ itself"
         here = folder_of_backend(path)
         # The CUDA and the emulated device are both built from backend/gpu, which stands on neither.
-        built_from = backend[1] == "gpu" and here in GPU_FOLDERS
-        if here and here != backend[1] and not built_from:
+        built_from = backend[1] == "ops" or backend[1] == "gpu" and here in GPU_FOLDERS
+        if here and here != backend[1] and not built_from and str(path) != KERNEL_OP:
             return f"backend/{here} must not include backend/{backend[1]}"
     if other == room or LEVELS[other] < LEVELS[room]:
         return None
@@ -174,6 +180,9 @@ def check_tree(root):
             messages.append(f"{path}:1: '{place_of(path)[1]}' is no room of the table")
             continue
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            by_macro = KERNELS_INCLUDE.match(line)
+            if by_macro and folder_of_backend(path) != "ops":
+                messages.append(f"{path}:{number}: DPTRAIN_KERNELS is for backend/ops alone")
             found = INCLUDE.match(line)
             if not found:
                 continue
@@ -230,6 +239,14 @@ PLANTED = [
     ("src/backend/cuda/b.cpp", "#include <cudnn.h>", None),
     ("src/backend/cuda/c.cpp", '#include "backend/emu/emu_runtime.h"', "backend/cuda must not include backend/emu"),
     ("src/backend/cuda/d.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
+    ("src/backend/ops/a.cpp", "#include DPTRAIN_KERNELS(pool.h)", None),
+    ("src/backend/ops/b.cpp", '#include "kernels/cpu/pool.h"', "DPTRAIN_KERNELS(pool.h)"),
+    ("src/backend/ops/c.cpp", '#include "kernels/cuda/pool.h"', "DPTRAIN_KERNELS(pool.h)"),
+    ("src/backend/ops/d.cpp", '#include "kernels/pool_window.h"', None),
+    ("src/backend/ops/kernel_op.h", '#include "backend/gpu/gpu_device.h"', None),
+    ("src/backend/ops/e.cpp", '#include "backend/cpu/cpu_device.h"', "backend/ops must not include backend/cpu"),
+    ("src/backend/gpu/d.cpp", '#include "backend/ops/kernel_op.h"', None),
+    ("src/backend/cpu/e.cpp", "#include DPTRAIN_KERNELS(pool.h)", "for backend/ops alone"),
     ("src/reduce/nccl_api.cpp", "#include <nccl.h>", None),
     ("src/reduce/mean.cpp", "#include <nccl.h>", "NCCL is not allowed here"),
     ("src/reduce/nccl.cpp", "#include <cuda_runtime.h>", None),
@@ -253,7 +270,8 @@ PLANTED = [
     ("kernels/cpu/e.cpp", '#include "kernels/losses/huber.h"', None),
     ("kernels/cuda/losses/huber.cu", '#include "kernels/losses/huber.h"', None),
     ("kernels/losses/huber.h", '#include "kernels/cpu/a.h"', "must not include kernels/cpu"),
-    ("kernels/cpu/d.h", '#include "core/dtype.h"', "know nothing of the house"),
+    ("kernels/cpu/d.h", '#include "core/dtype.h"', None),
+    ("kernels/losses/d.h", '#include "core/dtype.h"', "know nothing of the house"),
     ("kernels/cuda/a.h", '#include "core/dtype.h"', None),
     ("kernels/cuda/b.cu", '#include "core/shape.h"', "know nothing of the house"),
     ("kernels/cuda/c.cu", '#include "kernels/step_state.h"', None),

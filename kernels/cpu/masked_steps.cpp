@@ -52,7 +52,8 @@ void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* other
   });
 }
 
-void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y) {
+void masked_mean_forward(const Launch&, DType, const float* x, const uint8_t* mask, int64_t rows, int64_t steps,
+                         int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(steps * width), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       float* const mean = y + r * width;
@@ -68,7 +69,8 @@ void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int6
   });
 }
 
-void masked_mean_backward(const float* dy, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* dx) {
+void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* mask, int64_t rows, int64_t steps,
+                          int64_t width, float* dx) {
   parallel_ranges(rows, rows_per_piece(steps * width), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float valid = valid_steps(mask + r * steps, steps);

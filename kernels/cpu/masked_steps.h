@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+
 namespace dptrain::kernels::cpu {
 
 /// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
@@ -18,7 +20,9 @@ void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* other
                        float value, float* y);
 
 /// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
-void masked_mean_forward(const float* x, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* y);
-void masked_mean_backward(const float* dy, const uint8_t* mask, int64_t rows, int64_t steps, int64_t width, float* dx);
+void masked_mean_forward(const Launch&, DType, const float* x, const uint8_t* mask, int64_t rows, int64_t steps,
+                         int64_t width, float* y);
+void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* mask, int64_t rows, int64_t steps,
+                          int64_t width, float* dx);
 
 }  // namespace dptrain::kernels::cpu

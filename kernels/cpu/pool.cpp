@@ -200,14 +200,15 @@ int64_t lines_per_piece(const PoolWindow& w) { return rows_per_piece(w.stride_h 
 
 }  // namespace
 
-void max_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y, uint8_t* argmax) {
+void max_pool_forward(const Launch&, DType, const PoolWindow& window, const float* x, int64_t rows, float* y,
+                      uint8_t* argmax) {
   parallel_ranges(rows * window.out_h, lines_per_piece(window), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(max_forward_piece)(window, x, begin, end, y, argmax);
   });
 }
 
-void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t* argmax, const float* output,
-                       int64_t rows, float* dx) {
+void max_pool_backward(const Launch&, DType, const PoolWindow& window, const float* dy, const uint8_t* argmax,
+                       const float* output, int64_t rows, float* dx) {
   if (HWY_STATIC_DISPATCH(is_two_by_two)(window)) {
     parallel_ranges(rows * window.out_h, lines_per_piece(window), [&](int64_t begin, int64_t end) {
       HWY_DYNAMIC_DISPATCH(max_backward_pairs_piece)(window, dy, argmax, output, begin, end, dx);
@@ -220,33 +221,36 @@ void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t*
   });
 }
 
-void avg_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y) {
+void avg_pool_forward(const Launch&, DType, const PoolWindow& window, const float* x, int64_t rows, float* y) {
   const Sizes size(window);
   parallel_for(rows, [&](int64_t row) {
     HWY_DYNAMIC_DISPATCH(avg_forward_row)(window, x + row * size.in, y + row * size.out);
   });
 }
 
-void avg_pool_backward(const PoolWindow& window, const float* dy, int64_t rows, float* dx) {
+void avg_pool_backward(const Launch&, DType, const PoolWindow& window, const float* dy, int64_t rows, float* dx) {
   parallel_ranges(rows * window.in_h, rows_per_piece(window.in_w * window.channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(avg_backward_piece)(window, dy, begin, end, dx);
   });
 }
 
-void global_avg_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y) {
+void global_avg_forward(const Launch&, DType, const float* x, int64_t rows, int64_t spatial, int64_t channels,
+                        float* y) {
   parallel_for(rows, [&](int64_t row) {
     HWY_DYNAMIC_DISPATCH(global_avg_forward_row)(x + row * spatial * channels, spatial, channels, y + row * channels);
   });
 }
 
-void global_avg_backward(const float* dy, int64_t rows, int64_t spatial, int64_t channels, float* dx) {
+void global_avg_backward(const Launch&, DType, const float* dy, int64_t rows, int64_t spatial, int64_t channels,
+                         float* dx) {
   parallel_for(rows, [&](int64_t row) {
     HWY_DYNAMIC_DISPATCH(global_avg_backward_row)
     (dy + row * channels, spatial, channels, dx + row * spatial * channels);
   });
 }
 
-void global_max_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y, int32_t* argmax) {
+void global_max_forward(const Launch&, DType, const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y,
+                        int32_t* argmax) {
   parallel_for(rows, [&](int64_t row) {
     HWY_DYNAMIC_DISPATCH(global_max_forward_row)
     (x + row * spatial * channels, spatial, channels, y + row * channels,
@@ -254,8 +258,8 @@ void global_max_forward(const float* x, int64_t rows, int64_t spatial, int64_t c
   });
 }
 
-void global_max_backward(const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial, int64_t channels,
-                         float* dx) {
+void global_max_backward(const Launch&, DType, const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial,
+                         int64_t channels, float* dx) {
   parallel_for(rows, [&](int64_t row) {
     float* to = dx + row * spatial * channels;
     std::memset(to, 0, static_cast<size_t>(spatial * channels) * sizeof(float));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
 #include "kernels/pool_window.h"
 
 namespace dptrain::kernels::cpu {
@@ -14,23 +15,27 @@ using kernels::PoolWindow;
 
 /// y = largest value of each window; argmax (size of y, may be null in evaluation) = kh * kernel_w + kw of the first
 /// one.
-void max_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y, uint8_t* argmax);
+void max_pool_forward(const Launch&, DType, const PoolWindow& window, const float* x, int64_t rows, float* y,
+                      uint8_t* argmax);
 
 /// dx = dy handed to the positions in argmax, zero elsewhere. Where `output` (the forward y) is given, dy counts as
 /// zero at output <= 0: the ReLU in front of the pooling is undone in the same pass.
-void max_pool_backward(const PoolWindow& window, const float* dy, const uint8_t* argmax, const float* output,
-                       int64_t rows, float* dx);
+void max_pool_backward(const Launch&, DType, const PoolWindow& window, const float* dy, const uint8_t* argmax,
+                       const float* output, int64_t rows, float* dx);
 
-void avg_pool_forward(const PoolWindow& window, const float* x, int64_t rows, float* y);
-void avg_pool_backward(const PoolWindow& window, const float* dy, int64_t rows, float* dx);
+void avg_pool_forward(const Launch&, DType, const PoolWindow& window, const float* x, int64_t rows, float* y);
+void avg_pool_backward(const Launch&, DType, const PoolWindow& window, const float* dy, int64_t rows, float* dx);
 
 /// Over [rows, spatial, channels] to [rows, channels] and back.
-void global_avg_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y);
-void global_avg_backward(const float* dy, int64_t rows, int64_t spatial, int64_t channels, float* dx);
+void global_avg_forward(const Launch&, DType, const float* x, int64_t rows, int64_t spatial, int64_t channels,
+                        float* y);
+void global_avg_backward(const Launch&, DType, const float* dy, int64_t rows, int64_t spatial, int64_t channels,
+                         float* dx);
 
 /// argmax (size of y, may be null in evaluation) = spatial position of the first largest value.
-void global_max_forward(const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y, int32_t* argmax);
-void global_max_backward(const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial, int64_t channels,
-                         float* dx);
+void global_max_forward(const Launch&, DType, const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y,
+                        int32_t* argmax);
+void global_max_backward(const Launch&, DType, const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial,
+                         int64_t channels, float* dx);
 
 }  // namespace dptrain::kernels::cpu

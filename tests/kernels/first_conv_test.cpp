@@ -73,7 +73,7 @@ struct FirstProblem {
 FirstProblem::Pooled pool_of(const FirstProblem& problem, const std::vector<float>& y, bool relu) {
   FirstProblem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
                          std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
-  max_pool_forward(problem.pool(), y.data(), problem.rows, p.y.data(), p.taken.data());
+  max_pool_forward({}, DType::kF32, problem.pool(), y.data(), problem.rows, p.y.data(), p.taken.data());
   for (size_t i = 0; relu && i < p.y.size(); ++i)
     if (p.y[i] <= 0.0F) p.y[i] = 0.0F, p.taken[i] = kNothingTaken;
   return p;
@@ -85,7 +85,8 @@ std::vector<float> expanded(const FirstProblem& problem, const std::vector<float
   std::vector<uint8_t> position = taken;
   for (size_t i = 0; i < masked.size(); ++i)
     if (taken[i] == kNothingTaken) masked[i] = 0.0F, position[i] = 0;
-  max_pool_backward(problem.pool(), masked.data(), position.data(), nullptr, problem.rows, full.data());
+  max_pool_backward({}, DType::kF32, problem.pool(), masked.data(), position.data(), nullptr, problem.rows,
+                    full.data());
   return full;
 }
 

@@ -87,23 +87,26 @@ TEST(MaxPool, ForwardAndBackward) {
     std::vector<uint8_t> argmax;
     agrees(y, 0.0, 0.0, [&] {
       return written_floats(out_size(c), [&](float* out) {
-        argmax = test::written<uint8_t>(out_size(c), 0xEE,
-                                        [&](uint8_t* at) { max_pool_forward(c.window, x.data(), c.rows, out, at); });
+        argmax = test::written<uint8_t>(out_size(c), 0xEE, [&](uint8_t* at) {
+          max_pool_forward({}, DType::kF32, c.window, x.data(), c.rows, out, at);
+        });
         test::expect_near(index, {argmax.begin(), argmax.end()}, 0.0, 0.0);
       });
     });
     agrees(y, 0.0, 0.0, [&] {
-      return written_floats(out_size(c),
-                            [&](float* out) { max_pool_forward(c.window, x.data(), c.rows, out, nullptr); });
+      return written_floats(out_size(c), [&](float* out) {
+        max_pool_forward({}, DType::kF32, c.window, x.data(), c.rows, out, nullptr);
+      });
     });
     const std::vector<float> output(y.begin(), y.end());
     agrees(dx, 1e-6, 1e-6, [&] {
-      return written_floats(
-          in_size(c), [&](float* out) { max_pool_backward(c.window, dy.data(), argmax.data(), nullptr, c.rows, out); });
+      return written_floats(in_size(c), [&](float* out) {
+        max_pool_backward({}, DType::kF32, c.window, dy.data(), argmax.data(), nullptr, c.rows, out);
+      });
     });
     agrees(dx_masked, 1e-6, 1e-6, [&] {
       return written_floats(in_size(c), [&](float* out) {
-        max_pool_backward(c.window, dy.data(), argmax.data(), output.data(), c.rows, out);
+        max_pool_backward({}, DType::kF32, c.window, dy.data(), argmax.data(), output.data(), c.rows, out);
       });
     });
   }
@@ -122,10 +125,12 @@ TEST(AvgPool, ForwardAndBackwardLeaveOutThePadding) {
       }
     });
     agrees(y, 1e-5, 1e-6, [&] {
-      return written_floats(out_size(c), [&](float* out) { avg_pool_forward(c.window, x.data(), c.rows, out); });
+      return written_floats(out_size(c),
+                            [&](float* out) { avg_pool_forward({}, DType::kF32, c.window, x.data(), c.rows, out); });
     });
     agrees(dx, 1e-5, 1e-6, [&] {
-      return written_floats(in_size(c), [&](float* out) { avg_pool_backward(c.window, dy.data(), c.rows, out); });
+      return written_floats(in_size(c),
+                            [&](float* out) { avg_pool_backward({}, DType::kF32, c.window, dy.data(), c.rows, out); });
     });
   }
 }
@@ -153,26 +158,30 @@ TEST(GlobalPool, MeanAndMaximum) {
       d_most[static_cast<size_t>((out / channels * spatial + s) * channels + out % channels)] = at(dy, out);
     }
     agrees(mean, 1e-5, 1e-6, [&] {
-      return written_floats(rows * channels,
-                            [&](float* y) { global_avg_forward(x.data(), rows, spatial, channels, y); });
+      return written_floats(rows * channels, [&](float* y) {
+        global_avg_forward({}, DType::kF32, x.data(), rows, spatial, channels, y);
+      });
     });
     agrees(d_mean, 1e-6, 0.0, [&] {
-      return written_floats(rows * spatial * channels,
-                            [&](float* dx) { global_avg_backward(dy.data(), rows, spatial, channels, dx); });
+      return written_floats(rows * spatial * channels, [&](float* dx) {
+        global_avg_backward({}, DType::kF32, dy.data(), rows, spatial, channels, dx);
+      });
     });
     std::vector<int32_t> argmax(dy.size());
     agrees(most, 0.0, 0.0, [&] {
-      return written_floats(rows * channels,
-                            [&](float* y) { global_max_forward(x.data(), rows, spatial, channels, y, argmax.data()); });
+      return written_floats(rows * channels, [&](float* y) {
+        global_max_forward({}, DType::kF32, x.data(), rows, spatial, channels, y, argmax.data());
+      });
     });
     EXPECT_EQ(place, test::exactly(argmax));
     agrees(most, 0.0, 0.0, [&] {
-      return written_floats(rows * channels,
-                            [&](float* y) { global_max_forward(x.data(), rows, spatial, channels, y, nullptr); });
+      return written_floats(rows * channels, [&](float* y) {
+        global_max_forward({}, DType::kF32, x.data(), rows, spatial, channels, y, nullptr);
+      });
     });
     agrees(d_most, 0.0, 0.0, [&] {
       return written_floats(rows * spatial * channels, [&](float* dx) {
-        global_max_backward(dy.data(), argmax.data(), rows, spatial, channels, dx);
+        global_max_backward({}, DType::kF32, dy.data(), argmax.data(), rows, spatial, channels, dx);
       });
     });
   }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "backend/gpu/backend.h"
+#include "backend/ops/backend.h"
 #include "backend/tail.h"
 #include "nn/activation.h"
 #include "plan/tail.h"

@@ -2,7 +2,7 @@
 
 // What attention's kernels cannot do.
 
-#include "backend/gpu/backend.h"
+#include "backend/ops/backend.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cuda/attention.h"

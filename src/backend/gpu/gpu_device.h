@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/backend.h"
+#include "backend/ops/backend.h"
 #include "backend/gpu/convolution.h"
 #include "backend/gpu/runtime.h"
 #include "core/task_pool.h"

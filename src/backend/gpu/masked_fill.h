@@ -2,7 +2,7 @@
 
 // kernel::fill_masked_steps as MaskedInputs calls it.
 
-#include "backend/gpu/backend.h"
+#include "backend/ops/backend.h"
 #include "kernels/cuda/masked_steps.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {

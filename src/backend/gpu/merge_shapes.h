@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend/gpu/backend.h"
+#include "backend/ops/backend.h"
 #include "backend/op.h"
 #include "core/error.h"
 #include "core/format.h"

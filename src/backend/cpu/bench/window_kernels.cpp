@@ -16,34 +16,39 @@ void add_pooling(Suite& suite, const k::PoolWindow& w, std::int64_t rows) {
   const std::string what =
       fmt::format("{}x{}s{}/{}x{}x{}", w.kernel_h, w.kernel_w, w.stride_h, w.in_h, w.in_w, w.channels);
   const double bytes = floats(in + out), with_places = bytes + static_cast<double>(out);
-  add(suite, "pool/max" + what + "/forward", with_places, 0,
-      [=](Room& r) { k::max_pool_forward(w, r.floats(0, in), rows, r.floats(1, out), r.zeros<std::uint8_t>(2, out)); });
+  add(suite, "pool/max" + what + "/forward", with_places, 0, [=](Room& r) {
+    k::max_pool_forward({}, DType::kF32, w, r.floats(0, in), rows, r.floats(1, out), r.zeros<std::uint8_t>(2, out));
+  });
   add(suite, "pool/max" + what + "/backward", with_places, 0, [=](Room& r) {
-    k::max_pool_backward(w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), nullptr, rows, r.floats(2, in));
+    k::max_pool_backward({}, DType::kF32, w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), nullptr, rows,
+                         r.floats(2, in));
   });
   add(suite, "pool/max" + what + "/backward_relu", with_places + floats(out), 0, [=](Room& r) {
-    k::max_pool_backward(w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), r.floats(3, out), rows, r.floats(2, in));
+    k::max_pool_backward({}, DType::kF32, w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), r.floats(3, out), rows,
+                         r.floats(2, in));
   });
   add(suite, "pool/avg" + what + "/forward", bytes, 0,
-      [=](Room& r) { k::avg_pool_forward(w, r.floats(0, in), rows, r.floats(1, out)); });
+      [=](Room& r) { k::avg_pool_forward({}, DType::kF32, w, r.floats(0, in), rows, r.floats(1, out)); });
   add(suite, "pool/avg" + what + "/backward", bytes, 0,
-      [=](Room& r) { k::avg_pool_backward(w, r.floats(0, out), rows, r.floats(1, in)); });
+      [=](Room& r) { k::avg_pool_backward({}, DType::kF32, w, r.floats(0, out), rows, r.floats(1, in)); });
 }
 
 void add_global_pooling(Suite& suite) {
   constexpr std::int64_t kRows = 32, kSpatial = 49, kChannels = 2048, kIn = kRows * kSpatial * kChannels,
                          kOut = kRows * kChannels;
-  add(suite, "pool/global_avg/forward", floats(kIn + kOut), 0,
-      [](Room& r) { k::global_avg_forward(r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut)); });
-  add(suite, "pool/global_avg/backward", floats(kIn + kOut), 0,
-      [](Room& r) { k::global_avg_backward(r.floats(0, kOut), kRows, kSpatial, kChannels, r.floats(1, kIn)); });
+  add(suite, "pool/global_avg/forward", floats(kIn + kOut), 0, [](Room& r) {
+    k::global_avg_forward({}, DType::kF32, r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut));
+  });
+  add(suite, "pool/global_avg/backward", floats(kIn + kOut), 0, [](Room& r) {
+    k::global_avg_backward({}, DType::kF32, r.floats(0, kOut), kRows, kSpatial, kChannels, r.floats(1, kIn));
+  });
   add(suite, "pool/global_max/forward", floats(kIn + 2 * kOut), 0, [](Room& r) {
-    k::global_max_forward(r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut),
+    k::global_max_forward({}, DType::kF32, r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut),
                           r.zeros<std::int32_t>(2, kOut));
   });
   add(suite, "pool/global_max/backward", floats(kIn + 2 * kOut), 0, [](Room& r) {
-    k::global_max_backward(r.floats(0, kOut), r.zeros<std::int32_t>(1, kOut), kRows, kSpatial, kChannels,
-                           r.floats(2, kIn));
+    k::global_max_backward({}, DType::kF32, r.floats(0, kOut), r.zeros<std::int32_t>(1, kOut), kRows, kSpatial,
+                           kChannels, r.floats(2, kIn));
   });
 }
 

@@ -40,11 +40,11 @@ class PooledPass final : public ConvPass {
     if (forward_) {
       inner.y = whole;
       pass_->run(inner, rest);
-      kernels::cpu::max_pool_forward(window_, whole, rows_, t.y, t.taken);
+      kernels::cpu::max_pool_forward({}, DType::kF32, window_, whole, rows_, t.y, t.taken);
       if (relu_ && t.taken != nullptr) mark_cut(t.y, t.taken);
       return;
     }
-    kernels::cpu::max_pool_backward(window_, t.dy, t.taken, nullptr, rows_, whole);
+    kernels::cpu::max_pool_backward({}, DType::kF32, window_, t.dy, t.taken, nullptr, rows_, whole);
     inner.dy = whole;
     pass_->run(inner, rest);
   }

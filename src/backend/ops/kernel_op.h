@@ -1,0 +1,44 @@
+#pragma once
+
+// KernelOp: base of ops that call kernels of DPTRAIN_BACKEND.
+//
+//   class NegateOp final : public KernelOp {
+//    public:
+//     NegateOp(const nn::NegateSpec&, const OpContext& context, Device& device)
+//         : KernelOp(context, device), size_(context.output().elements()) {}
+//     void forward(const OpArgs& a) override {
+//       kernel::negate(launch(a), type_, a.in<Element>(), a.rows * size_, a.out<Element>());
+//     }
+//     ...
+//   };
+//   const RegisteredOp kNegate = op<nn::NegateSpec, NegateOp>(kKind);
+
+#include "backend/ops/backend.h"
+
+#if !DPTRAIN_IS_CPU
+#include "backend/gpu/gpu_device.h"
+#endif
+
+namespace dptrain::backend::DPTRAIN_BACKEND {
+
+#if DPTRAIN_IS_CPU
+using BackendDevice = Device;
+inline kernel::Launch launch_on(const BackendDevice&, const Stream*) { return {}; }
+#else
+using BackendDevice = GpuDevice;
+inline kernel::Launch launch_on(const BackendDevice& device, const Stream* stream) { return device.launch(*stream); }
+#endif
+
+class KernelOp : public Op {
+ protected:
+  KernelOp(const OpContext& context, Device& device)
+      : device_(static_cast<BackendDevice&>(device)), type_(context.plan.compute) {}
+
+  /// The first argument of every kernel.
+  kernel::Launch launch(const OpArgs& a) const { return launch_on(device_, a.stream); }
+
+  BackendDevice& device_;
+  DType type_;  ///< of activations, the second argument
+};
+
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
