@@ -52,33 +52,34 @@ HWY_EXPORT(backward_from_output_piece);
 HWY_EXPORT(relu_layer_forward_piece);
 HWY_EXPORT(relu_layer_backward_piece);
 
-void activation_forward(Activation kind, float alpha, const float* x, float* y, int64_t n) {
+void activation_forward(const Launch&, DType, Activation kind, float alpha, const float* x, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(forward_piece)(kind, alpha, x + begin, y + begin, end - begin);
   });
 }
 
-void activation_backward_from_output(Activation kind, float alpha, const float* y, const float* dy, float* dx,
-                                     int64_t n) {
+void activation_backward_from_output(const Launch&, DType, Activation kind, float alpha, const float* y,
+                                     const float* dy, float* dx, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(backward_from_output_piece)(kind, alpha, y + begin, dy + begin, dx + begin, end - begin);
   });
 }
 
-void activation_backward_from_input(Activation kind, float alpha, const float* x, const float* dy, float* dx,
-                                    int64_t n) {
+void activation_backward_from_input(const Launch&, DType, Activation kind, float alpha, const float* x, const float* dy,
+                                    float* dx, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(backward_from_input_piece)(kind, alpha, x + begin, dy + begin, dx + begin, end - begin);
   });
 }
 
-void relu_layer_forward(const ReluLayer& layer, const float* x, float* y, int64_t n) {
+void relu_layer_forward(const Launch&, DType, const ReluLayer& layer, const float* x, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(relu_layer_forward_piece)(layer, x + begin, y + begin, end - begin);
   });
 }
 
-void relu_layer_backward(const ReluLayer& layer, const float* x, const float* dy, float* dx, int64_t n) {
+void relu_layer_backward(const Launch&, DType, const ReluLayer& layer, const float* x, const float* dy, float* dx,
+                         int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(relu_layer_backward_piece)(layer, x + begin, dy + begin, dx + begin, end - begin);
   });

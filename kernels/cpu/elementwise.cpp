@@ -131,7 +131,7 @@ void fill(float value, float* y, int64_t n) {
   });
 }
 
-void copy(const float* x, float* y, int64_t n) {
+void copy(const Launch&, DType, const float* x, float* y, int64_t n) {
   if (x == y) return;
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     std::memcpy(y + begin, x + begin, static_cast<size_t>(end - begin) * sizeof(float));

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+
 namespace dptrain::kernels::cpu {
 
 void fill(float value, float* y, int64_t n);
-void copy(const float* x, float* y, int64_t n);
+void copy(const Launch&, DType, const float* x, float* y, int64_t n);
 
 /// y = a + b.
 void add(const float* a, const float* b, float* y, int64_t n);

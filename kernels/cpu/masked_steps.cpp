@@ -15,7 +15,8 @@ float valid_steps(const uint8_t* mask, int64_t steps) {
 
 }  // namespace
 
-void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8_t* mask, float* y) {
+void mask_steps(const Launch&, DType, const float* x, int64_t steps, int64_t width, float value, uint8_t* mask,
+                float* y) {
   parallel_ranges(steps, rows_per_piece(width), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* const step = x + i * width;
@@ -29,7 +30,8 @@ void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8
   });
 }
 
-void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_t width, float* y) {
+void keep_valid_steps(const Launch&, DType, const float* x, const uint8_t* mask, int64_t steps, int64_t width,
+                      float* y) {
   parallel_ranges(steps, rows_per_piece(width), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (mask[i] != 0)

@@ -10,10 +10,12 @@
 namespace dptrain::kernels::cpu {
 
 /// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
-void mask_steps(const float* x, int64_t steps, int64_t width, float value, uint8_t* mask, float* y);
+void mask_steps(const Launch&, DType, const float* x, int64_t steps, int64_t width, float value, uint8_t* mask,
+                float* y);
 
 /// y[i] = x[i] where step i is valid, else zeros.
-void keep_valid_steps(const float* x, const uint8_t* mask, int64_t steps, int64_t width, float* y);
+void keep_valid_steps(const Launch&, DType, const float* x, const uint8_t* mask, int64_t steps, int64_t width,
+                      float* y);
 
 /// y[i] = x[i] where step i is valid or, with `others`, `others` is not; else `value`. y may be x.
 void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* others, int64_t steps, int64_t width,

@@ -20,7 +20,7 @@ struct Strides {
 
 }  // namespace
 
-void zero_pad_forward(const Padding& padding, const float* x, int64_t rows, float* y) {
+void zero_pad_forward(const Launch&, DType, const Padding& padding, const float* x, int64_t rows, float* y) {
   const Strides s(padding);
   const int64_t left = padding.left * padding.channels, right = padding.right * padding.channels;
   parallel_ranges(rows * s.out_h, rows_per_piece(s.out_line), [&](int64_t begin, int64_t end) {
@@ -38,7 +38,7 @@ void zero_pad_forward(const Padding& padding, const float* x, int64_t rows, floa
   });
 }
 
-void zero_pad_backward(const Padding& padding, const float* dy, int64_t rows, float* dx) {
+void zero_pad_backward(const Launch&, DType, const Padding& padding, const float* dy, int64_t rows, float* dx) {
   const Strides s(padding);
   parallel_ranges(rows * padding.in_h, rows_per_piece(s.in_line), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {

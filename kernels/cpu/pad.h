@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+
 namespace dptrain::kernels::cpu {
 
 struct Padding {
@@ -14,10 +16,10 @@ struct Padding {
 };
 
 /// y [rows, top + in_h + bottom, left + in_w + right, channels] = x with zeros around it.
-void zero_pad_forward(const Padding& padding, const float* x, int64_t rows, float* y);
+void zero_pad_forward(const Launch&, DType, const Padding& padding, const float* x, int64_t rows, float* y);
 
 /// dx = the inner part of dy.
-void zero_pad_backward(const Padding& padding, const float* dy, int64_t rows, float* dx);
+void zero_pad_backward(const Launch&, DType, const Padding& padding, const float* dy, int64_t rows, float* dx);
 
 /// Pixels of an image as every stride'th of a larger one, from the first on.
 struct Spreading {

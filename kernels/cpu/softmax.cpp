@@ -67,25 +67,26 @@ int64_t softmax_rows_per_piece(int64_t classes) { return (rows_per_piece(4 * cla
 
 }  // namespace
 
-void softmax_forward(const float* x, int64_t rows, int64_t classes, float* y) {
+void softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y) {
   parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(softmax_forward_piece)(x, begin, end, classes, y);
   });
 }
 
-void softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx) {
+void softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes, float* dx) {
   parallel_ranges(rows, rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(softmax_backward_piece)(y, dy, begin, end, classes, dx);
   });
 }
 
-void log_softmax_forward(const float* x, int64_t rows, int64_t classes, float* y) {
+void log_softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y) {
   parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(log_softmax_forward_piece)(x, begin, end, classes, y);
   });
 }
 
-void log_softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx) {
+void log_softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes,
+                          float* dx) {
   parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(log_softmax_backward_piece)(y, dy, begin, end, classes, dx);
   });

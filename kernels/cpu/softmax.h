@@ -5,19 +5,22 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+
 namespace dptrain::kernels::cpu {
 
 /// y = softmax(x), the largest value subtracted first; y == x allowed.
-void softmax_forward(const float* x, int64_t rows, int64_t classes, float* y);
+void softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y);
 
 /// dx = y (dy - sum(y dy)); dx == dy allowed.
-void softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
+void softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
 
 /// y = ln softmax(x) = x - max - ln sum(e^(x - max)); y == x allowed.
-void log_softmax_forward(const float* x, int64_t rows, int64_t classes, float* y);
+void log_softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y);
 
 /// dx = dy - e^y sum(dy); dx == dy allowed.
-void log_softmax_backward(const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
+void log_softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes,
+                          float* dx);
 
 /// What the targets of a classification are: exactly one of the two pointers is set.
 struct ClassTargets {

@@ -74,14 +74,14 @@ namespace dptrain::kernels::cpu {
 HWY_EXPORT(upsample_piece);
 HWY_EXPORT(upsample_backward_piece);
 
-void upsample_forward(const UpsampleShape& shape, const float* x, int64_t rows, float* y) {
+void upsample_forward(const Launch&, DType, const UpsampleShape& shape, const float* x, int64_t rows, float* y) {
   const int64_t lines = rows * shape.out_h;
   parallel_ranges(lines, rows_per_piece(shape.out_w * shape.channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(upsample_piece)(shape, x, begin, end, y);
   });
 }
 
-void upsample_backward(const UpsampleShape& shape, const float* dy, int64_t rows, float* dx) {
+void upsample_backward(const Launch&, DType, const UpsampleShape& shape, const float* dy, int64_t rows, float* dx) {
   parallel_ranges(rows * shape.in_h, rows_per_piece(shape.in_w * shape.channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(upsample_backward_piece)(shape, dy, begin, end, dx);
   });

@@ -4,11 +4,12 @@
 // Outputs are overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the
 // inputs.
 
+#include "kernels/cpu/launch.h"
 #include "kernels/upsample_shape.h"
 
 namespace dptrain::kernels::cpu {
 
-void upsample_forward(const UpsampleShape& shape, const float* x, int64_t rows, float* y);
-void upsample_backward(const UpsampleShape& shape, const float* dy, int64_t rows, float* dx);
+void upsample_forward(const Launch&, DType, const UpsampleShape& shape, const float* x, int64_t rows, float* y);
+void upsample_backward(const Launch&, DType, const UpsampleShape& shape, const float* dy, int64_t rows, float* dx);
 
 }  // namespace dptrain::kernels::cpu

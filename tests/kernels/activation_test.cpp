@@ -55,14 +55,16 @@ TEST_P(ActivationTest, Forward) {
     expected.push_back(
         dptrain::test::activation_value(GetParam(), static_cast<double>(alpha_), static_cast<double>(x)));
   agrees(expected, kRelative, kAbsolute, [&] {
-    return written_floats(n_, [&](float* y) { activation_forward(GetParam(), alpha_, x_.data(), y, n_); });
+    return written_floats(n_,
+                          [&](float* y) { activation_forward({}, DType::kF32, GetParam(), alpha_, x_.data(), y, n_); });
   });
 }
 
 TEST_P(ActivationTest, BackwardFromInput) {
   agrees(expected_slopes(), kRelative, 5e-7, [&] {
-    return written_floats(
-        n_, [&](float* dx) { activation_backward_from_input(GetParam(), alpha_, x_.data(), dy_.data(), dx, n_); });
+    return written_floats(n_, [&](float* dx) {
+      activation_backward_from_input({}, DType::kF32, GetParam(), alpha_, x_.data(), dy_.data(), dx, n_);
+    });
   });
 }
 
@@ -71,21 +73,23 @@ class ActivationOutputTest : public ActivationTest {};
 TEST_P(ActivationOutputTest, Backward) {
   agrees(expected_slopes(), kRelative, 1e-6, [&] {
     std::vector<float> y(x_.size());
-    activation_forward(GetParam(), alpha_, x_.data(), y.data(), n_);
-    return written_floats(
-        n_, [&](float* dx) { activation_backward_from_output(GetParam(), alpha_, y.data(), dy_.data(), dx, n_); });
+    activation_forward({}, DType::kF32, GetParam(), alpha_, x_.data(), y.data(), n_);
+    return written_floats(n_, [&](float* dx) {
+      activation_backward_from_output({}, DType::kF32, GetParam(), alpha_, y.data(), dy_.data(), dx, n_);
+    });
   });
 }
 
 TEST_P(ActivationTest, InPlaceGivesTheSameBits) {
   test::on_every_target([&] {
     std::vector<float> y(x_.size()), dx(x_.size()), in_place = x_;
-    activation_forward(GetParam(), alpha_, x_.data(), y.data(), n_);
-    activation_forward(GetParam(), alpha_, in_place.data(), in_place.data(), n_);
+    activation_forward({}, DType::kF32, GetParam(), alpha_, x_.data(), y.data(), n_);
+    activation_forward({}, DType::kF32, GetParam(), alpha_, in_place.data(), in_place.data(), n_);
     EXPECT_EQ(std::memcmp(y.data(), in_place.data(), y.size() * sizeof(float)), 0);
     in_place = dy_;
-    activation_backward_from_input(GetParam(), alpha_, x_.data(), dy_.data(), dx.data(), n_);
-    activation_backward_from_input(GetParam(), alpha_, x_.data(), in_place.data(), in_place.data(), n_);
+    activation_backward_from_input({}, DType::kF32, GetParam(), alpha_, x_.data(), dy_.data(), dx.data(), n_);
+    activation_backward_from_input({}, DType::kF32, GetParam(), alpha_, x_.data(), in_place.data(), in_place.data(),
+                                   n_);
     EXPECT_EQ(std::memcmp(dx.data(), in_place.data(), dx.size() * sizeof(float)), 0);
   });
 }
@@ -94,7 +98,7 @@ TEST_P(ActivationTest, KeepsNan) {
   const std::vector<float> x(37, NAN), dy(37, 1.0F);
   test::on_every_target([&] {
     std::vector<float> y(37, 0.0F);
-    activation_forward(GetParam(), alpha_, x.data(), y.data(), 37);
+    activation_forward({}, DType::kF32, GetParam(), alpha_, x.data(), y.data(), 37);
     for (const float element : y) EXPECT_TRUE(std::isnan(element));
   });
 }
@@ -117,10 +121,12 @@ TEST(ReluLayer, ThresholdSlopeAndMaximum) {
                                            : below);
       dx.push_back(x[i] >= layer.max_value ? 0.0 : x[i] > layer.threshold ? g : slope * g);
     }
-    agrees(y, 1e-6, 0.0,
-           [&] { return written_floats(n, [&](float* out) { relu_layer_forward(layer, x.data(), out, n); }); });
+    agrees(y, 1e-6, 0.0, [&] {
+      return written_floats(n, [&](float* out) { relu_layer_forward({}, DType::kF32, layer, x.data(), out, n); });
+    });
     agrees(dx, 1e-6, 0.0, [&] {
-      return written_floats(n, [&](float* out) { relu_layer_backward(layer, x.data(), dy.data(), out, n); });
+      return written_floats(
+          n, [&](float* out) { relu_layer_backward({}, DType::kF32, layer, x.data(), dy.data(), out, n); });
     });
   }
 }

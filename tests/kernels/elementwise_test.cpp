@@ -40,7 +40,8 @@ TEST(Elementwise, ArithmeticOfTwoArrays) {
       accumulate(b.data(), y.data(), n);
       return y;
     });
-    agrees(exactly(a), 0.0, 0.0, [&] { return written_floats(n, [&](float* y) { copy(a.data(), y, n); }); });
+    agrees(exactly(a), 0.0, 0.0,
+           [&] { return written_floats(n, [&](float* y) { copy({}, DType::kF32, a.data(), y, n); }); });
     agrees(std::vector<double>(static_cast<size_t>(n), 1.25), 0.0, 0.0,
            [&] { return written_floats(n, [&](float* y) { fill(1.25F, y, n); }); });
   }

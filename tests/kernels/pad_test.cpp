@@ -29,10 +29,12 @@ TEST(ZeroPad, ForwardAndBackward) {
       y[static_cast<size_t>(place)] = at(x, i);
       dx[static_cast<size_t>(i)] = at(dy, place);
     }
-    agrees(y, 0.0, 0.0,
-           [&] { return written_floats(out, [&](float* to) { zero_pad_forward(p, x.data(), rows, to); }); });
-    agrees(dx, 0.0, 0.0,
-           [&] { return written_floats(in, [&](float* to) { zero_pad_backward(p, dy.data(), rows, to); }); });
+    agrees(y, 0.0, 0.0, [&] {
+      return written_floats(out, [&](float* to) { zero_pad_forward({}, DType::kF32, p, x.data(), rows, to); });
+    });
+    agrees(dx, 0.0, 0.0, [&] {
+      return written_floats(in, [&](float* to) { zero_pad_backward({}, DType::kF32, p, dy.data(), rows, to); });
+    });
   }
 }
 

@@ -47,16 +47,18 @@ TEST(Softmax, ForwardAndBackward) {
       y.insert(y.end(), p.begin(), p.end());
     }
     // The difference x - max is rounded: up to 60 x 6e-8 in the exponent.
-    agrees(y, 6e-6, 1e-30,
-           [&] { return written_floats(n, [&](float* out) { softmax_forward(x.data(), rows, classes, out); }); });
+    agrees(y, 6e-6, 1e-30, [&] {
+      return written_floats(n, [&](float* out) { softmax_forward({}, DType::kF32, x.data(), rows, classes, out); });
+    });
     agrees(y, 6e-6, 1e-30, [&] {
       std::vector<float> in_place = x;
-      softmax_forward(in_place.data(), rows, classes, in_place.data());
+      softmax_forward({}, DType::kF32, in_place.data(), rows, classes, in_place.data());
       return in_place;
     });
     agrees(dx, 1e-5, 2e-6, [&] {
       const std::vector<float> p(y.begin(), y.end());
-      return written_floats(n, [&](float* out) { softmax_backward(p.data(), dy.data(), rows, classes, out); });
+      return written_floats(
+          n, [&](float* out) { softmax_backward({}, DType::kF32, p.data(), dy.data(), rows, classes, out); });
     });
   }
 }
@@ -80,23 +82,24 @@ TEST(LogSoftmax, ForwardAndBackward) {
     }
     // Differences of up to 180 are rounded, by 8e-6 at most; where the largest share is near 1 its logarithm is a
     // rounded sum's.
-    agrees(y, 3e-7, 5e-7,
-           [&] { return written_floats(n, [&](float* out) { log_softmax_forward(x.data(), rows, classes, out); }); });
+    agrees(y, 3e-7, 5e-7, [&] {
+      return written_floats(n, [&](float* out) { log_softmax_forward({}, DType::kF32, x.data(), rows, classes, out); });
+    });
     agrees(y, 3e-7, 5e-7, [&] {
       std::vector<float> in_place = x;
-      log_softmax_forward(in_place.data(), rows, classes, in_place.data());
+      log_softmax_forward({}, DType::kF32, in_place.data(), rows, classes, in_place.data());
       return in_place;
     });
     const std::vector<float> rounded(y.begin(), y.end());
     // e^y of a rounded y, times a sum of 1000 gradients that is rounded as it grows.
     const double absolute = 1e-6 * (1 + std::sqrt(static_cast<double>(classes)));
     agrees(dx, 1e-5, absolute, [&] {
-      return written_floats(n,
-                            [&](float* out) { log_softmax_backward(rounded.data(), dy.data(), rows, classes, out); });
+      return written_floats(
+          n, [&](float* out) { log_softmax_backward({}, DType::kF32, rounded.data(), dy.data(), rows, classes, out); });
     });
     agrees(dx, 1e-5, absolute, [&] {
       std::vector<float> in_place = dy;
-      log_softmax_backward(rounded.data(), in_place.data(), rows, classes, in_place.data());
+      log_softmax_backward({}, DType::kF32, rounded.data(), in_place.data(), rows, classes, in_place.data());
       return in_place;
     });
   }
@@ -107,7 +110,7 @@ TEST(LogSoftmax, KeepsNan) {
     for (const int64_t classes : {int64_t{3}, int64_t{40}}) {
       std::vector<float> x(static_cast<size_t>(2 * classes), 1.0F);
       x[1] = NAN;
-      log_softmax_forward(x.data(), 2, classes, x.data());
+      log_softmax_forward({}, DType::kF32, x.data(), 2, classes, x.data());
       for (int64_t i = 0; i < 2 * classes; ++i) EXPECT_EQ(std::isnan(x[static_cast<size_t>(i)]), i < classes) << i;
     }
   });

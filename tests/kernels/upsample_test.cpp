@@ -65,11 +65,11 @@ TEST(UpsampleKernel, AgreesWithTheNaiveSums) {
       }
     const auto forward = [&] {
       return written_floats(static_cast<int64_t>(y.size()),
-                            [&](float* to) { upsample_forward(s, x.data(), rows, to); });
+                            [&](float* to) { upsample_forward({}, DType::kF32, s, x.data(), rows, to); });
     };
     const auto backward = [&] {
       return written_floats(static_cast<int64_t>(dx.size()),
-                            [&](float* to) { upsample_backward(s, dy.data(), rows, to); });
+                            [&](float* to) { upsample_backward({}, DType::kF32, s, dy.data(), rows, to); });
     };
     on_every_target([&] {
       use_threads(1);

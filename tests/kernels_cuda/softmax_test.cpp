@@ -119,7 +119,7 @@ TEST(Softmax, AgreesWithTheCpu) {
   const SoftmaxShape shape{11, 21};
   const std::vector<float> x = random_floats(shape.rows * shape.classes, 4);
   std::vector<float> expected(x.size());
-  cpu::softmax_forward(x.data(), shape.rows, shape.classes, expected.data());
+  cpu::softmax_forward({}, DType::kF32, x.data(), shape.rows, shape.classes, expected.data());
   Tensor y(DType::kF32, x);
   softmax_forward(at_once(), DType::kF32, y.data(), shape.rows, shape.classes, y.data());
   expect_near(DType::kF32, {expected.begin(), expected.end()}, y.read(), 1e-6, 0.0);

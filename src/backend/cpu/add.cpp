@@ -1,7 +1,7 @@
 #include "nn/merging.h"
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/sum_op.h"
+#include "backend/ops/activations.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -14,12 +14,12 @@ class AddOp final : public SumOp {
   void forward(const OpArgs& a) override {
     if (of_two() && epilogue_.is_relu()) return kernels::cpu::add_relu(a.in(), a.in(1), a.out(), a.rows * elements());
     SumOp::forward(a);
-    epilogue_.apply(a.out(), a.rows);
+    epilogue_.apply({}, a.out(), a.rows);
   }
   void backward(const OpArgs& a) override {
     if (of_two() && epilogue_.is_relu() && epilogue_.to_undo() && a.dx() != nullptr && a.dx(1) != nullptr)
       return kernels::cpu::add_relu_backward(a.out(), a.dy(), a.dx(), a.dx(1), a.rows * elements());
-    epilogue_.undo(a.out(), a.dy(), a.rows);
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
     SumOp::backward(a);
   }
 

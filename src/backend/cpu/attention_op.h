@@ -111,8 +111,8 @@ class AttentionOp final : public Op {
   /// Outputs of queries that are left out are zero, and so are their gradients.
   void keep_valid(const OpArgs& a, float* y) const {
     if (query_mask_)
-      kernels::cpu::keep_valid_steps(y, a.in<std::uint8_t>(*query_mask_), a.rows * scores_.shape.queries,
-                                     scores_.shape.value_dim, y);
+      kernels::cpu::keep_valid_steps({}, DType::kF32, y, a.in<std::uint8_t>(*query_mask_),
+                                     a.rows * scores_.shape.queries, scores_.shape.value_dim, y);
   }
 
   /// A weight's gradient: the sums over the rows, and over `joined` numbers for each of its own.

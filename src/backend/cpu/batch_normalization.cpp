@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "backend/batch_norm_weights.h"
-#include "backend/cpu/activation.h"
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 #include "backend/piecewise.h"
 #include "backend/tail.h"
 #include "core/error.h"
@@ -109,7 +109,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
       if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
       if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
     } else if (leaves_sum_gradient) {
-      activate_backward(activation_, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
+      activate_backward({}, DType::kF32, activation_, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
     }
     if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
     if (!wants_dx) return;

@@ -55,7 +55,7 @@ void Broadcast::spread(const float* x, std::int64_t rows, float* y, const One& o
 }
 
 void Broadcast::copy(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::copy(x, y, rows * to_elements_);
+  if (trivial()) return kernels::cpu::copy({}, DType::kF32, x, y, rows * to_elements_);
   spread(x, rows, y, [](float, float value) { return value; });
 }
 

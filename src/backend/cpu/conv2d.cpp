@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/conv/conv2d_choice.h"
 #include "backend/cpu/conv/conv2d_shape.h"
 #include "backend/cpu/conv/convolution.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 #include "kernels/cpu/gemm_forward.h"
 #include "nn/normalization.h"
 #include "nn/pooling.h"
@@ -56,11 +56,11 @@ class Conv2DOp final : public Op {
                       .before = a.before,
                       .after = a.after},
                      a.scratch);
-    if (!shape_.relu) epilogue_.apply(a.out(), a.rows);
+    if (!shape_.relu) epilogue_.apply({}, a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    if (!shape_.pool) epilogue_.undo(a.out(), a.dy(), a.rows);
+    if (!shape_.pool) epilogue_.undo({}, a.out(), a.dy(), a.rows);
     float* const dweights = wants_dweights_ ? a.weight_gradients[0] : nullptr;
     convolution_.run_backward(a.rows,
                               {.x = a.in(),

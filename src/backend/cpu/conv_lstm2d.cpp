@@ -46,7 +46,9 @@ class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
                                         .first_row = a.first_row};
     kernels::cpu::spatial_dropout(dropout, of(x), a.rows, positions, width, factors, of(y));
   }
-  void copy(const OpArgs&, const void* x, void* y, std::int64_t n) override { kernels::cpu::copy(of(x), of(y), n); }
+  void copy(const OpArgs&, const void* x, void* y, std::int64_t n) override {
+    kernels::cpu::copy({}, DType::kF32, of(x), of(y), n);
+  }
 
  private:
   kernels::cpu::LstmGates gates_of(std::int64_t pixels) const {

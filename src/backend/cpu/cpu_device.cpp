@@ -7,10 +7,10 @@
 #include <cstring>
 #include <limits>
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/bfloat16.h"
 #include "backend/cpu/cpu_memory.h"
 #include "backend/cpu/dnnl_support.h"
+#include "backend/ops/activations.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"
@@ -97,8 +97,8 @@ void CpuDevice::accumulate(void* y, const void* x, DType, std::int64_t n, Stream
 void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType, std::int64_t rows,
                             std::int64_t classes, float* values, Stream&) {
   const bool softmax = fusion == plan::LossStep::Fusion::kSoftmax;
-  activate(softmax ? nn::Activation::kSoftmax : nn::Activation::kSigmoid, static_cast<const float*>(logits), values,
-           rows, classes);
+  activate({}, DType::kF32, softmax ? nn::Activation::kSoftmax : nn::Activation::kSigmoid,
+           static_cast<const float*>(logits), values, rows, classes);
 }
 
 void CpuDevice::taint(const double* value, float* gradient, Stream&) {
@@ -114,10 +114,10 @@ void CpuDevice::mask_scale(const double* valid, int ranks, std::int64_t stride, 
   *scale = static_cast<float>(positions / sum);
 }
 void CpuDevice::from_float(const float* x, void* y, DType, std::int64_t n, Stream&) {
-  kernels::cpu::copy(x, static_cast<float*>(y), n);
+  kernels::cpu::copy({}, DType::kF32, x, static_cast<float*>(y), n);
 }
 void CpuDevice::to_float(const void* x, DType, float* y, std::int64_t n, Stream&) {
-  kernels::cpu::copy(static_cast<const float*>(x), y, n);
+  kernels::cpu::copy({}, DType::kF32, static_cast<const float*>(x), y, n);
 }
 void CpuDevice::sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream&) {
   kernels::cpu::sum_ranks(arenas.data(), static_cast<int>(arenas.size()), begin, end);

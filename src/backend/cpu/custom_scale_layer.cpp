@@ -16,7 +16,7 @@ class CustomScaleLayerOp final : public Op {
   }
   void backward(const OpArgs& a) override {
     if (a.dx(1) != nullptr) kernels::cpu::scale_offset(a.dy(), scale_, 0.0F, a.dx(1), a.rows * elements_);
-    if (a.dx() != nullptr) kernels::cpu::copy(a.dy(), a.dx(), a.rows * elements_);
+    if (a.dx() != nullptr) kernels::cpu::copy({}, DType::kF32, a.dy(), a.dx(), a.rows * elements_);
   }
 
  private:

@@ -1,10 +1,10 @@
 #include "nn/dense.h"
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
 #include "backend/cpu/per_rows.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -39,11 +39,11 @@ class DenseOp final : public Op {
   void forward(const OpArgs& a) override {
     InnerProduct& product = products_.at(a.rows);
     product.forward(a.in(), kernel(a), bias_ ? a.weights[1] : nullptr, a.out(), products_.scratch(product, a.scratch));
-    epilogue_.apply(a.out(), a.rows);
+    epilogue_.apply({}, a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.out(), a.dy(), a.rows);
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
     InnerProduct& product = products_.at(a.rows);
     void* const scratch = products_.scratch(product, a.scratch);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)

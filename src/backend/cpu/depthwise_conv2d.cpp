@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/workspace.h"
 #include "backend/depthwise_shape.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/elementwise.h"
 
@@ -35,12 +35,12 @@ class DepthwiseConv2DOp final : public Op {
   void forward(const OpArgs& a) override {
     kernels::cpu::depthwise_forward(shape_, a.in(), a.weights[0], bias_ ? a.weights[1] : nullptr, epilogue_.is_relu(),
                                     a.rows, a.out());
-    if (!epilogue_.is_relu()) epilogue_.apply(a.out(), a.rows);
+    if (!epilogue_.is_relu()) epilogue_.apply({}, a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
     auto* const workspace = static_cast<float*>(a.scratch);
-    epilogue_.undo(a.out(), a.dy(), a.rows);
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
     if (a.weight_gradients[0] != nullptr)
       kernels::cpu::depthwise_backward_weights(shape_, a.in(), a.dy(), a.rows, workspace, a.weight_gradients[0]);
     if (bias_ && a.weight_gradients[1] != nullptr)

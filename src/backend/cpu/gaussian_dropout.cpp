@@ -22,7 +22,7 @@ class GaussianDropoutOp final : public Op {
 
  private:
   void drop(const OpArgs& a, bool training, const float* x, float* y) const {
-    if (!training || stddev_ <= 0) return kernels::cpu::copy(x, y, a.rows * width_);
+    if (!training || stddev_ <= 0) return kernels::cpu::copy({}, DType::kF32, x, y, a.rows * width_);
     const kernels::cpu::Noise noise{.stddev = stddev_,
                                     .seed = seed_,
                                     .layer = stream_,

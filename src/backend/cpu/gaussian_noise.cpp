@@ -19,7 +19,7 @@ class GaussianNoiseOp final : public Op {
         width_(context.output().elements()) {}
 
   void forward(const OpArgs& a) override {
-    if (!a.training || stddev_ <= 0) return kernels::cpu::copy(a.in(), a.out(), a.rows * width_);
+    if (!a.training || stddev_ <= 0) return kernels::cpu::copy({}, DType::kF32, a.in(), a.out(), a.rows * width_);
     const kernels::cpu::Noise noise{.stddev = stddev_,
                                     .seed = seed_,
                                     .layer = stream_,
@@ -27,7 +27,7 @@ class GaussianNoiseOp final : public Op {
                                     .first_row = a.first_row};
     kernels::cpu::add_noise(noise, a.in(), a.rows, width_, a.out());
   }
-  void backward(const OpArgs& a) override { kernels::cpu::copy(a.dy(), a.dx(), a.rows * width_); }
+  void backward(const OpArgs& a) override { kernels::cpu::copy({}, DType::kF32, a.dy(), a.dx(), a.rows * width_); }
 
  private:
   float stddev_;

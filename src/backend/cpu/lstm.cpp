@@ -17,7 +17,7 @@ class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
     const auto [kept, own] = places_of_forward(a);
     begin(a, kept.steps.gates, own);
-    if (kept.c0 != nullptr) kernels::cpu::copy(a.in(2), kept.c0, a.rows * spec_.units);
+    if (kept.c0 != nullptr) kernels::cpu::copy({}, DType::kF32, a.in(2), kept.c0, a.rows * spec_.units);
     const bool states = spec_.return_state;
     forward_ = {.steps = steps_of(a, own.factors),
                 .kernel = packed_in(a.packed).forward,

@@ -90,7 +90,8 @@ class MultiHeadAttentionOp final : public Op {
         const std::int64_t width = AttentionProjections::width_of(spec_, role), first = projection.first[i];
         copy_columns(a.weights[weights_.kernel_of(role)], width, to.kernels[p] + first, projection.columns,
                      projection.features, width);
-        if (spec_.use_bias) kernels::cpu::copy(a.weights[weights_.bias_of(role)], to.biases[p] + first, width);
+        if (spec_.use_bias)
+          kernels::cpu::copy({}, DType::kF32, a.weights[weights_.bias_of(role)], to.biases[p] + first, width);
       }
     }
   }
@@ -275,7 +276,7 @@ class MultiHeadAttentionOp final : public Op {
       copy_columns(own.kernel_gradient + first, projection.columns, of_kernel, width, projection.features, width);
     if (!spec_.use_bias) return;
     if (float* const of_bias = gradient_of(a, weights_.bias_of(role)))
-      kernels::cpu::copy(own.bias_gradient + first, of_bias, width);
+      kernels::cpu::copy({}, DType::kF32, own.bias_gradient + first, of_bias, width);
   }
 
   /// Where a tensor is named several times, one of its gradients is all of it.

@@ -40,12 +40,12 @@ class MultiplyOp final : public Op {
       const bool full = inputs_[i].trivial();
       float* const product =
           full ? dx : reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + masked_.scratch());
-      kernels::cpu::copy(a.dy(), product, a.rows * elements_);
+      kernels::cpu::copy({}, DType::kF32, a.dy(), product, a.rows * elements_);
       for (std::size_t j = 0; j < inputs_.size(); ++j)
         if (j != i) inputs_[j].multiply(static_cast<const float*>(x[j]), a.rows, product);
       if (!full) inputs_[i].reduce(product, a.rows, dx);
       masked_.end_gradient(a, i, [&](const std::uint8_t* mask, std::int64_t steps, std::int64_t width) {
-        kernels::cpu::keep_valid_steps(dx, mask, steps, width, dx);
+        kernels::cpu::keep_valid_steps({}, DType::kF32, dx, mask, steps, width, dx);
       });
     }
   }

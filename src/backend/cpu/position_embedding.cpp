@@ -12,13 +12,14 @@ class PositionEmbeddingOp final : public Op {
       : used_(context.output().elements()), all_(spec.sequence_length * context.output().back()) {}
 
   void forward(const OpArgs& a) override {
-    for (std::int64_t row = 0; row < a.rows; ++row) kernels::cpu::copy(a.weights[0], a.out() + row * used_, used_);
+    for (std::int64_t row = 0; row < a.rows; ++row)
+      kernels::cpu::copy({}, DType::kF32, a.weights[0], a.out() + row * used_, used_);
   }
 
   /// A sum over the rows, in their order.
   void backward(const OpArgs& a) override {
     if (float* const gradient = a.weight_gradients[0]) {
-      kernels::cpu::copy(a.dy(), gradient, used_);
+      kernels::cpu::copy({}, DType::kF32, a.dy(), gradient, used_);
       for (std::int64_t row = 1; row < a.rows; ++row) kernels::cpu::accumulate(a.dy() + row * used_, gradient, used_);
       kernels::cpu::fill(0.0F, gradient + used_, all_ - used_);
     }

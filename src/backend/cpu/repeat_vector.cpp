@@ -15,7 +15,7 @@ class RepeatVectorOp final : public Op {
   void forward(const OpArgs& a) override { copies_.copy(a.in(), a.rows, a.out()); }
   void backward(const OpArgs& a) override {
     if (copies_.trivial())
-      kernels::cpu::copy(a.dy(), a.dx(), a.rows * elements_);
+      kernels::cpu::copy({}, DType::kF32, a.dy(), a.dx(), a.rows * elements_);
     else
       copies_.reduce(a.dy(), a.rows, a.dx());
   }

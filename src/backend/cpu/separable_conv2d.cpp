@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/conv/convolution.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/workspace.h"
 #include "backend/depthwise_shape.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 #include "kernels/cpu/depthwise.h"
 
 namespace dptrain::backend::cpu {
@@ -51,11 +51,11 @@ class SeparableConv2DOp final : public Op {
     pointwise_.run(ConvPassKind::kForward, a.rows,
                    {.x = between, .weights = a.weights[1], .bias = bias_ ? a.weights[2] : nullptr, .y = a.out()},
                    workspace_in(a.scratch));
-    if (!epilogue_.is_relu()) epilogue_.apply(a.out(), a.rows);
+    if (!epilogue_.is_relu()) epilogue_.apply({}, a.out(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    epilogue_.undo(a.out(), a.dy(), a.rows);
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
     void* const workspace = workspace_in(a.scratch);
     if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
       pointwise_.run(ConvPassKind::kBackwardWeights, a.rows,

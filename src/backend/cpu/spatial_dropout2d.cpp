@@ -26,7 +26,7 @@ class SpatialDropout2DOp final : public Op {
 
  private:
   void drop(const OpArgs& a, bool training, const float* x, float* y) const {
-    if (!training || rate_ <= 0) return kernels::cpu::copy(x, y, a.rows * positions_ * channels_);
+    if (!training || rate_ <= 0) return kernels::cpu::copy({}, DType::kF32, x, y, a.rows * positions_ * channels_);
     const kernels::cpu::Dropout dropout{.rate = rate_,
                                         .seed = seed_,
                                         .layer = stream_,

@@ -32,7 +32,7 @@ class SpreadDropoutOp : public Op {
  private:
   void drop(const OpArgs& a, bool training, const float* x, float* y) const {
     if (!training || rate_ <= 0)
-      kernels::cpu::copy(x, y, a.rows * width_);
+      kernels::cpu::copy({}, DType::kF32, x, y, a.rows * width_);
     else if (spread_)
       kernels::cpu::spread_dropout(of(a), *spread_, x, a.rows, static_cast<float*>(a.scratch), y);
     else

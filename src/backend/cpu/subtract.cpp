@@ -31,7 +31,7 @@ class SubtractOp final : public Op {
  private:
   void hand_down(const Broadcast& input, const float* dy, std::int64_t rows, float* dx) const {
     if (input.trivial())
-      kernels::cpu::copy(dy, dx, rows * elements_);
+      kernels::cpu::copy({}, DType::kF32, dy, dx, rows * elements_);
     else
       input.reduce(dy, rows, dx);
   }

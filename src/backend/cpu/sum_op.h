@@ -29,7 +29,7 @@ class SumOp : public Op {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (a.dx(i) == nullptr) continue;
       if (inputs_[i].trivial())
-        kernels::cpu::copy(a.dy(), a.dx(i), a.rows * elements_);
+        kernels::cpu::copy({}, DType::kF32, a.dy(), a.dx(i), a.rows * elements_);
       else
         inputs_[i].reduce(a.dy(), a.rows, a.dx(i));
     }

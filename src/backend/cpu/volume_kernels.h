@@ -2,9 +2,9 @@
 
 // What Conv3D and Conv3DTranspose call on the CPU (backend/conv3d_op.h, backend/conv3d_transpose_op.h).
 
-#include "backend/cpu/activation.h"
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "backend/ops/activations.h"
 #include "kernels/cpu/depth_slabs.h"
 #include "kernels/cpu/elementwise.h"
 
@@ -32,8 +32,8 @@ class VolumeKernels {
     kernels::cpu::bias_gradient(static_cast<const float*>(dy), a.rows * positions, width,
                                 static_cast<float*>(workspace), gradient);
   }
-  void apply(const OpArgs& a) const { epilogue_.apply(a.out(), a.rows); }
-  void undo(const OpArgs& a) const { epilogue_.undo(a.out(), a.dy(), a.rows); }
+  void apply(const OpArgs& a) const { epilogue_.apply({}, a.out(), a.rows); }
+  void undo(const OpArgs& a) const { epilogue_.undo({}, a.out(), a.dy(), a.rows); }
 
  private:
   Epilogue epilogue_;

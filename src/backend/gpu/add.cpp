@@ -1,8 +1,8 @@
 #include "nn/merging.h"
 
-#include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/merge_shapes.h"
+#include "backend/ops/activations.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "backend/batch_norm_weights.h"
-#include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
 #include "backend/tail.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backend/conv_window.h"
-#include "backend/gpu/activation.h"
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
 #include "kernels/cuda/bias.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {

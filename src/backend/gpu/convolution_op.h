@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "backend/gpu/activation.h"
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backend/depthwise_shape.h"
-#include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depthwise.h"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops/backend.h"
 #include "backend/gpu/convolution.h"
 #include "backend/gpu/runtime.h"
+#include "backend/ops/backend.h"
 #include "core/task_pool.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {

@@ -23,7 +23,4 @@ class GpuOp : public KernelOp {
   }
 };
 
-/// Samples' innermost extent, the classes of a softmax; 1 for a scalar.
-inline std::int64_t width_of(const Shape& shape) { return shape.rank() > 0 ? shape.back() : 1; }
-
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

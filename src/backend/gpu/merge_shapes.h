@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend/ops/backend.h"
 #include "backend/op.h"
+#include "backend/ops/backend.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cuda/merge.h"

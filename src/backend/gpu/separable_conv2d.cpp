@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backend/depthwise_shape.h"
-#include "backend/gpu/activation.h"
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depthwise.h"
 

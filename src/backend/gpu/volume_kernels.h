@@ -2,8 +2,8 @@
 
 // What Conv3D and Conv3DTranspose call on a GPU (backend/conv3d_op.h, backend/conv3d_transpose_op.h).
 
-#include "backend/gpu/activation.h"
 #include "backend/gpu/gpu_device.h"
+#include "backend/ops/activations.h"
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depth_slabs.h"
 

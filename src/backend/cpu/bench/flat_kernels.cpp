@@ -25,19 +25,19 @@ void add_activations(Suite& suite) {
     if (row.over_rows || row.kind == Activation::kLinear) continue;
     const std::string name = std::string("activation/") + row.name;
     flat(suite, name + "/forward", 2, [kind = row.kind](Room& r) {
-      k::activation_forward(kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), kFlat);
+      k::activation_forward({}, DType::kF32, kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), kFlat);
     });
     flat(suite, name + "/backward", 3, [kind = row.kind](Room& r) {
       const auto gradient =
           has_gradient_from_output(kind) ? k::activation_backward_from_output : k::activation_backward_from_input;
-      gradient(kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);
+      gradient({}, DType::kF32, kind, 0.3F, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);
     });
   }
   const k::ReluLayer layer{.max_value = 6, .negative_slope = 0.1F, .threshold = 0.2F};
   flat(suite, "activation/relu_layer/forward", 2,
-       [=](Room& r) { k::relu_layer_forward(layer, r.floats(0, kFlat), r.floats(1, kFlat), kFlat); });
+       [=](Room& r) { k::relu_layer_forward({}, DType::kF32, layer, r.floats(0, kFlat), r.floats(1, kFlat), kFlat); });
   flat(suite, "activation/relu_layer/backward", 3, [=](Room& r) {
-    k::relu_layer_backward(layer, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);
+    k::relu_layer_backward({}, DType::kF32, layer, r.floats(0, kFlat), r.floats(1, kFlat), r.floats(2, kFlat), kFlat);
   });
   for (const std::int64_t channels : {std::int64_t{3}, kFlatChannels}) {
     const std::int64_t positions = kFlat / channels;
@@ -57,7 +57,8 @@ void add_activations(Suite& suite) {
 
 void add_elementwise(Suite& suite) {
   flat(suite, "elementwise/fill", 1, [](Room& r) { k::fill(1.0F, r.floats(0, kFlat), kFlat); });
-  flat(suite, "elementwise/copy", 2, [](Room& r) { k::copy(r.floats(0, kFlat), r.floats(1, kFlat), kFlat); });
+  flat(suite, "elementwise/copy", 2,
+       [](Room& r) { k::copy({}, DType::kF32, r.floats(0, kFlat), r.floats(1, kFlat), kFlat); });
   flat(suite, "elementwise/scale_offset", 2,
        [](Room& r) { k::scale_offset(r.floats(0, kFlat), 2.0F, 1.0F, r.floats(1, kFlat), kFlat); });
   flat(suite, "elementwise/u8_to_f32", 1.25,

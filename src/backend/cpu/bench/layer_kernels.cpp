@@ -71,9 +71,10 @@ void add_softmax(Suite& suite, std::int64_t rows, std::int64_t classes) {
   const std::int64_t n = rows * classes;
   const std::string name = "softmax/" + std::to_string(rows) + "x" + std::to_string(classes);
   add(suite, name + "/forward", floats(2, n), 0,
-      [=](Room& r) { k::softmax_forward(r.floats(0, n), rows, classes, r.floats(1, n)); });
-  add(suite, name + "/backward", floats(3, n), 0,
-      [=](Room& r) { k::softmax_backward(r.floats(0, n), r.floats(1, n), rows, classes, r.floats(2, n)); });
+      [=](Room& r) { k::softmax_forward({}, DType::kF32, r.floats(0, n), rows, classes, r.floats(1, n)); });
+  add(suite, name + "/backward", floats(3, n), 0, [=](Room& r) {
+    k::softmax_backward({}, DType::kF32, r.floats(0, n), r.floats(1, n), rows, classes, r.floats(2, n));
+  });
   add(suite, name + "/cross_entropy", floats(2, n), 0, [=](Room& r) {
     k::softmax_cross_entropy(
         r.floats(0, n), rows, classes, {.labels = r.zeros<std::int32_t>(2, rows)},

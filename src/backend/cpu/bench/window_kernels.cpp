@@ -92,9 +92,9 @@ void add_padding(Suite& suite) {
   const k::Padding padding{
       .in_h = kSize, .in_w = kSize, .channels = kChannels, .top = 1, .bottom = 1, .left = 1, .right = 1};
   add(suite, "pad/zero/forward", floats(kIn + kOut), 0,
-      [=](Room& r) { k::zero_pad_forward(padding, r.floats(0, kIn), kRows, r.floats(1, kOut)); });
+      [=](Room& r) { k::zero_pad_forward({}, DType::kF32, padding, r.floats(0, kIn), kRows, r.floats(1, kOut)); });
   add(suite, "pad/zero/backward", floats(2 * kIn), 0,
-      [=](Room& r) { k::zero_pad_backward(padding, r.floats(0, kOut), kRows, r.floats(1, kIn)); });
+      [=](Room& r) { k::zero_pad_backward({}, DType::kF32, padding, r.floats(0, kOut), kRows, r.floats(1, kIn)); });
   const k::Spreading spreading{kSize, kSize, kChannels, 2, 2, 2 * kSize, 2 * kSize};
   add(suite, "pad/spread2x2", floats(5 * kIn), 0,
       [=](Room& r) { k::spread_pixels(spreading, r.floats(0, kIn), kRows, r.floats(1, 4 * kIn)); });

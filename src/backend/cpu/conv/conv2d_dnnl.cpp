@@ -49,7 +49,8 @@ class DnnlConv final : public ConvPass {
               {DNNL_ARG_DIFF_WEIGHTS, t.dweights},
               {DNNL_ARG_DIFF_BIAS, t.dbias}},
              scratch);
-    if (rectified_ > 0) kernels::cpu::activation_forward(kernels::Activation::kRelu, 0, t.y, t.y, rectified_);
+    if (rectified_ > 0)
+      kernels::cpu::activation_forward({}, DType::kF32, kernels::Activation::kRelu, 0, t.y, t.y, rectified_);
   }
 
  private:

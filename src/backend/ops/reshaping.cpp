@@ -1,26 +1,27 @@
-#include "nn/reshaping.h"
+// Masking. Permute and RepeatVector differ by backend: backend/{cpu,gpu}/reshaping.cpp.
 
-#include "backend/gpu/gpu_op.h"
-#include "kernels/cuda/masked_steps.h"
+#include "nn/reshaping.h"
+#include "backend/ops/kernel_op.h"
+#include DPTRAIN_KERNELS(masked_steps.h)
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-class MaskingOp final : public GpuOp {
+class MaskingOp final : public KernelOp {
  public:
   MaskingOp(const nn::MaskingSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
+      : KernelOp(context, device),
         value_(static_cast<float>(spec.mask_value)),
         width_(context.output().back()),
         steps_(context.output(1).elements()) {}
 
   void forward(const OpArgs& a) override {
-    kernel::mask_steps(at(a), type_, a.inputs[0], a.rows * steps_, width_, value_, a.out<std::uint8_t>(1),
-                       a.out<void>());
+    kernel::mask_steps(launch(a), type_, a.in<Element>(), a.rows * steps_, width_, value_, a.out<std::uint8_t>(1),
+                       a.out<Element>());
   }
   void backward(const OpArgs& a) override {
-    kernel::keep_valid_steps(at(a), type_, a.dy<void>(), a.out<std::uint8_t>(1), a.rows * steps_, width_,
-                             a.input_gradients[0]);
+    kernel::keep_valid_steps(launch(a), type_, a.dy<Element>(), a.out<std::uint8_t>(1), a.rows * steps_, width_,
+                             a.dx<Element>());
   }
 
  private:

@@ -1,0 +1,70 @@
+// Cropping2D, ZeroPadding2D, UpSampling2D and Resizing.
+
+#include "nn/resizing.h"
+#include "backend/ops/kernel_op.h"
+#include "backend/sides_padding.h"
+#include "backend/upsample_shape.h"
+#include DPTRAIN_KERNELS(pad.h)
+#include DPTRAIN_KERNELS(upsample.h)
+
+namespace dptrain::backend::DPTRAIN_BACKEND {
+namespace {
+
+/// Zero padding backwards: the output is what is inside.
+class Cropping2DOp final : public KernelOp {
+ public:
+  Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
+      : KernelOp(context, device), padding_(sides_padding<kernel::Padding>(spec.cropping, context.output())) {}
+
+  void forward(const OpArgs& a) override {
+    kernel::zero_pad_backward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
+  }
+  void backward(const OpArgs& a) override {
+    kernel::zero_pad_forward(launch(a), type_, padding_, a.dy<Element>(), a.rows, a.dx<Element>());
+  }
+
+ private:
+  kernel::Padding padding_;
+};
+
+class ZeroPadding2DOp final : public KernelOp {
+ public:
+  ZeroPadding2DOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
+      : KernelOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
+
+  void forward(const OpArgs& a) override {
+    kernel::zero_pad_forward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
+  }
+  void backward(const OpArgs& a) override {
+    kernel::zero_pad_backward(launch(a), type_, padding_, a.dy<Element>(), a.rows, a.dx<Element>());
+  }
+
+ private:
+  kernel::Padding padding_;
+};
+
+/// UpSampling2D and Resizing.
+class ResizingOp final : public KernelOp {
+ public:
+  template <class Spec>
+  ResizingOp(const Spec& spec, const OpContext& context, Device& device)
+      : KernelOp(context, device), shape_(upsample_shape(context, spec.interpolation)) {}
+
+  void forward(const OpArgs& a) override {
+    kernel::upsample_forward(launch(a), type_, shape_, a.in<Element>(), a.rows, a.out<Element>());
+  }
+  void backward(const OpArgs& a) override {
+    kernel::upsample_backward(launch(a), type_, shape_, a.dy<Element>(), a.rows, a.dx<Element>());
+  }
+
+ private:
+  kernels::UpsampleShape shape_;
+};
+
+const RegisteredOp kCropping2D = op<nn::Cropping2DSpec, Cropping2DOp>(kKind);
+const RegisteredOp kZeroPadding2D = op<nn::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
+const RegisteredOp kUpSampling2D = op<nn::UpSampling2DSpec, ResizingOp>(kKind);
+const RegisteredOp kResizing = op<nn::ResizingSpec, ResizingOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
