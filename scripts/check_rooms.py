@@ -242,7 +242,7 @@ PLANTED = [
     ("src/backend/ops/a.cpp", "#include DPTRAIN_KERNELS(pool.h)", None),
     ("src/backend/ops/b.cpp", '#include "kernels/cpu/pool.h"', "DPTRAIN_KERNELS(pool.h)"),
     ("src/backend/ops/c.cpp", '#include "kernels/cuda/pool.h"', "DPTRAIN_KERNELS(pool.h)"),
-    ("src/backend/ops/d.cpp", '#include "kernels/pool_window.h"', None),
+    ("src/backend/ops/d.cpp", '#include "kernels/geometry.h"', None),
     ("src/backend/ops/kernel_op.h", '#include "backend/gpu/gpu_device.h"', None),
     ("src/backend/ops/e.cpp", '#include "backend/cpu/cpu_device.h"', "backend/ops must not include backend/cpu"),
     ("src/backend/gpu/d.cpp", '#include "backend/ops/kernel_op.h"', None),

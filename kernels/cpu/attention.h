@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "kernels/attention_shape.h"
 #include "kernels/cpu/dropout.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Between a volume and the slabs that windows along its depth see of it (kernels/depth_window.h), so that a convolution
+// Between a volume and the slabs that windows along its depth see of it (kernels/geometry.h), so that a convolution
 // over volumes is one over images. May be called from any thread; work is shared among the caller's threads. Outputs
 // are overwritten and are not inputs; each number is computed by itself.
 
 #include <cstdint>
 
-#include "kernels/depth_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

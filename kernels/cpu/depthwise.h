@@ -5,7 +5,7 @@
 // weight gradients are partial sums of fixed pieces of the batch, added in order. May be called from any thread; work
 // is shared among the caller's threads. Outputs are overwritten and are not inputs.
 
-#include "kernels/depthwise_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/depthwise_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -4,7 +4,7 @@
 // work is shared among the caller's threads. Outputs are overwritten and are not inputs; each number is computed by
 // itself.
 
-#include "kernels/direction_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

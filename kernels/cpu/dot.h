@@ -3,7 +3,7 @@
 // The layer Dot. May be called from any thread; work is shared among the caller's threads. Each number is a sum in the
 // order of k, by itself: results depend on nothing but the inputs. Outputs are overwritten and are not inputs.
 
-#include "kernels/dot_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/spread_axes.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -10,7 +10,7 @@
 // overwritten and is not an input. `workspace`: as many floats as the function beside says, for at most `slots`
 // threads.
 
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

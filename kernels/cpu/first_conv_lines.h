@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv_window.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -3,7 +3,7 @@
 // Frames from the order of rows to that of steps, and back. May be called from any thread; work is shared among the
 // caller's threads. Outputs are not inputs; what lies between the channels is left alone.
 
-#include "kernels/frames_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

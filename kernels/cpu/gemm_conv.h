@@ -10,7 +10,7 @@
 // Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large
 // ones are written past the caches.
 
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

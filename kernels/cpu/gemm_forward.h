@@ -10,8 +10,8 @@
 // Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` follows a chunk of y, both
 // while it is in the second cache. A sample's bits depend on none of that, nor on the rows nor on the threads.
 
-#include "kernels/conv_window.h"
 #include "kernels/cpu/piece_pass.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

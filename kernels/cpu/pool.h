@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/launch.h"
-#include "kernels/pool_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -5,7 +5,7 @@
 // inputs.
 
 #include "kernels/cpu/launch.h"
-#include "kernels/upsample_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -5,9 +5,9 @@
 // that each sum is of one thread block. Asynchronous on the launch's stream; any thread.
 
 #include "core/dtype.h"
-#include "kernels/attention_shape.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/geometry.h"
 #include "kernels/step_state.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {

@@ -1,12 +1,12 @@
 #pragma once
 
-// Between a volume and the slabs that windows along its depth see of it (kernels/depth_window.h), so that a convolution
+// Between a volume and the slabs that windows along its depth see of it (kernels/geometry.h), so that a convolution
 // over volumes is one over images. Asynchronous on the launch's stream; any thread. Outputs are overwritten and are not
 // inputs. Sums gather, in order.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/depth_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 

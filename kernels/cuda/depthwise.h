@@ -6,7 +6,7 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/depthwise_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 

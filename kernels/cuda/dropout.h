@@ -6,7 +6,7 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/spread_axes.h"
+#include "kernels/geometry.h"
 #include "kernels/step_state.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {

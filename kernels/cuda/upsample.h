@@ -5,7 +5,7 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/upsample_shape.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "backend/op.h"
-#include "kernels/attention_shape.h"
+#include "kernels/geometry.h"
 #include "nn/attention.h"
 
 namespace dptrain::backend {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "kernels/direction_shape.h"
+#include "kernels/geometry.h"
 #include "nn/wrappers.h"
 
 namespace dptrain::backend {

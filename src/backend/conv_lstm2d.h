@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "kernels/frames_shape.h"
+#include "kernels/geometry.h"
 #include "nn/recurrent.h"
 
 namespace dptrain::backend {

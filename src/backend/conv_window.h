@@ -3,7 +3,7 @@
 // The convolution of a layer with a window in the words of every device.
 
 #include "core/shape.h"
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 #include "nn/geometry.h"
 
 namespace dptrain::backend {

@@ -4,7 +4,7 @@
 // an image whose channels are those of all its frames.
 
 #include "core/shape.h"
-#include "kernels/depth_window.h"
+#include "kernels/geometry.h"
 #include "nn/geometry.h"
 
 namespace dptrain::backend {

@@ -3,8 +3,7 @@
 // A depthwise convolution in the kernels' words, the same on every device.
 
 #include "core/shape.h"
-#include "kernels/conv_window.h"
-#include "kernels/depthwise_shape.h"
+#include "kernels/geometry.h"
 #include "nn/geometry.h"
 
 namespace dptrain::backend {

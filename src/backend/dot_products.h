@@ -3,7 +3,7 @@
 // A Dot in the words of the kernels, the same on every device.
 
 #include "backend/op.h"
-#include "kernels/dot_shape.h"
+#include "kernels/geometry.h"
 #include "nn/merging.h"
 
 namespace dptrain::backend {

@@ -5,7 +5,7 @@
 #include "backend/device.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "kernels/pool_window.h"
+#include "kernels/geometry.h"
 #include "nn/geometry.h"
 #include "nn/pooling.h"
 

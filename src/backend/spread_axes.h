@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/spread_axes.h"
+#include "kernels/geometry.h"
 #include "nn/dropout.h"
 
 namespace dptrain::backend {

@@ -3,7 +3,7 @@
 // What enlarges or resizes an image, in the words of the kernels, the same on every device.
 
 #include "backend/op.h"
-#include "kernels/upsample_shape.h"
+#include "kernels/geometry.h"
 #include "nn/resizing.h"
 
 namespace dptrain::backend {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu::test {
 

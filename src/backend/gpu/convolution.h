@@ -11,7 +11,7 @@
 #include "backend/gpu/runtime.h"
 #include "backend/parts.h"
 #include "core/dtype.h"
-#include "kernels/conv_window.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::backend::gpu {
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "kernels/conv_window.h"
 #include "kernels/cpu/piece_pass.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::backend::cpu {
 
