@@ -79,7 +79,8 @@ HWY_EXPORT(drop_row);
 HWY_EXPORT(scale_channels);
 HWY_EXPORT(scale_line);
 
-void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y) {
+void dropout_forward(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t width,
+                     float* y) {
   parallel_ranges(rows, rows_per_piece(4 * width),
                   [&](int64_t begin, int64_t end) {  // 4: ten rounds cost more than a move
                     for (int64_t row = begin; row < end; ++row)
@@ -87,26 +88,27 @@ void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64
                   });
 }
 
-void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx) {
-  dropout_forward(dropout, dy, rows, width, dx);
+void dropout_backward(const Launch&, DType, const Dropout& dropout, const float* dy, int64_t rows, int64_t width,
+                      float* dx) {
+  dropout_forward({}, DType::kF32, dropout, dy, rows, width, dx);
 }
 
-void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64_t positions, int64_t channels,
-                     float* factors, float* y) {
+void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t positions,
+                     int64_t channels, float* factors, float* y) {
   fill(1.0F, factors, rows * channels);
-  dropout_forward(dropout, factors, rows, channels, factors);
+  dropout_forward({}, DType::kF32, dropout, factors, rows, channels, factors);
   parallel_ranges(rows * positions, rows_per_piece(channels), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(scale_channels)(factors, x, begin, end, positions, channels, y);
   });
 }
 
-void spread_dropout(const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows, float* factors,
-                    float* y) {
+void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
+                    float* factors, float* y) {
   Dropout numbers = dropout;
   if (axes.one_row) numbers.first_row = 0;
   const int64_t rows_of_numbers = axes.one_row ? 1 : rows;
   fill(1.0F, factors, rows_of_numbers * axes.numbers);
-  dropout_forward(numbers, factors, rows_of_numbers, axes.numbers, factors);
+  dropout_forward({}, DType::kF32, numbers, factors, rows_of_numbers, axes.numbers, factors);
 
   const int last = axes.axes - 1;
   const int64_t length = axes.extent[last];

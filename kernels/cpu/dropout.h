@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
 #include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
@@ -20,21 +21,23 @@ struct Dropout {
 
 /// Philox counter (row of the global batch, element / 4, step low, step high), key (seed, layer); an element is kept
 /// where its uniform number is >= rate. y == x allowed.
-void dropout_forward(const Dropout& dropout, const float* x, int64_t rows, int64_t width, float* y);
+void dropout_forward(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t width,
+                     float* y);
 
 /// dx = dy times the same mask and factor; dx == dy allowed.
-void dropout_backward(const Dropout& dropout, const float* dy, int64_t rows, int64_t width, float* dx);
+void dropout_backward(const Launch&, DType, const Dropout& dropout, const float* dy, int64_t rows, int64_t width,
+                      float* dx);
 
 /// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout_forward drops
 /// element c of a row of `channels` elements. The gradient is the same pass over dy. `factors`: room for rows *
 /// channels floats. y == x allowed.
-void spatial_dropout(const Dropout& dropout, const float* x, int64_t rows, int64_t positions, int64_t channels,
-                     float* factors, float* y);
+void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t positions,
+                     int64_t channels, float* factors, float* y);
 
 /// Dropout of what the numbers of `axes` stand for: number k of a row drops where dropout_forward drops element k of a
 /// row of `axes.numbers` elements; with `one_row` as in row 0 of the whole data, whatever first_row is. The gradient is
 /// the same pass over dy. `factors`: room for rows * axes.numbers floats. y == x allowed.
-void spread_dropout(const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows, float* factors,
-                    float* y);
+void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
+                    float* factors, float* y);
 
 }  // namespace dptrain::kernels::cpu

@@ -81,7 +81,7 @@ namespace dptrain::kernels::cpu {
 HWY_EXPORT(add_noise_row);
 HWY_EXPORT(multiply_noise_row);
 
-void add_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
+void add_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(8 * width),  // 8: a number costs more than a move
                   [&](int64_t begin, int64_t end) {
                     for (int64_t row = begin; row < end; ++row)
@@ -89,7 +89,7 @@ void add_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, 
                   });
 }
 
-void multiply_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
+void multiply_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
   parallel_ranges(rows, rows_per_piece(8 * width), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       HWY_DYNAMIC_DISPATCH(multiply_noise_row)(noise, row, x + row * width, width, y + row * width);

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+
 namespace dptrain::kernels::cpu {
 
 struct Noise {
@@ -19,9 +21,9 @@ struct Noise {
 /// y = x + stddev n. Philox counter (row of the global batch, element / 4, step low, step high), key (seed, layer);
 /// words 0 and 1 give the numbers of elements 0 and 1 of the four, words 2 and 3 the others (kernels/normal_pair.h). y
 /// == x allowed.
-void add_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
+void add_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
 
 /// y = x (1 + stddev n), of the same numbers. The gradient is the same pass over dy. y == x allowed.
-void multiply_noise(const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
+void multiply_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
 
 }  // namespace dptrain::kernels::cpu

@@ -87,8 +87,8 @@ __global__ void spread_dropout_kernel(const Keep keep, const SpreadAxes axes, co
 
 }  // namespace
 
-void dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
-             std::int64_t rows, std::int64_t width, void* y) {
+void dropout_forward(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
+                     std::int64_t rows, std::int64_t width, void* y) {
   if (rows <= 0 || width <= 0) return;
   const Keep keep = keep_of(dropout);
   dispatch(type, [&](auto tag) {

@@ -22,11 +22,11 @@ struct Dropout {
 /// step is the counter of random layers, read when the kernel runs, so that a recorded step draws new numbers each
 /// time. Philox counter (row of the global batch, element / 4, step low, step high), key (seed, layer); an element is
 /// kept where its uniform number is >= rate.
-void dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
-             std::int64_t rows, std::int64_t width, void* y);
+void dropout_forward(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
+                     std::int64_t rows, std::int64_t width, void* y);
 
-/// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout() drops
-/// element c of a row of `channels` elements. y == x allowed.
+/// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped where dropout_forward()
+/// drops element c of a row of `channels` elements. y == x allowed.
 void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
                      std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y);
 

@@ -17,9 +17,9 @@ PhiloxBlock words_of(const Draws& d, int64_t row, int64_t element) {
                     {{d.seed, d.layer}});
 }
 
-/// The kernel: draws, x, rows, width, y.
+/// The kernel: launch, type, draws, x, rows, width, y.
 template <class Draws>
-using DrawingKernel = std::function<void(const Draws&, const float*, int64_t, int64_t, float*)>;
+using DrawingKernel = std::function<void(const Launch&, DType, const Draws&, const float*, int64_t, int64_t, float*)>;
 
 /// Of several sizes: the kernel gives `expected(value, row, element)` in another array and, by `in_place`, in its own.
 template <class Draws>
@@ -30,11 +30,12 @@ void follows_philox(const Draws& draws, double absolute, const DrawingKernel<Dra
     const std::vector<float> x = random_floats(rows * width, 1);
     std::vector<double> values;
     for (int64_t i = 0; i < rows * width; ++i) values.push_back(expected(at(x, i), i / width, i % width));
-    agrees(values, 1e-6, absolute,
-           [&] { return written_floats(rows * width, [&](float* y) { kernel(draws, x.data(), rows, width, y); }); });
+    agrees(values, 1e-6, absolute, [&] {
+      return written_floats(rows * width, [&](float* y) { kernel({}, DType::kF32, draws, x.data(), rows, width, y); });
+    });
     agrees(values, 1e-6, absolute, [&] {
       std::vector<float> own = x;
-      in_place(draws, own.data(), rows, width, own.data());
+      in_place({}, DType::kF32, draws, own.data(), rows, width, own.data());
       return own;
     });
   }
@@ -46,10 +47,10 @@ void slice_draws_as_the_batch(const Draws& draws, const DrawingKernel<Draws>& ke
   const int64_t width = 70;
   const std::vector<float> x = random_floats(10 * width, 2);
   std::vector<float> all(x.size()), slice(static_cast<size_t>(4 * width));
-  kernel(draws, x.data(), 10, width, all.data());
+  kernel({}, DType::kF32, draws, x.data(), 10, width, all.data());
   Draws part = draws;
   part.first_row += 6;
-  kernel(part, x.data() + 6 * width, 4, width, slice.data());
+  kernel({}, DType::kF32, part, x.data() + 6 * width, 4, width, slice.data());
   EXPECT_EQ(slice, std::vector<float>(all.begin() + 6 * width, all.end()));
 }
 

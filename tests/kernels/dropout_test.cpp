@@ -37,8 +37,9 @@ TEST(Dropout, OfWholeChannels) {
       expected.push_back(kept(dropout, i / (positions * channels), i % channels) ? at(x, i) / 0.6 : 0.0);
     agrees(expected, 1e-6, 0.0, [&] {
       std::vector<float> factors(static_cast<size_t>(rows * channels));
-      return written_floats(
-          n, [&](float* y) { spatial_dropout(dropout, x.data(), rows, positions, channels, factors.data(), y); });
+      return written_floats(n, [&](float* y) {
+        spatial_dropout({}, DType::kF32, dropout, x.data(), rows, positions, channels, factors.data(), y);
+      });
     });
   }
 }
@@ -53,7 +54,7 @@ TEST(Dropout, KeepsTheRightShareAndEveryKeyCounts) {
   const std::vector<float> ones(static_cast<size_t>(n), 1.0F);
   const auto mask = [&](const Dropout& d) {
     std::vector<float> y(ones.size());
-    dropout_forward(d, ones.data(), 100, n / 100, y.data());
+    dropout_forward({}, DType::kF32, d, ones.data(), 100, n / 100, y.data());
     return y;
   };
   const Dropout base{.rate = 0.25F, .seed = 1, .layer = 2, .step = 3, .first_row = 0};

@@ -31,7 +31,8 @@ TEST(Noise, IsNormal) {
   const int64_t n = 200000;
   const std::vector<float> zeros(static_cast<size_t>(n));
   std::vector<float> y(zeros.size());
-  add_noise({.stddev = 1.0F, .seed = 1, .layer = 2, .step = 3, .first_row = 0}, zeros.data(), 100, n / 100, y.data());
+  add_noise({}, DType::kF32, {.stddev = 1.0F, .seed = 1, .layer = 2, .step = 3, .first_row = 0}, zeros.data(), 100,
+            n / 100, y.data());
   double mean = 0, square = 0, fourth = 0, neighbours = 0;
   int64_t within_one = 0;
   for (size_t i = 0; i < y.size(); ++i) {

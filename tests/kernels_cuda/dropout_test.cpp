@@ -27,12 +27,12 @@ TEST(GpuDropout, IsTheCpusBitForBit) {
         Tensor x(type, random_floats(rows * width, 1), offset), y(type, rows * width, offset);
         const std::vector<float> values = x.read();
         std::vector<float> dropped(values.size());
-        cpu::dropout_forward(reference, values.data(), rows, width, dropped.data());
+        cpu::dropout_forward({}, DType::kF32, reference, values.data(), rows, width, dropped.data());
         // The CPU's result in float, rounded once.
         const std::vector<float> expected = Tensor(type, dropped).read();
-        dropout(at_once(), type, dropout_, state, x.data(), rows, width, y.data());
+        dropout_forward(at_once(), type, dropout_, state, x.data(), rows, width, y.data());
         EXPECT_EQ(y.read(), expected);
-        dropout(at_once(), type, dropout_, state, x.data(), rows, width, x.data());
+        dropout_forward(at_once(), type, dropout_, state, x.data(), rows, width, x.data());
         EXPECT_EQ(x.read(), expected) << "in place";
       });
     }
@@ -53,7 +53,8 @@ TEST(GpuDropout, OfWholeChannelsIsTheCpusBitForBit) {
       Tensor x(type, random_floats(n, 1), offset), y(type, n, offset);
       const std::vector<float> values = x.read();
       std::vector<float> dropped(values.size()), factors(static_cast<std::size_t>(s.rows * s.channels));
-      cpu::spatial_dropout(reference, values.data(), s.rows, s.positions, s.channels, factors.data(), dropped.data());
+      cpu::spatial_dropout({}, DType::kF32, reference, values.data(), s.rows, s.positions, s.channels, factors.data(),
+                           dropped.data());
       const std::vector<float> expected = Tensor(type, dropped).read();
       spatial_dropout(at_once(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, y.data());
       EXPECT_EQ(y.read(), expected);
@@ -69,7 +70,7 @@ TEST(GpuDropout, ReadsTheStepWhenItRuns) {
   Array<float> x(std::vector<float>(static_cast<std::size_t>(rows * width), 1.0F)), y(rows * width);
   Array<StepState> state(1);
   const auto mask = [&](std::uint64_t step) {
-    dropout(at_once(), DType::kF32, dropout_, state_at(step, state).data(), x.data(), rows, width, y.data());
+    dropout_forward(at_once(), DType::kF32, dropout_, state_at(step, state).data(), x.data(), rows, width, y.data());
     return y.read();
   };
   const std::vector<float> first = mask(7);

@@ -21,7 +21,7 @@ TEST(GpuNoise, IsTheCpus) {
         Tensor x(type, random_floats(rows * width, 1), offset), y(type, rows * width, offset);
         const std::vector<float> values = x.read();
         std::vector<float> noisy(values.size());
-        cpu::add_noise(reference, values.data(), rows, width, noisy.data());
+        cpu::add_noise({}, DType::kF32, reference, values.data(), rows, width, noisy.data());
         const std::vector<double> expected(noisy.begin(), noisy.end());
         // The last places of the functions; in 16 bits the rounding of the result.
         add_noise(at_once(), type, noise, state.data(), x.data(), rows, width, y.data());

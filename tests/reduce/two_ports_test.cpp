@@ -75,7 +75,8 @@ class CpuTwoDropsOp final : public backend::Op {
 
   void forward(const backend::OpArgs& a) override {
     for (std::size_t draw = 0; draw < keys_.size(); ++draw)
-      kernels::cpu::dropout_forward({.rate = kDropRate,
+      kernels::cpu::dropout_forward({}, DType::kF32,
+                                    {.rate = kDropRate,
                                      .seed = static_cast<std::uint32_t>(seed_),
                                      .layer = keys_[draw],
                                      .step = static_cast<std::uint64_t>(a.step),
@@ -126,12 +127,12 @@ class TestTwoDropsOp final : public GpuOp {
 
   void forward(const OpArgs& a) override {
     for (std::size_t draw = 0; draw < keys_.size(); ++draw)
-      kernel::dropout(at(a), type_,
-                      {.rate = test::kDropRate,
-                       .seed = static_cast<std::uint32_t>(seed_),
-                       .layer = keys_[draw],
-                       .first_row = a.first_row},
-                      a.state, a.in(), a.rows, width_, a.out(draw));
+      kernel::dropout_forward(at(a), type_,
+                              {.rate = test::kDropRate,
+                               .seed = static_cast<std::uint32_t>(seed_),
+                               .layer = keys_[draw],
+                               .first_row = a.first_row},
+                              a.state, a.in(), a.rows, width_, a.out(draw));
   }
   void backward(const OpArgs&) override { throw Error(ErrorKind::kInternal, "nothing below learns"); }
 

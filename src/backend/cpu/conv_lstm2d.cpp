@@ -44,7 +44,7 @@ class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
                                         .layer = draw.stream,
                                         .step = static_cast<std::uint64_t>(a.step),
                                         .first_row = a.first_row};
-    kernels::cpu::spatial_dropout(dropout, of(x), a.rows, positions, width, factors, of(y));
+    kernels::cpu::spatial_dropout({}, DType::kF32, dropout, of(x), a.rows, positions, width, factors, of(y));
   }
   void copy(const OpArgs&, const void* x, void* y, std::int64_t n) override {
     kernels::cpu::copy({}, DType::kF32, of(x), of(y), n);

@@ -65,8 +65,8 @@ kernels::cpu::Dropout RecurrentInputs::dropout(const OpArgs& a, float rate, std:
 
 const float* RecurrentInputs::dropped(const OpArgs& a, std::int64_t mask, const Rooms& rooms) const {
   if (!a.training || draws_.input_rate() <= 0) return a.in();
-  kernels::cpu::spatial_dropout(dropout(a, draws_.input_rate(), draws_.of_input(mask)), a.in(), a.rows, steps_,
-                                features_, rooms.factors, rooms.dropped);
+  kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(mask)), a.in(), a.rows,
+                                steps_, features_, rooms.factors, rooms.dropped);
   return rooms.dropped;
 }
 
@@ -111,8 +111,8 @@ void RecurrentInputs::backward(const OpArgs& a, const ValidSteps& steps, float* 
   if (steps.places() != nullptr)
     kernels::cpu::scatter_valid_steps(own.packed, steps.places(), steps.positions(), features_, a.dx());
   if (a.training && draws_.input_rate() > 0)
-    kernels::cpu::spatial_dropout(dropout(a, draws_.input_rate(), draws_.of_input(0)), a.dx(), a.rows, steps_,
-                                  features_, own.factors, a.dx());
+    kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(0)), a.dx(), a.rows,
+                                  steps_, features_, own.factors, a.dx());
 }
 
 void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const Rooms& own) {
@@ -131,8 +131,8 @@ void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const R
     copy_columns(a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
     float* const part = gate == 0 ? a.dx() : own.dropped;
     product.backward_data(own.gate_sums, own.gate_kernel, part, room);
-    kernels::cpu::spatial_dropout(dropout(a, draws_.input_rate(), draws_.of_input(gate)), part, a.rows, steps_,
-                                  features_, own.factors, part);
+    kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(gate)), part, a.rows,
+                                  steps_, features_, own.factors, part);
     if (gate > 0) kernels::cpu::accumulate(part, a.dx(), positions * features_);
   }
 }
@@ -141,14 +141,14 @@ void RecurrentInputs::draw_state_factors(const OpArgs& a, float* factors) const 
   kernels::cpu::fill(1.0F, factors, gates_ * a.rows * units_);
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
     float* const of_gate = factors + gate * a.rows * units_;
-    kernels::cpu::dropout_forward(dropout(a, draws_.state_rate(), draws_.of_state(gate)), of_gate, a.rows, units_,
-                                  of_gate);
+    kernels::cpu::dropout_forward({}, DType::kF32, dropout(a, draws_.state_rate(), draws_.of_state(gate)), of_gate,
+                                  a.rows, units_, of_gate);
   }
 }
 
 void RecurrentInputs::drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* room, float* to) const {
-  kernels::cpu::spatial_dropout(dropout(a, draws_.state_rate(), draws_.of_state(gate)), of, a.rows, steps_, units_,
-                                room, to);
+  kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.state_rate(), draws_.of_state(gate)), of, a.rows,
+                                steps_, units_, room, to);
 }
 
 }  // namespace dptrain::backend::cpu

@@ -124,8 +124,8 @@ void RecurrentOp::draw_factors(const OpArgs& a, const Room& room) const {
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
     void* const factors = elements(room.factors, gate * states(a.rows));
     device_.from_float(room.dc, factors, type_, states(a.rows), *a.stream);
-    kernel::dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(gate)), a.state, factors, a.rows,
-                    units_, factors);
+    kernel::dropout_forward(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(gate)), a.state, factors,
+                            a.rows, units_, factors);
   }
 }
 

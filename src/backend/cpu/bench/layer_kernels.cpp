@@ -102,16 +102,16 @@ void add_random(Suite& suite) {
   constexpr std::int64_t kRows = 512, kWidth = 16384, kN = kRows * kWidth, kChannels = 64;
   const k::Dropout dropout{.rate = 0.4F, .seed = 1, .layer = 2, .step = 3, .first_row = 0};
   add(suite, "dropout/forward", floats(2, kN), 0,
-      [=](Room& r) { k::dropout_forward(dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
+      [=](Room& r) { k::dropout_forward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
   add(suite, "dropout/backward", floats(2, kN), 0,
-      [=](Room& r) { k::dropout_backward(dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
+      [=](Room& r) { k::dropout_backward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
   add(suite, "dropout/spatial", floats(2, kN), 0, [=](Room& r) {
-    k::spatial_dropout(dropout, r.floats(0, kN), kRows, kWidth / kChannels, kChannels, r.floats(2, kRows * kChannels),
-                       r.floats(1, kN));
+    k::spatial_dropout({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth / kChannels, kChannels,
+                       r.floats(2, kRows * kChannels), r.floats(1, kN));
   });
   add(suite, "noise/normal", floats(2, kN), 0, [](Room& r) {
-    k::add_noise({.stddev = 0.1F, .seed = 1, .layer = 2, .step = 3, .first_row = 0}, r.floats(0, kN), kRows, kWidth,
-                 r.floats(1, kN));
+    k::add_noise({}, DType::kF32, {.stddev = 0.1F, .seed = 1, .layer = 2, .step = 3, .first_row = 0}, r.floats(0, kN),
+                 kRows, kWidth, r.floats(1, kN));
   });
 }
 

@@ -1,0 +1,187 @@
+// Dropout, StochasticDepth, SpatialDropout2D, GaussianDropout and GaussianNoise. Nothing is saved for backward: what is
+// drawn is a function of (seed, step of the plan, optimizer step, row of the global batch).
+
+#include <optional>
+
+#include "backend/ops/kernel_op.h"
+#include "core/random.h"
+#include "nn/dropout.h"
+#include DPTRAIN_KERNELS(dropout.h)
+#include DPTRAIN_KERNELS(elementwise.h)
+#include DPTRAIN_KERNELS(noise.h)
+
+namespace dptrain::backend::DPTRAIN_BACKEND {
+namespace {
+
+class RandomOp : public KernelOp {
+ protected:
+  RandomOp(Purpose purpose, const OpContext& context, Device& device)
+      : KernelOp(context, device),
+        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+        stream_(static_cast<std::uint32_t>(purpose) + context.stream()) {}
+
+  /// `Draw`: kernel::Dropout or kernel::Noise. `amount`: its rate or standard deviation.
+  template <class Draw>
+  Draw draw(const OpArgs& a, float amount) const {
+    if constexpr (kIsCpu)
+      return {amount, seed_, stream_, static_cast<std::uint64_t>(a.step), a.first_row};
+    else
+      return {amount, seed_, stream_, a.first_row};
+  }
+  /// Calls f(): CPU kernels have the step in Draw. On GPUs f(state): they read it from device memory, so that a
+  /// recorded step draws anew.
+  template <class F>
+  static void with_state(const OpArgs& a, const F& f) {
+    if constexpr (kIsCpu)
+      f();
+    else
+      f(a.state);
+  }
+
+ private:
+  std::uint32_t seed_, stream_;
+};
+
+/// Dropout of single elements, or of numbers that are spread over the axes of a sample (Dropout's noise_shape,
+/// StochasticDepth).
+class DropoutOp final : public RandomOp {
+ public:
+  DropoutOp(const nn::DropoutSpec& spec, const OpContext& context, Device& device)
+      : DropoutOp(spec.rate, spread_axes(spec, context.input(0)), context, device) {}
+  DropoutOp(const nn::StochasticDepthSpec& spec, const OpContext& context, Device& device)
+      : DropoutOp(spec.drop_path_rate, kernels::SpreadAxes{.axes = 1, .extent = {context.input(0).elements()}}, context,
+                  device) {}
+
+  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
+
+  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
+  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
+
+ private:
+  DropoutOp(float rate, std::optional<kernels::SpreadAxes> spread, const OpContext& context, Device& device)
+      : RandomOp(Purpose::kDropout, context, device),
+        rate_(rate),
+        width_(context.output().elements()),
+        spread_(spread),
+        scratch_(kIsCpu && spread ? static_cast<std::uint64_t>(context.rows * spread->numbers) * sizeof(float) : 0) {}
+
+  /// Of a Dropout's noise_shape; nullopt where every element draws. Adjacent axes of one kind are joined.
+  static std::optional<kernels::SpreadAxes> spread_axes(const nn::DropoutSpec& spec, const Shape& in) {
+    const std::optional<nn::SampleNoise> noise = nn::sample_noise(spec, in);
+    if (!noise) return std::nullopt;
+    kernels::SpreadAxes all{.axes = 1, .extent = {1}, .numbers = noise->shape.elements(), .one_row = noise->one_row};
+    std::int64_t stride = all.numbers;
+    bool drawn = false;  // along the last axis of `all`
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      const bool draws = noise->shape[axis] == in[axis];
+      stride /= noise->shape[axis];
+      if (axis > 0 && draws != drawn) all.extent[all.axes++] = 1;
+      all.extent[all.axes - 1] *= in[axis];
+      all.stride[all.axes - 1] = draws ? stride : 0;
+      drawn = draws;
+    }
+    return all;
+  }
+
+  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
+    if (!training || rate_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
+    const auto dropout = draw<kernel::Dropout>(a, rate_);
+    with_state(a, [&](auto... state) {
+      if (!spread_)
+        kernel::dropout_forward(launch(a), type_, dropout, state..., x, a.rows, width_, y);
+      else if constexpr (kIsCpu)
+        kernel::spread_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows, static_cast<float*>(a.scratch),
+                               y);
+      else
+        kernel::spread_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows, y);
+    });
+  }
+
+  float rate_;
+  std::int64_t width_;
+  std::optional<kernels::SpreadAxes> spread_;
+  std::uint64_t scratch_;
+};
+
+class SpatialDropout2DOp final : public RandomOp {
+ public:
+  SpatialDropout2DOp(const nn::SpatialDropout2DSpec& spec, const OpContext& context, Device& device)
+      : RandomOp(Purpose::kDropout, context, device),
+        rate_(spec.rate),
+        channels_(context.output().back()),
+        positions_(context.output().elements() / channels_),
+        scratch_(kIsCpu ? static_cast<std::uint64_t>(context.rows * channels_) * sizeof(float) : 0) {}
+
+  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
+
+  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
+  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
+
+ private:
+  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
+    if (!training || rate_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * positions_ * channels_);
+    const auto dropout = draw<kernel::Dropout>(a, rate_);
+    with_state(a, [&](auto... state) {
+      if constexpr (kIsCpu)
+        kernel::spatial_dropout(launch(a), type_, dropout, state..., x, a.rows, positions_, channels_,
+                                static_cast<float*>(a.scratch), y);
+      else
+        kernel::spatial_dropout(launch(a), type_, dropout, state..., x, a.rows, positions_, channels_, y);
+    });
+  }
+
+  float rate_;
+  std::int64_t channels_, positions_;
+  std::uint64_t scratch_;
+};
+
+class GaussianDropoutOp final : public RandomOp {
+ public:
+  GaussianDropoutOp(const nn::GaussianDropoutSpec& spec, const OpContext& context, Device& device)
+      : RandomOp(Purpose::kNoise, context, device), stddev_(nn::deviation(spec)), width_(context.output().elements()) {}
+
+  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
+  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
+
+ private:
+  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
+    if (!training || stddev_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
+    const auto noise = draw<kernel::Noise>(a, stddev_);
+    with_state(a,
+               [&](auto... state) { kernel::multiply_noise(launch(a), type_, noise, state..., x, a.rows, width_, y); });
+  }
+
+  float stddev_;
+  std::int64_t width_;
+};
+
+/// backward does not need the noise.
+class GaussianNoiseOp final : public RandomOp {
+ public:
+  GaussianNoiseOp(const nn::GaussianNoiseSpec& spec, const OpContext& context, Device& device)
+      : RandomOp(Purpose::kNoise, context, device), stddev_(spec.stddev), width_(context.output().elements()) {}
+
+  void forward(const OpArgs& a) override {
+    const auto* const x = a.in<Element>();
+    auto* const y = a.out<Element>();
+    if (!a.training || stddev_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
+    const auto noise = draw<kernel::Noise>(a, stddev_);
+    with_state(a, [&](auto... state) { kernel::add_noise(launch(a), type_, noise, state..., x, a.rows, width_, y); });
+  }
+  void backward(const OpArgs& a) override {
+    kernel::copy(launch(a), type_, a.dy<Element>(), a.dx<Element>(), a.rows * width_);
+  }
+
+ private:
+  float stddev_;
+  std::int64_t width_;
+};
+
+const RegisteredOp kDropout = op<nn::DropoutSpec, DropoutOp>(kKind);
+const RegisteredOp kStochasticDepth = op<nn::StochasticDepthSpec, DropoutOp>(kKind);
+const RegisteredOp kSpatialDropout2D = op<nn::SpatialDropout2DSpec, SpatialDropout2DOp>(kKind);
+const RegisteredOp kGaussianDropout = op<nn::GaussianDropoutSpec, GaussianDropoutOp>(kKind);
+const RegisteredOp kGaussianNoise = op<nn::GaussianNoiseSpec, GaussianNoiseOp>(kKind);
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
