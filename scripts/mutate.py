@@ -31,7 +31,7 @@ FAULTS = [
           "value / static_cast<double>(batch_size)", ["config"]),
     Fault("an off-by-one", "src/nn/geometry.cpp", "return (kernel - 1) * dilation + 1;", "return kernel * dilation;",
           ["nn"]),
-    Fault("a bound on the wrong side", "src/nn/schedules/piecewise_constant_decay.cpp", "elapsed(progress) <= boundary.steps", "elapsed(progress) < boundary.steps", ["nn"]),
+    Fault("a bound on the wrong side", "src/nn/schedules.cpp", "elapsed(progress) <= boundary.steps", "elapsed(progress) < boundary.steps", ["nn"]),
     Fault("a sign", "src/graph/keras_order.cpp", "std::pair(-depth[", "std::pair(depth[", ["graph"]),
     Fault("an interval without its end", "src/plan/memory.cpp", "return a.first <= b.last && b.first <= a.last;",
           "return a.first < b.last && b.first < a.last;", ["plan"]),

@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "kernels/cpu/class_rows.h"
-#include "kernels/losses/sums_loss.h"
+#include "kernels/losses.h"
 
 namespace dptrain::kernels::cpu {
 
@@ -86,7 +86,7 @@ void class_loss(const float* predictions, int64_t rows, int64_t classes, bool lo
   });
 }
 
-/// Numbers of sums over the middle one of three axes [rows, width, inner]: loss[row, i] = f.of(sums).value.
+/// Numbers of sums over the middle one of three axes [rows, width, inner]: loss[row, i] = f.loss(sums).value.
 template <class F>
 void sums_loss(const ValueRows& a, int64_t inner, const F& f) {
   for_rows(a.rows * inner, a.width, [&](int64_t number) {
@@ -97,7 +97,7 @@ void sums_loss(const ValueRows& a, int64_t inner, const F& f) {
     };
     losses::Sums sums;
     each([&](int64_t, double p, double y) { f.add(p, y, sums); });
-    const losses::SumsLoss found = f.of(sums);
+    const losses::SumsLoss found = f.loss(sums);
     if (a.loss != nullptr) a.loss[number] = static_cast<float>(found.value);
     if (a.gradient == nullptr) return;
     each([&](int64_t i, double p, double y) {

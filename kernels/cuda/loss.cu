@@ -1,7 +1,7 @@
 #include "kernels/cuda/loss.h"
 
 #include "kernels/cuda/loss_rows.h"
-#include "kernels/losses/element_loss.h"
+#include "kernels/losses.h"
 
 // A thread writes only gradients of predictions that it has read itself, so they may lie in one place.
 
@@ -39,7 +39,7 @@ struct SoftmaxCrossEntropy {
       const float t = to_float(z[c]) - most, target = y[c];
       sum += expf(t);
       mass += target;
-      if (target != 0.0F) dot = fmaf(target, t, dot);  // a logit of -inf where nothing is wanted
+      if (target != 0.0F) dot = fmaf(target, t, dot);  // a logit of -inf may have a target of 0
     }
     sum = Group::sum(sum);
     mass = Group::sum(mass);
@@ -68,7 +68,7 @@ struct CategoricalCrossEntropy {
     double sum = 0.0;
     for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) sum += static_cast<double>(to_float(p[c]));
     sum = Group::sum(sum);
-    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalising hands to every p
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalization propagates to every p
     for (std::int64_t c = Group::lane(); c < classes; c += Group::kThreads) {
       const double q = static_cast<double>(to_float(p[c])) / sum, target = y[c];
       if (target != 0.0) value -= target * log(clipped(q));
@@ -84,6 +84,45 @@ struct CategoricalCrossEntropy {
       const double q = static_cast<double>(to_float(p[c])) / sum;
       const double slope = (inside_clip(q) ? -y[c] / q : 0.0) - back;
       gradient[c] = from_float<T>(static_cast<float>(factor * slope));
+    }
+  }
+};
+
+struct LargestDouble {
+  __device__ double operator()(double a, double b) const { return a > b ? a : b; }
+};
+
+template <class T>
+struct CategoricalHingePass {
+  LossRows a;
+
+  __device__ double target(std::int64_t row, std::int64_t i) const {
+    return static_cast<double>(element_target(a.targets, row, a.width, i));
+  }
+
+  template <class Group>
+  __device__ void run(std::int64_t row) const {
+    const T* const p = static_cast<const T*>(a.predictions) + row * a.width;
+    const auto other = [&](std::int64_t i) { return (1.0 - target(row, i)) * static_cast<double>(to_float(p[i])); };
+    double right = 0.0, wrong = -INFINITY;
+    for (std::int64_t i = Group::lane(); i < a.width; i += Group::kThreads) {
+      right += target(row, i) * static_cast<double>(to_float(p[i]));
+      wrong = other(i) > wrong ? other(i) : wrong;
+    }
+    right = Group::sum(right);  // NaN where a prediction is
+    wrong = Group::reduce(wrong, LargestDouble{});
+    int sharers = 0;
+    for (std::int64_t i = Group::lane(); i < a.width; i += Group::kThreads) sharers += other(i) == wrong ? 1 : 0;
+    sharers = Group::sum(sharers);
+    const double value = wrong - right + 1.0;
+    const bool kept = !(value < 0.0);
+    if (a.outputs.loss != nullptr && Group::lane() == 0) a.outputs.loss[row] = kept ? static_cast<float>(value) : 0.0F;
+    if (a.outputs.gradient == nullptr) return;
+    const double factor = kept ? static_cast<double>(gradient_factor(a.outputs)) : 0.0;
+    T* const gradient = static_cast<T*>(a.outputs.gradient) + row * a.width;
+    for (std::int64_t i = Group::lane(); i < a.width; i += Group::kThreads) {
+      const double y = target(row, i), share = other(i) == wrong ? (1.0 - y) / sharers : 0.0;
+      gradient[i] = from_float<T>(static_cast<float>(factor * (share - y)));
     }
   }
 };
@@ -104,6 +143,13 @@ void categorical_cross_entropy(const Launch& at, DType type, const void* probabi
     using T = typename decltype(tag)::type;
     const CategoricalCrossEntropy<T> pass{static_cast<const T*>(probabilities), classes, targets, outputs};
     over_rows(at, pass, rows, classes);
+  });
+}
+
+void categorical_hinge(const Launch& at, const LossRows& a) {
+  dispatch(a.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    over_rows(at, CategoricalHingePass<T>{a}, a.rows, a.width);
   });
 }
 

@@ -5,7 +5,7 @@
 // has read itself, so they may lie in one place.
 
 #include "kernels/cuda/loss_rows.h"
-#include "kernels/losses/sums_loss.h"
+#include "kernels/losses.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
@@ -110,7 +110,7 @@ struct SumsLossPass {
     sums.products = Group::sum(sums.products);
     sums.predictions = Group::sum(sums.predictions);
     sums.targets = Group::sum(sums.targets);
-    const losses::SumsLoss found = f.of(sums);
+    const losses::SumsLoss found = f.loss(sums);
     if (a.outputs.loss != nullptr && Group::lane() == 0) a.outputs.loss[number] = static_cast<float>(found.value);
     if (a.outputs.gradient == nullptr) return;
     const double factor = static_cast<double>(gradient_factor(a.outputs));

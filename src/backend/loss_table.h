@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backend/device.h"
-#include "kernels/losses/element_loss.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend {
 

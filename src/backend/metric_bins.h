@@ -6,7 +6,7 @@
 
 #include "backend/metric_op.h"
 #include "kernels/threshold_bins.h"
-#include "nn/metrics/threshold_counts.h"
+#include "nn/counting_metrics.h"
 
 namespace dptrain::backend {
 

@@ -7,9 +7,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "nn/schedules/cosine_decay.h"
-#include "nn/schedules/polynomial_decay.h"
-#include "nn/schedules/warmup.h"
+#include "nn/schedules.h"
 #include "session/build_info.h"
 #include "session/slots.h"
 

@@ -4,13 +4,11 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "nn/counting_metrics.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/losses/mean_absolute_error.h"
-#include "nn/losses/mean_squared_error.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/f1_score.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
 #include "nn/normalization.h"
 #include "plan/stages.h"
 
@@ -43,8 +41,8 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
     const bool is_softmax = nn::activation_of(layer) == nn::Activation::kSoftmax ||
                             plan::pure_activation(layer) == nn::Activation::kSoftmax;
     const bool is_elementwise = objective.loss.get_if<nn::BinaryCrossentropySpec>() != nullptr ||
-                                objective.loss.get_if<nn::MeanSquaredErrorSpec>() != nullptr ||
-                                objective.loss.get_if<nn::MeanAbsoluteErrorSpec>() != nullptr;
+                                objective.loss.get_if<nn::losses::MeanSquaredError>() != nullptr ||
+                                objective.loss.get_if<nn::losses::MeanAbsoluteError>() != nullptr;
     if (port.port == 0 && is_softmax && is_elementwise)
       diagnostics.warn(objective.loss.mark(),
                        fmt::format("output '{}' is a softmax, whose values sum to 1, and {} compares each value on its "

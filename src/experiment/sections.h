@@ -17,7 +17,7 @@
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
 #include "gates/section.h"
-#include "nn/optimizers/rmsprop.h"
+#include "nn/optimizers.h"
 #include "replica/replica.h"
 
 namespace dptrain::experiment {

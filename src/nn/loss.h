@@ -1,10 +1,10 @@
 #pragma once
 
-// The definition of a loss: everything that can be said about it without a device. One per loss, in
-// nn/losses/<name>.{h,cpp}; the .h holds the spec struct with the equation, the .cpp one `loss<Spec>(...)`
-// expression that registers it. A loss reads the model's output (or, where the plan fuses, the logits before its
-// softmax or sigmoid) and labels, and gives numbers whose mean over a sample is the sample's loss (Keras's
-// sum_over_batch_size). The registry is filled before main and read-only afterwards: any thread may read it.
+// The definition of a loss: everything that does not depend on a device. nn/losses.h has the specs with their
+// equations, nn/losses.cpp one `loss<Spec>(...)` expression each that registers it. A loss reads the model's output
+// (or, where the plan fuses, the logits before its softmax or sigmoid) and labels, and computes numbers whose mean over
+// a sample is the sample's loss (Keras's sum_over_batch_size). The registry is filled before main and read-only
+// afterwards: any thread may read it.
 
 #include <functional>
 #include <memory>
@@ -23,14 +23,14 @@ using config::key;
 config::Family& loss_family();
 using Loss = config::Of<loss_family>;
 
-/// What a loss takes an output for.
+/// How a loss interprets an output.
 enum class Reads {
-  kClasses,        ///< the last axis are scores of classes, one of which is right; softmax makes probabilities of them
+  kClasses,        ///< the last axis has scores of classes, one of which is right; softmax makes probabilities of them
   kProbabilities,  ///< each element is the probability of a yes; sigmoid makes it
   kValues
 };
 
-/// What the plan knows when it asks whether a loss fits.
+/// The output and labels that a loss has to fit.
 struct LossFit {
   const Shape& output;  ///< of one sample
   LabelKind labels = LabelKind::kDense;
@@ -40,22 +40,22 @@ struct LossFit {
 struct LossType final : config::TypeDef {
   Reads reads = Reads::kValues;
   bool only_class_numbers = false;  ///< of kClasses: rows of values are no labels
-  bool shares_of_one = false;       ///< labels lie in 0..1; the loader holds every label to it
+  bool shares_of_one = false;       ///< labels are in 0..1; the loader checks every label
   bool fuses = false;               ///< its op can compute the softmax (kClasses) or sigmoid (kProbabilities) itself
   std::string keras_name;           ///< as Keras's string: "mean_squared_error"
   std::string example;              ///< arguments for an output of one axis, where the defaults are refused
   std::function<bool(const void* spec)> from_logits;
-  /// What else does not fit, as the rest of "<Loss>: ..."; "" where all does.
+  /// Why it does not fit, as the rest of "<Loss>: ..."; "" if it does.
   std::function<std::string(const void* spec, const LossFit&)> misfit;
 };
 
-/// The definition behind a loss value.
+/// The definition of a loss value.
 const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss is computed from logits by its own key.
 bool from_logits(const config::Typed& loss);
 
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
-///   const RegisteredLoss kHuber = loss<HuberSpec>("Huber", "huber").key(...);
+///   const RegisteredLoss kHuber = loss<losses::Huber>("Huber", "huber").key(...);
 template <class Spec>
 class LossBuilder {
  public:

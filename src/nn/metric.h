@@ -1,10 +1,10 @@
 #pragma once
 
-// The definition of a metric: everything that can be said about it without a device. One per metric, in
-// nn/metrics/<name>.{h,cpp}; the .h holds the spec struct, the .cpp one `metric<Spec>(...)` expression that
-// registers it. A metric sums a state of doubles over samples, which micro-batches, replicas and batches add up; its
-// values are computed from the summed state of an epoch, never as a mean over batches. The registry is filled before
-// main and read-only afterwards: any thread may read it. The equations stand in docs/numerics.md.
+// The definition of a metric: everything that does not depend on a device. nn/metrics.h and nn/counting_metrics.h have
+// the specs, their sources one `metric<Spec>(...)` expression each that registers it. A metric sums a state of doubles
+// over samples, which micro-batches, replicas and batches add up; its values are computed from the summed state of an
+// epoch, never as a mean over batches. The registry is filled before main and read-only afterwards: any thread may read
+// it. The equations are in docs/numerics.md.
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +25,7 @@ using config::key;
 config::Family& metric_family();
 using Metric = config::Of<metric_family>;
 
-/// What a metric looks at: one output of the model with its labels.
+/// What a metric measures: one output of the model with its labels.
 struct MetricSubject {
   std::string name{};  ///< of the output, quoted, for messages
   Shape output{};      ///< of one sample
@@ -53,10 +53,10 @@ inline bool is_better(Direction direction, double value, double other) {
   return direction == Direction::kLarger ? value > other : value < other;
 }
 
-/// What a metric reads of the predictions, where the loss has taken over the softmax or sigmoid behind them.
+/// What a metric reads of the predictions, where the loss computes the softmax or sigmoid after them.
 enum class MetricReads {
-  kOrder,      ///< which of a row's values are the larger ones: the same before and after both
-  kThreshold,  ///< on which side of thresholds single values lie: before a sigmoid the thresholds are moved
+  kOrder,      ///< the order of a row's values: the same before and after both
+  kThreshold,  ///< on which side of thresholds single values are: before a sigmoid the thresholds are moved
   kValues      ///< the values after it
 };
 
@@ -65,8 +65,8 @@ struct MetricType final : config::TypeDef {
   /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
   std::string example_arguments{};
   Direction better = Direction::kUnknown;
-  /// The mean of a number of each position, from which masked positions are left out, as Keras does. All others count
-  /// masked positions, too.
+  /// The mean of a number of each position, without masked positions, as in Keras. All others count masked positions,
+  /// too.
   bool heeds_mask = true;
   /// Whether the value is a share of samples, each of which counts 0 or 1.
   std::function<bool(const MetricSubject&)> is_share;
@@ -95,7 +95,7 @@ struct ResolvedMetric {
   }
 };
 
-/// The definition behind a metric value.
+/// The definition of a metric value.
 const MetricType& metric_type(const config::Typed& metric);
 /// Keys in logs; the labels of the subject do not matter.
 std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);

@@ -1,9 +1,8 @@
 #pragma once
 
-// Optimizers: what can be said about one without a device, with Keras's names, defaults and equations
-// (docs/numerics.md). Each has a file pair in nn/optimizers/: the .h holds its spec, the .cpp one
-// `optimizer<Spec>(...)` expression that registers it; its arithmetic is device/<backend>/optimizers/<name>.cpp. The
-// family is filled before main and read-only afterwards: any thread may read it.
+// The definition of an optimizer: everything that does not depend on a device, with Keras's names, defaults and
+// equations (docs/numerics.md). nn/optimizers.h has the specs, nn/optimizers.cpp one `optimizer<Spec>(...)` expression
+// each that registers it. The family is filled before main and read-only afterwards: any thread may read it.
 
 #include <cstdint>
 #include <functional>

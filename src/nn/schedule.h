@@ -1,9 +1,8 @@
 #pragma once
 
-// Learning-rate schedules (Keras's equations: docs/numerics.md). Each has a file pair in nn/schedules/: the .h holds
-// its spec, the .cpp its equation and one `schedule<Spec>(...)` expression that registers it. The family is filled
-// before main and read-only afterwards: any thread may read it. Durations are converted once, by the number of steps
-// per epoch.
+// Learning-rate schedules (Keras's equations: docs/numerics.md). nn/schedules.cpp has of each its equation and one
+// `schedule<Spec>(...)` expression that registers it. The family is filled before main and read-only afterwards: any
+// thread may read it. Durations are converted once, by the number of steps per epoch.
 
 #include <cstdint>
 #include <functional>

@@ -101,8 +101,6 @@ std::size_t states_of(const BidirectionalSpec& spec) {
 
 namespace {
 
-using Spec = TimeDistributedSpec;
-
 std::string step_layer_error(const WrappedLayer& layer) {
   if (!layer) return "";
   const LayerType& type = type_of(layer);
@@ -118,7 +116,7 @@ std::string step_layer_error(const WrappedLayer& layer) {
 Shape step_of(const Shape& steps) { return Shape({steps.dims().begin() + 1, steps.dims().end()}); }
 std::vector<Shape> steps_of(std::span<const Shape> in) { return {step_of(in[0])}; }
 
-std::vector<OutputDef> outputs(const Spec& spec, std::span<const TensorDef> in) {
+std::vector<OutputDef> outputs(const TimeDistributedSpec& spec, std::span<const TensorDef> in) {
   if (in[0].shape.rank() < 2)
     throw LayerError(fmt::format("expected steps of 1 axis or more, {{0}} is {}", in[0].shape.str()));
   const LayerType& type = type_of(spec.layer);
@@ -138,25 +136,26 @@ std::vector<OutputDef> outputs(const Spec& spec, std::span<const TensorDef> in) 
 }
 
 /// A layer that heeds masks would get that of a step, a number, which none can make sense of.
-MaskRule mask_rule(const Spec& spec, std::span<const Shape> in) {
+MaskRule mask_rule(const TimeDistributedSpec& spec, std::span<const Shape> in) {
   const LayerType& type = type_of(spec.layer);
   const MaskRule inner = type.mask_rule(spec.layer.spec(), steps_of(in));
   return inner == MaskRule::kHeeds || type.heeds_masks ? MaskRule::kHeeds : MaskRule::kPasses;
 }
 
 const Registered kTimeDistributed =
-    layer<Spec>("TimeDistributed")
-        .positional(key("layer", &Spec::layer).required().check(step_layer_error))
+    layer<TimeDistributedSpec>("TimeDistributed")
+        .positional(key("layer", &TimeDistributedSpec::layer).required().check(step_layer_error))
         .inputs(1)
         .outputs(outputs)
-        .weights([](const Spec& spec, std::span<const Shape> in) {
+        .weights([](const TimeDistributedSpec& spec, std::span<const Shape> in) {
           return type_of(spec.layer).weights(spec.layer.spec(), steps_of(in));
         })
-        .random([](const Spec& spec) { return is_random(spec.layer); })
+        .random([](const TimeDistributedSpec& spec) { return is_random(spec.layer); })
         .masks(mask_rule)
-        .applies([](const Spec& spec) -> config::Typed { return spec.layer; },
-                 [](const config::Typed& layer) { return Spec{WrappedLayer(layer)}; })
-        .backward_reads([](const Spec& spec) { return type_of(spec.layer).backward_reads(spec.layer.spec()); });
+        .applies([](const TimeDistributedSpec& spec) -> config::Typed { return spec.layer; },
+                 [](const config::Typed& layer) { return TimeDistributedSpec{WrappedLayer(layer)}; })
+        .backward_reads(
+            [](const TimeDistributedSpec& spec) { return type_of(spec.layer).backward_reads(spec.layer.spec()); });
 
 }  // namespace
 }  // namespace dptrain::nn

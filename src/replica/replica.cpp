@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers.h"
 #include "replica/arenas.h"
 #include "replica/checks.h"
 #include "replica/crossings.h"

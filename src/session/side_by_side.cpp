@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/difference.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers.h"
 #include "plan/weight_order.h"
 
 namespace dptrain::session {

@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/metrics/binary_accuracy.h"
-#include "nn/metrics/mean_squared_error.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
 
 namespace dptrain::test {
 namespace {

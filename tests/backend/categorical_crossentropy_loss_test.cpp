@@ -1,10 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/categorical_crossentropy.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/categorical_accuracy.h"
-#include "nn/metrics/top_k_categorical_accuracy.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
 
 namespace dptrain::test {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/categorical_focal_crossentropy.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/cosine_similarity.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/loss_harness.h"
-#include "nn/losses/mean_squared_error.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/kl_divergence.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {
@@ -16,7 +16,7 @@ double divergence(Row p, Row y) {
 }
 
 TEST(KLDivergenceLoss, IsSummedOverTheLastAxis) {
-  LossCase c{.loss = loss(nn::KLDivergenceSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::KLDivergence{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, 0.2, 1, 41);
   c.rows[3] = 0;
   std::vector<double> p = random_values(kLossRows * kLossWidth, 0.05, 0.2, 42);
@@ -25,7 +25,7 @@ TEST(KLDivergenceLoss, IsSummedOverTheLastAxis) {
 }
 
 TEST(KLDivergenceLoss, AveragesPositions) {
-  LossCase c{.loss = loss(nn::KLDivergenceSpec{}), .output = {3, kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::KLDivergence{}), .output = {3, kLossWidth}};
   c.rows = random_values(12 * 3 * kLossWidth, 0.2, 1, 43);
   check_loss(c, random_values(12 * 3 * kLossWidth, 0.05, 0.2, 44), c.rows, mean_over_rows(divergence, kLossWidth));
 }

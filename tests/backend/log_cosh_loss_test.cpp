@@ -1,20 +1,20 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/log_cosh.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(LogCoshLoss, IsTheMeanOfItsElements) {
-  LossCase c{.loss = loss(nn::LogCoshSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::LogCosh{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -3, 3, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, -3, 3, 42), c.rows,
              mean_of([](double p, double y) { return std::log(std::cosh(p - y)); }));
 }
 
 TEST(LogCoshLoss, LargeDifferencesStayFinite) {
-  LossCase c{.loss = loss(nn::LogCoshSpec{}), .output = {2}};
+  LossCase c{.loss = loss(nn::losses::LogCosh{}), .output = {2}};
   c.rows = {0, 0};
   for (const auto& device : devices({})) {
     const LossResult found = run_loss(*device, c, {-2000, 2000}, 1);

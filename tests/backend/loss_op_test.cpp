@@ -5,13 +5,8 @@
 #include <array>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/losses/categorical_crossentropy.h"
-#include "nn/losses/mean_squared_error.h"
-#include "nn/losses/sparse_categorical_crossentropy.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/mean_absolute_error.h"
-#include "nn/metrics/mean_squared_error.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
 
 namespace dptrain::test {
 namespace {
@@ -66,7 +61,7 @@ std::vector<double> weights_of(std::int64_t rows) {
 }
 
 TEST(LossOp, SampleWeightsMultiplyLossAndGradientAndNoMetric) {
-  LossCase c{.loss = loss(nn::MeanSquaredErrorSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::MeanSquaredError{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -1, 1, 31);
   c.metrics = {metric(nn::MeanAbsoluteErrorMetricSpec{})};
   const std::vector<double> z = random_values(kLossRows * kLossWidth, -1, 1, 32), weights = weights_of(kLossRows);

@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/poisson.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(PoissonLoss, IsTheMeanOfItsElements) {
-  LossCase c{.loss = loss(nn::PoissonSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::Poisson{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, 0, 3, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, 0.1, 3, 42), c.rows,
              mean_of([](double p, double y) { return p - y * std::log(p + 1e-7); }));

@@ -1,11 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/sparse_categorical_crossentropy.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/mean_absolute_error.h"
-#include "nn/metrics/mean_squared_error.h"
-#include "nn/metrics/sparse_top_k_categorical_accuracy.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
 
 namespace dptrain::test {
 namespace {

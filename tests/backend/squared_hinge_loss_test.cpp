@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "backend/loss_checks.h"
-#include "nn/losses/squared_hinge.h"
+#include "nn/losses.h"
 
 namespace dptrain::test {
 namespace {
 
 TEST(SquaredHingeLoss, TakesLabelsOfZeroAndOneForBothSides) {
-  LossCase c{.loss = loss(nn::SquaredHingeSpec{}), .output = {kLossWidth}};
+  LossCase c{.loss = loss(nn::losses::SquaredHinge{}), .output = {kLossWidth}};
   c.rows = one_hot(random_classes());
   const std::vector<double> p = random_values(kLossRows * kLossWidth, -2, 2, 42);
   const RowLoss f = mean_of([](double x, double y) {

@@ -10,8 +10,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/number_types.h"
-#include "nn/optimizers/adam.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::test {
 namespace {

@@ -14,8 +14,7 @@
 #include "export/keras3/keras3_config.h"
 #include "export/keras3/keras3_optimizer.h"
 #include "graph/example.h"
-#include "nn/optimizers/nadam.h"
-#include "nn/optimizers/rmsprop.h"
+#include "nn/optimizers.h"
 #include "support/test_data.h"
 
 namespace dptrain::checkpoint {

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "nn/loss.h"
-#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses.h"
 
 namespace dptrain::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nn/loss.h"
-#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses.h"
 
 namespace dptrain::cli {
 namespace {

@@ -6,10 +6,7 @@
 #include "cli/csv.h"
 #include "core/error.h"
 #include "nn/loss.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/losses/binary_focal_crossentropy.h"
-#include "nn/losses/categorical_crossentropy.h"
-#include "nn/losses/mean_squared_error.h"
+#include "nn/losses.h"
 
 namespace dptrain::cli {
 namespace {
@@ -55,7 +52,7 @@ TEST(Classes, OneSigmoidTellsTwoClassesApart) {
 }
 
 TEST(Classes, ValuesAreNoClasses) {
-  EXPECT_FALSE(Classes(nn::loss_family().make(nn::MeanSquaredErrorSpec{}), {4}, {}).known());
+  EXPECT_FALSE(Classes(nn::loss_family().make(nn::losses::MeanSquaredError{}), {4}, {}).known());
   EXPECT_FALSE(Classes(nn::loss_family().make(nn::BinaryCrossentropySpec{}), {4}, {}).known());
 }
 

@@ -9,24 +9,10 @@
 #include "export/keras/keras_metric.h"
 #include "export/keras/keras_optimizer.h"
 #include "export/sample.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/losses/categorical_crossentropy.h"
-#include "nn/losses/dice.h"
-#include "nn/losses/huber.h"
-#include "nn/losses/mean_absolute_error.h"
-#include "nn/losses/mean_squared_error.h"
-#include "nn/losses/sparse_categorical_crossentropy.h"
-#include "nn/metrics/auc.h"
-#include "nn/metrics/f1_score.h"
-#include "nn/metrics/mean_io_u.h"
-#include "nn/metrics/mean_squared_error.h"
-#include "nn/metrics/precision.h"
-#include "nn/metrics/r2_score.h"
-#include "nn/metrics/top_k_categorical_accuracy.h"
-#include "nn/optimizers/adagrad.h"
-#include "nn/optimizers/adamw.h"
-#include "nn/optimizers/rmsprop.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/counting_metrics.h"
+#include "nn/losses.h"
+#include "nn/metrics.h"
+#include "nn/optimizers.h"
 #include "support/test_data.h"
 
 namespace dptrain::exporting::keras {
@@ -107,8 +93,8 @@ TEST(KerasConfig, TrainingConfigIsTheFormBothWorldsRead) {
 }
 
 TEST(KerasConfig, TheLearningRateIsAFloatAlways) {
-  const std::string text = training_config(
-      compiled_with(nn::optimizer_family().make(nn::SGDSpec{}), 1, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
+  const std::string text = training_config(compiled_with(nn::optimizer_family().make(nn::SGDSpec{}), 1,
+                                                         nn::loss_family().make(nn::losses::MeanSquaredError{})));
   EXPECT_NE(text.find("\"learning_rate\":1.0,"), std::string::npos) << text;
 }
 
@@ -124,12 +110,12 @@ TEST(KerasConfig, ALossWithParametersIsAnObject) {
     {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true,
      "reduction": "sum_over_batch_size", "name": "sparse_categorical_crossentropy"}})"));
   EXPECT_EQ(loss(nn::loss_family().make(nn::BinaryCrossentropySpec{})), "binary_crossentropy");
-  EXPECT_EQ(loss(nn::loss_family().make(nn::HuberSpec{})), "huber");
-  EXPECT_EQ(loss(nn::loss_family().make(nn::HuberSpec{.delta = 0.5})), Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::losses::Huber{})), "huber");
+  EXPECT_EQ(loss(nn::loss_family().make(nn::losses::Huber{.delta = 0.5})), Json::parse(R"(
     {"class_name": "Huber", "config": {"reduction": "sum_over_batch_size", "name": "huber", "delta": 0.5}})"));
   EXPECT_EQ(loss(nn::loss_family().make(nn::DiceSpec{.axis = std::vector<std::int64_t>{1, 2}})), Json::parse(R"(
     {"class_name": "Dice", "config": {"reduction": "sum_over_batch_size", "name": "dice", "axis": [1, 2]}})"));
-  EXPECT_EQ(loss(nn::loss_family().make(nn::MeanAbsoluteErrorSpec{})), "mean_absolute_error");
+  EXPECT_EQ(loss(nn::loss_family().make(nn::losses::MeanAbsoluteError{})), "mean_absolute_error");
 }
 
 TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
@@ -142,8 +128,8 @@ TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
 
 TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
   const auto config = [](config::Typed typed) {
-    return Json::parse(training_config(
-        compiled_with(std::move(typed), 0.25, nn::loss_family().make(nn::MeanSquaredErrorSpec{}))))["optimizer_config"];
+    return Json::parse(training_config(compiled_with(
+        std::move(typed), 0.25, nn::loss_family().make(nn::losses::MeanSquaredError{}))))["optimizer_config"];
   };
   nn::SGDSpec sgd;
   sgd.momentum = 0.9;
@@ -166,7 +152,7 @@ TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
     SCOPED_TRACE(def->name);
     config::Typed optimizer(*def, def->schema.make());
     const std::string text =
-        training_config(compiled_with(optimizer, 0.25, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
+        training_config(compiled_with(optimizer, 0.25, nn::loss_family().make(nn::losses::MeanSquaredError{})));
     EXPECT_EQ(text.empty(), !in_keras2(optimizer));
     if (text.empty()) continue;
     Json arguments = Json::parse(text)["optimizer_config"]["config"];
@@ -230,7 +216,7 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
 TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
   const auto text = [](config::Typed optimizer) {
     return training_config(
-        compiled_with(std::move(optimizer), 0.1, nn::loss_family().make(nn::MeanSquaredErrorSpec{})));
+        compiled_with(std::move(optimizer), 0.1, nn::loss_family().make(nn::losses::MeanSquaredError{})));
   };
   nn::SGDSpec sgd;
   sgd.weight_decay = 0;

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/losses/binary_crossentropy.h"
-#include "kernels/losses/mean_absolute_error.h"
-#include "kernels/losses/mean_squared_error.h"
+#include "kernels/losses.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
@@ -111,7 +109,7 @@ TEST(Loss, BinaryCrossEntropy) {
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
           element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
-                       losses::Binary{{static_cast<double>(smoothing)}});
+                       losses::BinaryCrossentropy{{static_cast<double>(smoothing)}});
         });
     check(
         z,
@@ -122,7 +120,7 @@ TEST(Loss, BinaryCrossEntropy) {
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
           element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
-                       losses::BinaryFromLogits{{static_cast<double>(smoothing)}});
+                       losses::BinaryCrossentropyFromLogits{{static_cast<double>(smoothing)}});
         });
   }
 }
@@ -130,11 +128,12 @@ TEST(Loss, BinaryCrossEntropy) {
 TEST(Loss, BinaryCrossEntropyStaysFinite) {
   const std::vector<float> p = {0.0F, 1.0F}, y = {1.0F, 0.0F}, z = {-200.0F, 200.0F};
   std::vector<float> loss(2), gradient(2);
-  element_loss({p.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::Binary{{0.0}});
+  element_loss({p.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::BinaryCrossentropy{{0.0}});
   EXPECT_NEAR(loss[0], -std::log(1e-7), 1e-4);
   EXPECT_NEAR(loss[1], -std::log(1e-7), 1e-4);
   EXPECT_EQ(gradient, (std::vector<float>{0.0F, 0.0F}));
-  element_loss({z.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::BinaryFromLogits{{0.0}});
+  element_loss({z.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F},
+               losses::BinaryCrossentropyFromLogits{{0.0}});
   EXPECT_EQ(loss, (std::vector<float>{200.0F, 200.0F}));
   EXPECT_EQ(gradient, (std::vector<float>{-1.0F, 1.0F}));
 }
@@ -147,7 +146,7 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::pow(q[i] - static_cast<double>(y[i]), 2.0); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::Squared{});
+        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::MeanSquaredError{});
       });
   check(
       p,
@@ -155,7 +154,7 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::abs(q[i] - static_cast<double>(y[i])); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::Absolute{});
+        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::MeanAbsoluteError{});
       });
 }
 

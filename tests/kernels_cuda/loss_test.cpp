@@ -8,9 +8,7 @@
 #include "kernels/cpu/loss.h"
 #include "kernels/cpu/metric.h"
 #include "kernels/cuda/metric.h"
-#include "kernels/losses/binary_crossentropy.h"
-#include "kernels/losses/mean_absolute_error.h"
-#include "kernels/losses/mean_squared_error.h"
+#include "kernels/losses.h"
 #include "kernels_cuda/support.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND::test {
@@ -192,25 +190,26 @@ void with_smoothing(const Launch& at, DType type, const void* p, std::int64_t ro
 }
 
 TEST(Loss, BinaryCrossEntropy) {
-  check(with_smoothing<losses::Binary>, binary_loss, 0.02F, 0.98F, Smoothing::kBinary, false);
+  check(with_smoothing<losses::BinaryCrossentropy>, binary_loss, 0.02F, 0.98F, Smoothing::kBinary, false);
 }
 TEST(Loss, BinaryCrossEntropyFromLogits) {
-  check(with_smoothing<losses::BinaryFromLogits>, binary_loss_of_logits, -6.0F, 6.0F, Smoothing::kBinary, false);
+  check(with_smoothing<losses::BinaryCrossentropyFromLogits>, binary_loss_of_logits, -6.0F, 6.0F, Smoothing::kBinary,
+        false);
 }
 TEST(Loss, MeanSquaredError) {
-  check(of_elements<losses::Squared>, squared_loss, -2.0F, 2.0F, Smoothing::kNone, false);
+  check(of_elements<losses::MeanSquaredError>, squared_loss, -2.0F, 2.0F, Smoothing::kNone, false);
 }
 TEST(Loss, MeanAbsoluteError) {
-  check(of_elements<losses::Absolute>, absolute_loss, -2.0F, 2.0F, Smoothing::kNone, false);
+  check(of_elements<losses::MeanAbsoluteError>, absolute_loss, -2.0F, 2.0F, Smoothing::kNone, false);
 }
 
 TEST(Loss, LabelsStandForRowsAndForNumbers) {
   Array<std::int32_t> labels(std::vector<std::int32_t>{2, 0, 5});  // 5: no place in a row of three
   Array<float> p(std::vector<float>{0, 0, 0.5F, 1, 0, 0, 0, 0, 0}), loss(3);
   const LossTargets targets{.labels = labels.data()};
-  of_elements<losses::Squared>(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
+  of_elements<losses::MeanSquaredError>(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {0.25 / 3, 0.0, 0.0}, loss.read());
-  of_elements<losses::Absolute>(at_once(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
+  of_elements<losses::MeanAbsoluteError>(at_once(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {2.0, 0.0, 4.5}, loss.read());
 }
 
@@ -242,7 +241,8 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
   std::vector<float> binary(1), binary_gradient(12);
   const std::vector<float> y{0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0};
   Array<float> targets(y), one(1);
-  cpu::element_loss({p.data(), y.data(), 1, 12, binary.data(), binary_gradient.data(), 1.0F}, losses::Binary{{0.0}});
+  cpu::element_loss({p.data(), y.data(), 1, 12, binary.data(), binary_gradient.data(), 1.0F},
+                    losses::BinaryCrossentropy{{0.0}});
   element_loss(at_once(),
                {DType::kF32,
                 predictions.data(),
@@ -250,7 +250,7 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
                 12,
                 {.dense = targets.data()},
                 {.loss = one.data(), .gradient = slope.data()}},
-               losses::Binary{{0.0}});
+               losses::BinaryCrossentropy{{0.0}});
   EXPECT_NEAR(binary[0], one.read()[0], 1e-6);
   expect_near(DType::kF32, {binary_gradient.begin(), binary_gradient.end()}, slope.read());
 

@@ -3,12 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nn/example.h"
-#include "nn/losses/binary_crossentropy.h"
-#include "nn/losses/categorical_crossentropy.h"
-#include "nn/losses/dice.h"
-#include "nn/losses/mean_absolute_error.h"
-#include "nn/losses/mean_squared_error.h"
-#include "nn/losses/sparse_categorical_crossentropy.h"
+#include "nn/losses.h"
 
 namespace dptrain::nn {
 namespace {
@@ -19,8 +14,8 @@ TEST(Loss, AliasesOfKeras) {
   EXPECT_TRUE(make(family, "sparse_categorical_crossentropy").get_if<SparseCategoricalCrossentropySpec>());
   EXPECT_TRUE(make(family, "binary_crossentropy").get_if<BinaryCrossentropySpec>());
   for (const char* name : {"mse", "mean_squared_error", "MSE", "MeanSquaredError"})
-    EXPECT_TRUE(make(family, name).get_if<MeanSquaredErrorSpec>()) << name;
-  EXPECT_TRUE(make(family, "mae").get_if<MeanAbsoluteErrorSpec>());
+    EXPECT_TRUE(make(family, name).get_if<losses::MeanSquaredError>()) << name;
+  EXPECT_TRUE(make(family, "mae").get_if<losses::MeanAbsoluteError>());
   EXPECT_EQ(
       make(family, "CategoricalCrossentropy: {label_smoothing: 0.1}").as<CategoricalCrossentropySpec>().label_smoothing,
       0.1);

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "nn/counting_metrics.h"
 #include "nn/example.h"
-#include "nn/metrics/auc.h"
 
 namespace dptrain::nn {
 namespace {

@@ -7,15 +7,7 @@
 #include <set>
 
 #include "nn/example.h"
-#include "nn/optimizers/adadelta.h"
-#include "nn/optimizers/adagrad.h"
-#include "nn/optimizers/adamax.h"
-#include "nn/optimizers/adamw.h"
-#include "nn/optimizers/lamb.h"
-#include "nn/optimizers/lion.h"
-#include "nn/optimizers/nadam.h"
-#include "nn/optimizers/rmsprop.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers.h"
 #include "support/test_data.h"
 
 namespace dptrain::nn {

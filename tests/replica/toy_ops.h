@@ -9,9 +9,9 @@
 #include "nn/activations.h"
 #include "nn/dropout.h"
 #include "nn/merging.h"
-#include "nn/metrics/accuracy.h"
+#include "nn/metrics.h"
 #include "nn/normalization.h"
-#include "nn/optimizers/sgd.h"
+#include "nn/optimizers.h"
 #include "replica/toy_device.h"
 
 namespace dptrain::test {

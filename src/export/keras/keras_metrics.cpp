@@ -1,10 +1,7 @@
 #include "export/keras/keras_metric.h"
 #include "export/spec_table.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/auc.h"
-#include "nn/metrics/mean_io_u.h"
-#include "nn/metrics/precision.h"
-#include "nn/metrics/recall.h"
+#include "nn/counting_metrics.h"
+#include "nn/metrics.h"
 
 namespace dptrain::exporting::keras {
 namespace {

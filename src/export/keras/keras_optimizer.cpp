@@ -2,9 +2,7 @@
 
 #include "export/keras/keras_values.h"
 #include "export/spec_table.h"
-#include "nn/optimizers/adamw.h"
-#include "nn/optimizers/lamb.h"
-#include "nn/optimizers/lion.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -2,10 +2,7 @@
 
 #include <cmath>
 
-#include "nn/optimizers/adam.h"
-#include "nn/optimizers/adamw.h"
-#include "nn/optimizers/nadam.h"
-#include "nn/optimizers/rmsprop.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::exporting::keras {
 namespace {

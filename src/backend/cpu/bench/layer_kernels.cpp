@@ -8,9 +8,7 @@
 #include "kernels/cpu/lrn.h"
 #include "kernels/cpu/noise.h"
 #include "kernels/cpu/softmax.h"
-#include "kernels/losses/binary_crossentropy.h"
-#include "kernels/losses/mean_absolute_error.h"
-#include "kernels/losses/mean_squared_error.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -119,15 +117,15 @@ void add_losses(Suite& suite) {
   constexpr std::int64_t kRows = 4096, kWidth = 512, kN = kRows * kWidth;
   add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Room& r) {
     k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
-                    kernels::losses::Squared{});
+                    kernels::losses::MeanSquaredError{});
   });
   add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Room& r) {
     k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
-                    kernels::losses::Absolute{});
+                    kernels::losses::MeanAbsoluteError{});
   });
   add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Room& r) {
     k::element_loss({r.floats(0, kN), r.zeros<float>(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
-                    kernels::losses::BinaryFromLogits{{0.0}});
+                    kernels::losses::BinaryCrossentropyFromLogits{{0.0}});
   });
 }
 

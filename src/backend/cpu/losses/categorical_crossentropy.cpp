@@ -1,4 +1,4 @@
-#include "nn/losses/categorical_crossentropy.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/crossentropy.h"
 

@@ -1,4 +1,4 @@
-#include "nn/losses/categorical_hinge.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
 

@@ -1,7 +1,7 @@
-#include "nn/losses/dice.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
-#include "kernels/losses/dice.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {

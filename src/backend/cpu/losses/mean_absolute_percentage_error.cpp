@@ -1,14 +1,14 @@
-#include "nn/losses/mean_absolute_percentage_error.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
-#include "kernels/losses/mean_absolute_percentage_error.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<nn::MeanAbsolutePercentageErrorSpec>(
-    [](const nn::MeanAbsolutePercentageErrorSpec&, const LossContext& context) {
-      return of_elements(context, kernels::losses::AbsolutePercentage{});
+const RegisteredLossOp kCpuMeanAbsolutePercentageError = cpu_loss<nn::losses::MeanAbsolutePercentageError>(
+    [](const nn::losses::MeanAbsolutePercentageError&, const LossContext& context) {
+      return of_elements(context, kernels::losses::MeanAbsolutePercentageError{});
     });
 
 }  // namespace

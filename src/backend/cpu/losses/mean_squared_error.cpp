@@ -1,14 +1,14 @@
-#include "nn/losses/mean_squared_error.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
-#include "kernels/losses/mean_squared_error.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
 const RegisteredLossOp kCpuMeanSquaredError =
-    cpu_loss<nn::MeanSquaredErrorSpec>([](const nn::MeanSquaredErrorSpec&, const LossContext& context) {
-      return of_elements(context, kernels::losses::Squared{});
+    cpu_loss<nn::losses::MeanSquaredError>([](const nn::losses::MeanSquaredError&, const LossContext& context) {
+      return of_elements(context, kernels::losses::MeanSquaredError{});
     });
 
 }  // namespace

@@ -1,14 +1,14 @@
-#include "nn/losses/mean_squared_logarithmic_error.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
-#include "kernels/losses/mean_squared_logarithmic_error.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuMeanSquaredLogarithmicError = cpu_loss<nn::MeanSquaredLogarithmicErrorSpec>(
-    [](const nn::MeanSquaredLogarithmicErrorSpec&, const LossContext& context) {
-      return of_elements(context, kernels::losses::SquaredLogarithmic{});
+const RegisteredLossOp kCpuMeanSquaredLogarithmicError = cpu_loss<nn::losses::MeanSquaredLogarithmicError>(
+    [](const nn::losses::MeanSquaredLogarithmicError&, const LossContext& context) {
+      return of_elements(context, kernels::losses::MeanSquaredLogarithmicError{});
     });
 
 }  // namespace

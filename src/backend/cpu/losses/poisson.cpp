@@ -1,14 +1,15 @@
-#include "nn/losses/poisson.h"
+#include "nn/losses.h"
 
 #include "backend/cpu/losses/row_loss.h"
-#include "kernels/losses/poisson.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
-const RegisteredLossOp kCpuPoisson = cpu_loss<nn::PoissonSpec>([](const nn::PoissonSpec&, const LossContext& context) {
-  return of_elements(context, kernels::losses::Poisson{});
-});
+const RegisteredLossOp kCpuPoisson =
+    cpu_loss<nn::losses::Poisson>([](const nn::losses::Poisson&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Poisson{});
+    });
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -37,7 +37,7 @@ struct RowLoss {
 
 std::unique_ptr<LossOp> make_loss_op(const LossContext& context, RowLoss loss);
 
-/// `const RegisteredLossOp kCpuHuber = cpu_loss<nn::HuberSpec>([](const auto& spec, const LossContext& c) {...});`
+/// `const RegisteredLossOp kCpuHuber = cpu_loss<nn::losses::Huber>([](const auto& spec, const LossContext& c) {...});`
 template <class Spec>
 RegisteredLossOp cpu_loss(RowLoss (*make)(const Spec&, const LossContext&)) {
   return {DeviceKind::kCpu, typeid(Spec), [make](const LossContext& context, Device&) {

@@ -1,4 +1,4 @@
-#include "nn/metrics/categorical_accuracy.h"
+#include "nn/metrics.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 

@@ -1,4 +1,4 @@
-#include "nn/metrics/precision.h"
+#include "nn/counting_metrics.h"
 
 #include "backend/cpu/metrics/cpu_counts.h"
 

@@ -1,4 +1,4 @@
-#include "nn/metrics/r2_score.h"
+#include "nn/metrics.h"
 
 #include "backend/cpu/metrics/cpu_metric.h"
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/adadelta.h"
+#include "nn/optimizers.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"

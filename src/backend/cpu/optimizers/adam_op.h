@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/cpu/optimizers/adam_step.h"
-#include "nn/optimizers/adam.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::backend::cpu {
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/adamw.h"
+#include "nn/optimizers.h"
 
 #include "backend/cpu/optimizers/adam_op.h"
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/lamb.h"
+#include "nn/optimizers.h"
 
 #include "backend/cpu/optimizers/adam_step.h"
 

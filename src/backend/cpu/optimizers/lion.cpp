@@ -1,4 +1,4 @@
-#include "nn/optimizers/lion.h"
+#include "nn/optimizers.h"
 
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/optimizer.h"

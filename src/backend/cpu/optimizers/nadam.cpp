@@ -1,4 +1,4 @@
-#include "nn/optimizers/nadam.h"
+#include "nn/optimizers.h"
 
 #include "backend/cpu/optimizers/adam_step.h"
 

@@ -1,4 +1,4 @@
-#include "nn/losses/categorical_hinge.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/row_loss.h"
 

@@ -1,13 +1,15 @@
-#include "nn/losses/hinge.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/row_loss.h"
-#include "kernels/losses/hinge.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-const RegisteredLossOp kGpuHinge = gpu_loss<nn::HingeSpec>(
-    [](const nn::HingeSpec&, const LossContext& context) { return of_elements(context, kernels::losses::Hinge{}); });
+const RegisteredLossOp kGpuHinge =
+    gpu_loss<nn::losses::Hinge>([](const nn::losses::Hinge&, const LossContext& context) {
+      return of_elements(context, kernels::losses::Hinge{});
+    });
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

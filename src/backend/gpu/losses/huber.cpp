@@ -1,14 +1,15 @@
-#include "nn/losses/huber.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/row_loss.h"
-#include "kernels/losses/huber.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const nn::HuberSpec& spec, const LossContext& context) {
-  return of_elements(context, kernels::losses::Huber{spec.delta});
-});
+const RegisteredLossOp kGpuHuber =
+    gpu_loss<nn::losses::Huber>([](const nn::losses::Huber& spec, const LossContext& context) {
+      return of_elements(context, kernels::losses::Huber{spec.delta});
+    });
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

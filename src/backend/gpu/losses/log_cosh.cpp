@@ -1,14 +1,15 @@
-#include "nn/losses/log_cosh.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/row_loss.h"
-#include "kernels/losses/log_cosh.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-const RegisteredLossOp kGpuLogCosh = gpu_loss<nn::LogCoshSpec>([](const nn::LogCoshSpec&, const LossContext& context) {
-  return of_elements(context, kernels::losses::LogCosh{});
-});
+const RegisteredLossOp kGpuLogCosh =
+    gpu_loss<nn::losses::LogCosh>([](const nn::losses::LogCosh&, const LossContext& context) {
+      return of_elements(context, kernels::losses::LogCosh{});
+    });
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

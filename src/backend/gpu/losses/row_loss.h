@@ -10,7 +10,7 @@
 #include "backend/gpu/gpu_device.h"
 #include "backend/loss_table.h"
 #include "kernels/cuda/loss.h"
-#include "kernels/losses/element_loss.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
@@ -23,7 +23,7 @@ struct RowLoss {
 
 std::unique_ptr<LossOp> make_loss_op(const LossContext& context, GpuDevice& device, RowLoss loss);
 
-/// `const RegisteredLossOp kGpuHuber = gpu_loss<nn::HuberSpec>([](const auto& spec, const LossContext& c) {...});`
+/// `const RegisteredLossOp kGpuHuber = gpu_loss<nn::losses::Huber>([](const auto& spec, const LossContext& c) {...});`
 template <class Spec>
 RegisteredLossOp gpu_loss(RowLoss (*make)(const Spec&, const LossContext&)) {
   return {kKind, typeid(Spec), [make](const LossContext& context, Device& device) {

@@ -1,4 +1,4 @@
-#include "nn/losses/sparse_categorical_crossentropy.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/crossentropy.h"
 

@@ -1,13 +1,13 @@
-#include "nn/losses/squared_hinge.h"
+#include "nn/losses.h"
 
 #include "backend/gpu/losses/row_loss.h"
-#include "kernels/losses/squared_hinge.h"
+#include "kernels/losses.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 const RegisteredLossOp kGpuSquaredHinge =
-    gpu_loss<nn::SquaredHingeSpec>([](const nn::SquaredHingeSpec&, const LossContext& context) {
+    gpu_loss<nn::losses::SquaredHinge>([](const nn::losses::SquaredHinge&, const LossContext& context) {
       return of_elements(context, kernels::losses::SquaredHinge{});
     });
 

@@ -1,4 +1,4 @@
-#include "nn/metrics/binary_accuracy.h"
+#include "nn/metrics.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 

@@ -1,4 +1,4 @@
-#include "nn/metrics/mean_absolute_error.h"
+#include "nn/metrics.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 

@@ -1,4 +1,4 @@
-#include "nn/metrics/mean_io_u.h"
+#include "nn/counting_metrics.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 

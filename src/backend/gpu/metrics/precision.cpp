@@ -1,4 +1,4 @@
-#include "nn/metrics/precision.h"
+#include "nn/counting_metrics.h"
 
 #include "backend/gpu/metrics/gpu_counts.h"
 

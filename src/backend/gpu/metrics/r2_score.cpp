@@ -1,4 +1,4 @@
-#include "nn/metrics/r2_score.h"
+#include "nn/metrics.h"
 
 #include "backend/gpu/metrics/gpu_metric.h"
 #include "kernels/cuda/metric_bins.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/gpu/optimizers/adam_pass.h"
-#include "nn/optimizers/adam.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/adamax.h"
+#include "nn/optimizers.h"
 
 #include "backend/gpu/optimizers/adam_pass.h"
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/adamw.h"
+#include "nn/optimizers.h"
 
 #include "backend/gpu/optimizers/adam_op.h"
 

@@ -1,4 +1,4 @@
-#include "nn/optimizers/lamb.h"
+#include "nn/optimizers.h"
 
 #include "backend/gpu/device_table.h"
 #include "backend/gpu/optimizers/adam_pass.h"

@@ -1,4 +1,4 @@
-#include "nn/optimizers/nadam.h"
+#include "nn/optimizers.h"
 
 #include "backend/gpu/optimizers/adam_pass.h"
 #include "kernels/nadam_momenta.h"

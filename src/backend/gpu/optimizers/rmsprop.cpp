@@ -1,4 +1,4 @@
-#include "nn/optimizers/rmsprop.h"
+#include "nn/optimizers.h"
 
 #include "backend/gpu/optimizers/gpu_optimizer.h"
 

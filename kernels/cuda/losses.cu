@@ -1,0 +1,21 @@
+// The instances of the passes of loss_passes.h: one line for each loss of kernels/losses.h.
+
+#include "kernels/losses.h"
+
+#include "kernels/cuda/loss_passes.h"
+
+namespace dptrain::kernels::DPTRAIN_BACKEND {
+
+#define DPTRAIN_INSTANTIATE(F) template void element_loss(const Launch&, const LossRows&, const losses::F&);
+DPTRAIN_ELEMENT_LOSSES(DPTRAIN_INSTANTIATE)
+DPTRAIN_INSTANTIATE(BinaryCrossentropy)
+DPTRAIN_INSTANTIATE(BinaryCrossentropyFromLogits)
+DPTRAIN_INSTANTIATE(BinaryFocalCrossentropy)
+DPTRAIN_INSTANTIATE(BinaryFocalCrossentropyFromLogits)
+#undef DPTRAIN_INSTANTIATE
+
+template void class_loss(const Launch&, const LossRows&, bool, const losses::CategoricalFocalCrossentropy&);
+template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::CosineSimilarity&);
+template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::Dice&);
+
+}  // namespace dptrain::kernels::DPTRAIN_BACKEND

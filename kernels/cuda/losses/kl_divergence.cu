@@ -1,9 +1,0 @@
-#include "kernels/losses/kl_divergence.h"
-
-#include "kernels/cuda/loss_passes.h"
-
-namespace dptrain::kernels::DPTRAIN_BACKEND {
-
-template void element_loss(const Launch&, const LossRows&, const losses::KullbackLeibler&);
-
-}  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -1,0 +1,162 @@
+#include "nn/losses.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/format.h"
+#include "core/text.h"
+#include "nn/loss.h"
+
+namespace dptrain::nn {
+namespace {
+
+// Element losses: their specs are the equations.
+
+const RegisteredLoss kMeanSquaredError =
+    loss<losses::MeanSquaredError>("MeanSquaredError", "mean_squared_error").aliases({"mse", "MSE"});
+
+const RegisteredLoss kMeanAbsoluteError =
+    loss<losses::MeanAbsoluteError>("MeanAbsoluteError", "mean_absolute_error").aliases({"mae", "MAE"});
+
+const RegisteredLoss kMeanAbsolutePercentageError =
+    loss<losses::MeanAbsolutePercentageError>("MeanAbsolutePercentageError", "mean_absolute_percentage_error")
+        .aliases({"mape", "MAPE"});
+
+const RegisteredLoss kMeanSquaredLogarithmicError =
+    loss<losses::MeanSquaredLogarithmicError>("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error")
+        .aliases({"msle", "MSLE"});
+
+const RegisteredLoss kHuber =
+    loss<losses::Huber>("Huber", "huber").positional(key("delta", &losses::Huber::delta).above(0));
+
+const RegisteredLoss kLogCosh = loss<losses::LogCosh>("LogCosh", "log_cosh");
+
+const RegisteredLoss kPoisson = loss<losses::Poisson>("Poisson", "poisson");
+
+const RegisteredLoss kKLDivergence =
+    loss<losses::KLDivergence>("KLDivergence", "kl_divergence").aliases({"kld", "KLD"});
+
+const RegisteredLoss kHinge = loss<losses::Hinge>("Hinge", "hinge");
+
+const RegisteredLoss kSquaredHinge = loss<losses::SquaredHinge>("SquaredHinge", "squared_hinge");
+
+// Probabilities of a yes.
+
+using BinarySpec = BinaryCrossentropySpec;
+using BinaryFocalSpec = BinaryFocalCrossentropySpec;
+
+const RegisteredLoss kBinaryCrossentropy =
+    loss<BinarySpec>("BinaryCrossentropy", "binary_crossentropy")
+        .aliases({"bce", "BCE"})
+        .reads(Reads::kProbabilities)
+        .shares_of_one()
+        .logits(&BinarySpec::from_logits)
+        .key(key("label_smoothing", &BinarySpec::label_smoothing).at_least(0).at_most(1));
+
+const RegisteredLoss kBinaryFocalCrossentropy =
+    loss<BinaryFocalSpec>("BinaryFocalCrossentropy", "binary_focal_crossentropy")
+        .key(key("apply_class_balancing", &BinaryFocalSpec::apply_class_balancing))
+        .key(key("alpha", &BinaryFocalSpec::alpha).at_least(0).at_most(1))
+        .key(key("gamma", &BinaryFocalSpec::gamma).at_least(0))
+        .reads(Reads::kProbabilities)
+        .shares_of_one()
+        .logits(&BinaryFocalSpec::from_logits)
+        .key(key("label_smoothing", &BinaryFocalSpec::label_smoothing).at_least(0).at_most(1));
+
+// Scores of classes.
+
+using CategoricalSpec = CategoricalCrossentropySpec;
+using CategoricalFocalSpec = CategoricalFocalCrossentropySpec;
+
+const RegisteredLoss kCategoricalCrossentropy =
+    loss<CategoricalSpec>("CategoricalCrossentropy", "categorical_crossentropy")
+        .reads(Reads::kClasses)
+        .shares_of_one()
+        .logits(&CategoricalSpec::from_logits)
+        .key(key("label_smoothing", &CategoricalSpec::label_smoothing).at_least(0).at_most(1));
+
+const RegisteredLoss kSparseCategoricalCrossentropy =
+    loss<SparseCategoricalCrossentropySpec>("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
+        .reads(Reads::kClasses)
+        .only_class_numbers()
+        .shares_of_one()
+        .logits(&SparseCategoricalCrossentropySpec::from_logits);
+
+const RegisteredLoss kCategoricalFocalCrossentropy =
+    loss<CategoricalFocalSpec>("CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
+        .key(key("alpha", &CategoricalFocalSpec::alpha).at_least(0))
+        .key(key("gamma", &CategoricalFocalSpec::gamma).at_least(0))
+        .reads(Reads::kClasses)
+        .shares_of_one()
+        .logits(&CategoricalFocalSpec::from_logits)
+        .key(key("label_smoothing", &CategoricalFocalSpec::label_smoothing).at_least(0).at_most(1));
+
+const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge");
+
+// Similarities.
+
+const RegisteredLoss kCosineSimilarity =
+    loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
+        .key(key("axis", &CosineSimilaritySpec::axis))
+        .misfit([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
+          if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // counted with the batch's axis
+          return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
+        });
+
+std::vector<std::int64_t> sorted_axes(const DiceSpec& spec, const Shape& output) {
+  std::vector<std::int64_t> axes = *spec.axis;
+  for (std::int64_t& axis : axes)
+    if (axis < 0) axis += output.rank() + 1;
+  std::ranges::sort(axes);
+  return axes;
+}
+
+/// "1, 2, 3" for an output of three axes.
+std::string all_axes(const Shape& output) {
+  std::vector<std::string> axes;
+  for (int axis = 1; axis <= output.rank(); ++axis) axes.push_back(std::to_string(axis));
+  return join(axes, ", ");
+}
+
+std::string dice_misfit(const DiceSpec& spec, const LossFit& fit) {
+  if (!spec.axis || spec.axis->empty())
+    return fmt::format(
+        "without axis it sums over the whole batch, as Keras does: no mean over samples, so replicas, micro-batches "
+        "and the last short batch would change what is trained; give it the axes of a sample, axis: [{}]",
+        all_axes(fit.output));
+  const std::vector<std::int64_t> axes = sorted_axes(spec, fit.output);
+  bool fits = axes.front() >= 1 && axes.back() <= fit.output.rank();
+  for (std::size_t i = 1; i < axes.size(); ++i) fits = fits && axes[i] == axes[i - 1] + 1;
+  if (fits && fit.masked && axes.front() < fit.output.rank())
+    return fmt::format(
+        "its sums go over the steps of a mask; give it the last axis alone, axis: [{}], or do without the mask",
+        fit.output.rank());
+  if (fits) return "";
+  std::vector<std::string> found;
+  for (const std::int64_t axis : *spec.axis) found.push_back(std::to_string(axis));
+  return fmt::format("axis [{}] does not fit an output of {}; expected neighbouring axes of a sample, from 1 to {}{}",
+                     join(found, ", "), fit.output.str(), fit.output.rank(),
+                     std::ranges::find(axes, 0) != axes.end() ? " (0 is the batch's: the loss would not be a mean over "
+                                                                "samples)"
+                                                              : "");
+}
+
+const RegisteredLoss kDice = loss<DiceSpec>("Dice", "dice")
+                                 .positional(key("axis", &DiceSpec::axis))
+                                 .shares_of_one()
+                                 .misfit(dice_misfit)
+                                 .example("axis: [1]");
+
+}  // namespace
+
+DiceSums dice_sums(const DiceSpec& spec, const Shape& output) {
+  const std::vector<std::int64_t> axes = sorted_axes(spec, output);
+  DiceSums sums;
+  for (int axis = 1; axis <= output.rank(); ++axis) {
+    std::int64_t& part = axis < axes.front() ? sums.outer : axis > axes.back() ? sums.inner : sums.length;
+    part *= output[axis - 1];
+  }
+  return sums;
+}
+
+}  // namespace dptrain::nn

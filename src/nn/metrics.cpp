@@ -1,0 +1,135 @@
+#include "nn/metrics.h"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/format.h"
+
+namespace dptrain::nn {
+namespace {
+
+// Errors.
+
+const RegisteredMetric kMeanAbsoluteErrorMetric =
+    metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
+        .smaller_is_better()
+        .fits(compares_values);
+
+const RegisteredMetric kMeanSquaredErrorMetric =
+    metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"})
+        .smaller_is_better()
+        .fits(compares_values);
+
+const RegisteredMetric kRootMeanSquaredError =
+    metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"})
+        .smaller_is_better()
+        .fits(compares_values)
+        .value([](const RootMeanSquaredErrorSpec&, const MetricSums& sums) {
+          return std::sqrt(sums.state[0] / sums.weight);
+        });
+
+std::string r2_misfit(const MetricSubject& subject) {
+  if (subject.output.rank() != 1)
+    return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
+  return compares_values(subject);
+}
+
+/// Of each value: sum y, sum y^2, sum (y - p)^2.
+std::size_t r2_state(const R2ScoreSpec&, const MetricSubject& subject) {
+  return 3 * static_cast<std::size_t>(subject.classes());
+}
+
+std::size_t r2_count(const R2ScoreSpec& spec, const MetricSubject& subject) {
+  return spec.class_aggregation ? 1 : static_cast<std::size_t>(subject.classes());
+}
+
+std::vector<double> r2_values(const R2ScoreSpec& spec, const MetricSums& sums) {
+  std::vector<double> scores, spreads;
+  const double samples = sums.weight;
+  for (std::size_t at = 0; at < sums.state.size(); at += 3) {
+    const double sum = sums.state[at], squares = sums.state[at + 1], residual = sums.state[at + 2];
+    const double spread = squares - sum * sum / samples, score = 1 - residual / spread;
+    spreads.push_back(spread);
+    scores.push_back(std::isinf(score) ? 0 : score);
+  }
+  if (spec.class_aggregation == ScoreAggregation::kUniform)
+    scores = {std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size())};
+  else if (spec.class_aggregation == ScoreAggregation::kVarianceWeighted)
+    scores = {std::inner_product(scores.begin(), scores.end(), spreads.begin(), 0.0) /
+              std::accumulate(spreads.begin(), spreads.end(), 0.0)};
+  const double values = samples * static_cast<double>(spreads.size());
+  const double regressors = static_cast<double>(spec.num_regressors);
+  if (spec.num_regressors > 0 && regressors < values - 1)
+    for (double& score : scores) score = 1 - (1 - score) * (values - 1) / (values - regressors - 1);
+  return scores;
+}
+
+const RegisteredMetric kR2Score = metric<R2ScoreSpec>("R2Score", {"r2_score"})
+                                      .key(key("class_aggregation", &R2ScoreSpec::class_aggregation))
+                                      .key(key("num_regressors", &R2ScoreSpec::num_regressors).at_least(0))
+                                      .larger_is_better()
+                                      .fits(r2_misfit)
+                                      .state(r2_state)
+                                      .values(r2_count, r2_values);
+
+// Accuracies.
+
+std::string accuracy_misfit(const MetricSubject& subject) {
+  return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);
+}
+
+const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
+                                       .reads(MetricReads::kThreshold)
+                                       .share()
+                                       .larger_is_better()
+                                       .fits(accuracy_misfit);
+
+const RegisteredMetric kBinaryAccuracy = metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
+                                             .key(key("threshold", &BinaryAccuracySpec::threshold))
+                                             .reads(MetricReads::kThreshold)
+                                             .share_of_single_values()
+                                             .larger_is_better()
+                                             .fits(compares_values);
+
+const RegisteredMetric kCategoricalAccuracy =
+    metric<CategoricalAccuracySpec>("CategoricalAccuracy", {"categorical_accuracy"})
+        .reads(MetricReads::kOrder)
+        .share()
+        .larger_is_better()
+        .fits(ranks_classes);
+
+const RegisteredMetric kSparseCategoricalAccuracy =
+    metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
+        .reads(MetricReads::kOrder)
+        .share()
+        .larger_is_better()
+        .fits(ranks_classes);
+
+template <class Spec>
+std::string top_k_misfit(const Spec& spec, const MetricSubject& subject) {
+  if (spec.k > subject.classes())
+    return fmt::format("k = {} of an output of {} classes would count every sample; give a smaller k", spec.k,
+                       subject.classes());
+  return ranks_classes(subject);
+}
+
+template <class Spec>
+MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
+  return metric<Spec>(name, {alias})
+      .key(key("k", &Spec::k).at_least(1))
+      .example("k: 2")
+      .reads(MetricReads::kOrder)
+      .share()
+      .larger_is_better()
+      .fits(top_k_misfit<Spec>);
+}
+
+const RegisteredMetric kTopKCategoricalAccuracy =
+    top_k_accuracy<TopKCategoricalAccuracySpec>("TopKCategoricalAccuracy", "top_k_categorical_accuracy");
+
+const RegisteredMetric kSparseTopKCategoricalAccuracy = top_k_accuracy<SparseTopKCategoricalAccuracySpec>(
+    "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy");
+
+}  // namespace
+}  // namespace dptrain::nn

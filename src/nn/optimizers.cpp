@@ -1,0 +1,94 @@
+#include "nn/optimizers.h"
+
+namespace dptrain::nn {
+namespace {
+
+const RegisteredOptimizer kSgd =
+    optimizer<SGDSpec>("SGD")
+        .alias("sgd")
+        .key(config::key("momentum", &SGDSpec::momentum).at_least(0).at_most(1))
+        .key(config::key("nesterov", &SGDSpec::nesterov))
+        .by_element()
+        .slots([](const SGDSpec& spec) {
+          return spec.momentum != 0 ? std::vector<SlotDef>{{"momentum"}} : std::vector<SlotDef>{};
+        })
+        .variant("momentum: 0.9")
+        .variant("momentum: 0.9, nesterov: true");
+
+const RegisteredOptimizer kAdagrad =
+    optimizer<AdagradSpec>("Adagrad")
+        .alias("adagrad")
+        .key(config::key("initial_accumulator_value", &AdagradSpec::initial_accumulator_value).at_least(0))
+        .key(config::key("epsilon", &AdagradSpec::epsilon).at_least(0))
+        .by_element()
+        .slots([](const AdagradSpec& spec) {
+          return std::vector<SlotDef>{{"accumulator", static_cast<float>(spec.initial_accumulator_value)}};
+        });
+
+const RegisteredOptimizer kAdadelta = optimizer<AdadeltaSpec>("Adadelta")
+                                          .alias("adadelta")
+                                          .key(config::key("rho", &AdadeltaSpec::rho).at_least(0).at_most(1))
+                                          .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0))
+                                          .by_element()
+                                          .slots(std::vector<SlotDef>{{"accumulated_grad"}, {"accumulated_delta_var"}});
+
+const RegisteredOptimizer kRmsprop = optimizer<RMSpropSpec>("RMSprop")
+                                         .alias("rmsprop")
+                                         .key(config::key("rho", &RMSpropSpec::rho).at_least(0).at_most(1))
+                                         .key(config::key("momentum", &RMSpropSpec::momentum).at_least(0).at_most(1))
+                                         .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0))
+                                         .key(config::key("centered", &RMSpropSpec::centered))
+                                         .by_element()
+                                         .slots([](const RMSpropSpec& spec) {
+                                           std::vector<SlotDef> all{{"velocity"}};
+                                           if (spec.momentum > 0) all.push_back({"momentum"});
+                                           if (spec.centered) all.push_back({"average_gradient"});
+                                           return all;
+                                         })
+                                         .variant("momentum: 0.5")
+                                         .variant("centered: true, momentum: 0.5");
+
+const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
+                                      .alias("lion")
+                                      .key(config::key("beta_1", &LionSpec::beta_1).above(0).at_most(1))
+                                      .key(config::key("beta_2", &LionSpec::beta_2).at_least(0).below(1))
+                                      .by_element()
+                                      .slots(std::vector<SlotDef>{{"momentum"}});
+
+/// With the arguments of Adam.
+template <class Spec>
+OptimizerBuilder<Spec> adam_relative(const std::string& name) {
+  return optimizer<Spec>(name)
+      .key(key_of<Spec>("beta_1", &AdamArguments::beta_1).at_least(0).below(1))
+      .key(key_of<Spec>("beta_2", &AdamArguments::beta_2).at_least(0).below(1))
+      .key(key_of<Spec>("epsilon", &AdamArguments::epsilon).at_least(0));
+}
+
+template <class Spec>
+OptimizerBuilder<Spec> adam(const std::string& name) {
+  return adam_relative<Spec>(name)
+      .key(key_of<Spec>("amsgrad", &AdamSpec::amsgrad))
+      .by_element()
+      .slots([](const Spec& spec) {
+        std::vector<SlotDef> all{{"momentum"}, {"velocity"}};
+        if (spec.amsgrad) all.push_back({"velocity_hat"});
+        return all;
+      })
+      .variant("amsgrad: true");
+}
+
+const RegisteredOptimizer kAdam = adam<AdamSpec>("Adam").alias("adam");
+
+const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw");
+
+const RegisteredOptimizer kAdamax = adam_relative<AdamaxSpec>("Adamax").alias("adamax").by_element().slots(
+    std::vector<SlotDef>{{"momentum"}, {"norm"}});
+
+const RegisteredOptimizer kNadam = adam_relative<NadamSpec>("Nadam").alias("nadam").by_element().slots(
+    std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+
+const RegisteredOptimizer kLamb =
+    adam_relative<LambSpec>("Lamb").alias("lamb").slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+
+}  // namespace
+}  // namespace dptrain::nn

@@ -1,0 +1,217 @@
+#include "nn/schedules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/format.h"
+
+namespace dptrain::nn {
+namespace {
+
+using Cosine = CosineDecaySpec;
+
+std::string cosine_rule(const Cosine& spec) {
+  const bool is_lost = spec.warmup_steps.value > 0 && !spec.warmup_target;
+  return is_lost ? "warmup_steps needs a warmup_target" : "";
+}
+
+double cosine(const Cosine& spec, const Period& decay, const Period& warmup, Progress progress) {
+  double base = spec.initial_learning_rate;
+  if (spec.warmup_target) {
+    const double s = warmup.elapsed(progress);
+    if (s < warmup.steps) return base + (*spec.warmup_target - base) * s / warmup.steps;
+    progress = warmup.since_end(progress);
+    base = *spec.warmup_target;
+  }
+  const double s = std::min(decay.elapsed(progress), decay.steps);
+  const double wave = 0.5 * (1 + std::cos(std::numbers::pi * s / decay.steps));
+  return base * ((1 - spec.alpha) * wave + spec.alpha);
+}
+
+Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
+  const Period warmup = spec.warmup_steps.value > 0 ? epoch.period(spec.warmup_steps) : Period{};
+  return [spec, warmup, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    return cosine(spec, decay, warmup, progress);
+  };
+}
+
+const RegisteredSchedule kCosineDecay =
+    schedule<Cosine>("CosineDecay")
+        .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate).required().at_least(0))
+        .key(config::key("decay_steps", &Cosine::decay_steps).required().check(positive_steps))
+        .key(config::key("alpha", &Cosine::alpha).at_least(0).at_most(1))
+        .key(config::key("warmup_target", &Cosine::warmup_target).at_least(0))
+        .key(config::key("warmup_steps", &Cosine::warmup_steps).check(steps_or_none))
+        .rule(cosine_rule)
+        .rate(cosine_decay);
+
+/// Half a cosine from lr0 down to alpha lr0, again and again (Loshchilov and Hutter 2017): each time t_mul times as
+/// long, from a rate m_mul times as high.
+struct CosineDecayRestarts {
+  double initial_learning_rate = 0;
+  config::Duration first_decay_steps;
+  double t_mul = 2, m_mul = 1;
+  double alpha = 0;
+};
+
+/// The decay that a time falls into, and how much of it is over: in [0, 1).
+struct Decay {
+  double number = 0, over = 0;
+};
+
+/// `time` in first decays. Decay i takes t_mul^i of them, so it begins at (t_mul^i - 1) / (t_mul - 1).
+Decay decay_at(double time, double t_mul) {
+  if (t_mul == 1) return {std::floor(time), time - std::floor(time)};
+  const auto begin = [&](double i) { return (std::pow(t_mul, i) - 1) / (t_mul - 1); };
+  double i = std::max(0.0, std::floor(std::log1p(time * (t_mul - 1)) / std::log(t_mul)));
+  while (i > 0 && time < begin(i)) --i;  // the logarithm was rounded across the border
+  while (time >= begin(i + 1)) ++i;
+  return {i, (time - begin(i)) / std::pow(t_mul, i)};
+}
+
+Rate cosine_decay_restarts(const CosineDecayRestarts& spec, const Epoch& epoch) {
+  return [spec, first = epoch.period(spec.first_decay_steps)](const Progress& progress) {
+    const Decay decay = decay_at(first.elapsed(progress) / first.steps, spec.t_mul);
+    const double wave = 0.5 * std::pow(spec.m_mul, decay.number) * (1 + std::cos(std::numbers::pi * decay.over));
+    return spec.initial_learning_rate * ((1 - spec.alpha) * wave + spec.alpha);
+  };
+}
+
+const RegisteredSchedule kCosineDecayRestarts =
+    schedule<CosineDecayRestarts>("CosineDecayRestarts")
+        .key(config::key("initial_learning_rate", &CosineDecayRestarts::initial_learning_rate).required().at_least(0))
+        .key(config::key("first_decay_steps", &CosineDecayRestarts::first_decay_steps).required().check(positive_steps))
+        .key(config::key("t_mul", &CosineDecayRestarts::t_mul).at_least(1))
+        .key(config::key("m_mul", &CosineDecayRestarts::m_mul).above(0))
+        .key(config::key("alpha", &CosineDecayRestarts::alpha).at_least(0).at_most(1))
+        .rate(cosine_decay_restarts);
+
+/// lr0 rate^(s / steps); staircase: whole decay_steps count only.
+struct ExponentialDecay {
+  double initial_learning_rate = 0;
+  config::Duration decay_steps;
+  double decay_rate = 0;
+  bool staircase = false;
+};
+
+Rate exponential_decay(const ExponentialDecay& spec, const Epoch& epoch) {
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    const double decays = decay.elapsed(progress) / decay.steps;
+    return spec.initial_learning_rate * std::pow(spec.decay_rate, spec.staircase ? std::floor(decays) : decays);
+  };
+}
+
+const RegisteredSchedule kExponentialDecay =
+    schedule<ExponentialDecay>("ExponentialDecay")
+        .key(config::key("initial_learning_rate", &ExponentialDecay::initial_learning_rate).required().at_least(0))
+        .key(config::key("decay_steps", &ExponentialDecay::decay_steps).required().check(positive_steps))
+        .key(config::key("decay_rate", &ExponentialDecay::decay_rate).required().above(0))
+        .key(config::key("staircase", &ExponentialDecay::staircase))
+        .rate(exponential_decay);
+
+/// lr0 / (1 + rate s / steps); staircase: whole decay_steps count only.
+struct InverseTimeDecay {
+  double initial_learning_rate = 0;
+  config::Duration decay_steps;
+  double decay_rate = 0;
+  bool staircase = false;
+};
+
+Rate inverse_time_decay(const InverseTimeDecay& spec, const Epoch& epoch) {
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    const double decays = decay.elapsed(progress) / decay.steps;
+    return spec.initial_learning_rate / (1 + spec.decay_rate * (spec.staircase ? std::floor(decays) : decays));
+  };
+}
+
+const RegisteredSchedule kInverseTimeDecay =
+    schedule<InverseTimeDecay>("InverseTimeDecay")
+        .key(config::key("initial_learning_rate", &InverseTimeDecay::initial_learning_rate).required().at_least(0))
+        .key(config::key("decay_steps", &InverseTimeDecay::decay_steps).required().check(positive_steps))
+        .key(config::key("decay_rate", &InverseTimeDecay::decay_rate).required().at_least(0))
+        .key(config::key("staircase", &InverseTimeDecay::staircase))
+        .rate(inverse_time_decay);
+
+using Polynomial = PolynomialDecaySpec;
+
+double polynomial(const Polynomial& spec, double steps, double s) {
+  if (spec.cycle) {
+    steps *= s == 0 ? 1 : std::ceil(s / steps);
+  } else {
+    s = std::min(s, steps);
+  }
+  const double range = spec.initial_learning_rate - spec.end_learning_rate;
+  return range * std::pow(1 - s / steps, spec.power) + spec.end_learning_rate;
+}
+
+Rate polynomial_decay(const Polynomial& spec, const Epoch& epoch) {
+  return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
+    return polynomial(spec, decay.steps, decay.elapsed(progress));
+  };
+}
+
+const RegisteredSchedule kPolynomialDecay =
+    schedule<Polynomial>("PolynomialDecay")
+        .key(config::key("initial_learning_rate", &Polynomial::initial_learning_rate).required().at_least(0))
+        .key(config::key("decay_steps", &Polynomial::decay_steps).required().check(positive_steps))
+        .key(config::key("end_learning_rate", &Polynomial::end_learning_rate).at_least(0))
+        .key(config::key("power", &Polynomial::power).above(0))
+        .key(config::key("cycle", &Polynomial::cycle))
+        .rate(polynomial_decay);
+
+using Piecewise = PiecewiseConstantDecaySpec;
+using config::Duration;
+
+std::string piecewise_rule(const Piecewise& spec) {
+  if (spec.values.size() != spec.boundaries.size() + 1)
+    return fmt::format("values must be one more than boundaries, found {} and {}", spec.values.size(),
+                       spec.boundaries.size());
+  for (std::size_t i = 1; i < spec.boundaries.size(); ++i) {
+    const Duration &before = spec.boundaries[i - 1], &after = spec.boundaries[i];
+    if (before.unit == after.unit && before.value >= after.value) return "boundaries must increase";
+  }
+  return "";
+}
+
+std::string every_boundary(const std::vector<Duration>& boundaries) {
+  for (const Duration& boundary : boundaries)
+    if (const std::string complaint = positive_steps(boundary); !complaint.empty()) return complaint;
+  return "";
+}
+
+Rate piecewise_constant_decay(const Piecewise& spec, const Epoch& epoch) {
+  std::vector<Period> boundaries;
+  for (const Duration& boundary : spec.boundaries) boundaries.push_back(epoch.period(boundary));
+  return [boundaries, values = spec.values](const Progress& progress) {
+    // A step equal to a boundary has the value before it.
+    const auto next = std::ranges::find_if(
+        boundaries, [&](const Period& boundary) { return boundary.elapsed(progress) <= boundary.steps; });
+    return values[static_cast<std::size_t>(next - boundaries.begin())];
+  };
+}
+
+const RegisteredSchedule kPiecewiseConstantDecay =
+    schedule<Piecewise>("PiecewiseConstantDecay")
+        .key(config::key("boundaries", &Piecewise::boundaries).required().check(every_boundary))
+        .key(config::key("values", &Piecewise::values).required().at_least(0))
+        .rule(piecewise_rule)
+        .rate(piecewise_constant_decay);
+
+Rate warmup(const WarmupSpec& spec, const Epoch& epoch) {
+  return [warmup = epoch.period(spec.warmup_steps), from = spec.initial_learning_rate,
+          then = make_rate(spec.then, epoch.steps, epoch.global_batch)](const Progress& progress) {
+    const double s = warmup.elapsed(progress);
+    return s < warmup.steps ? from + (then({}) - from) * s / warmup.steps : then(warmup.since_end(progress));
+  };
+}
+
+const RegisteredSchedule kWarmup =
+    schedule<WarmupSpec>("Warmup")
+        .key(config::key("initial_learning_rate", &WarmupSpec::initial_learning_rate).at_least(0))
+        .key(config::key("warmup_steps", &WarmupSpec::warmup_steps).required().check(positive_steps))
+        .key(config::key("then", &WarmupSpec::then).required().check(rate_complaint))
+        .rate(warmup);
+
+}  // namespace
+}  // namespace dptrain::nn
