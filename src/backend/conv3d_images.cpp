@@ -4,8 +4,8 @@
 
 #include "backend/depth_window.h"
 #include "nn/convolutions.h"
+#include "nn/layer.h"
 #include "nn/pooling.h"
-#include "nn/volume_passes.h"
 
 namespace dptrain::backend {
 namespace {

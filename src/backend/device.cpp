@@ -6,7 +6,7 @@
 #include "backend/volume_op.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "nn/volume_passes.h"
+#include "nn/layer.h"
 
 namespace dptrain::backend {
 namespace {

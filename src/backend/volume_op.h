@@ -8,7 +8,7 @@
 
 #include "backend/device.h"
 #include "backend/inner_op.h"
-#include "nn/volume_passes.h"
+#include "nn/layer.h"
 
 namespace dptrain::backend {
 

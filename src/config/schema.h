@@ -114,10 +114,10 @@ class Schema {
     return schema;
   }
 
+  Schema& add(Field field) { return fields_.push_back(std::move(field)), *this; }
   template <class Spec, class T>
   Schema& key(const Key<Spec, T>& k) & {
-    fields_.push_back(k.template field<Spec>());
-    return *this;
+    return add(k.template field<Spec>());
   }
   template <class Spec, class T>
   Schema&& key(const Key<Spec, T>& k) && {

@@ -1,6 +1,7 @@
 #include "nn/activations.h"
 
 #include "core/format.h"
+#include "nn/geometry.h"
 #include "nn/layer.h"
 
 namespace dptrain::nn {
@@ -11,7 +12,7 @@ const Registered kActivation =
         .positional(key("activation", &ActivationSpec::activation).required())
         .inputs(1)
         .masks(MaskRule::kPasses)
-        .output([](const ActivationSpec&, std::span<const Shape> in) { return in[0]; })
+        .same_shape()
         .backward_reads([](const ActivationSpec& spec) {
           const bool from_output = backward_from_output(spec.activation);
           return BackwardReads{.input = !from_output, .output = from_output && spec.activation != Activation::kLinear};
@@ -22,7 +23,7 @@ const Registered kELU =
         .positional(key("alpha", &ELUSpec::alpha).at_least(0))
         .inputs(1)
         .masks(MaskRule::kPasses)
-        .output([](const ELUSpec&, std::span<const Shape> in) { return in[0]; })
+        .same_shape()
         .backward_reads(BackwardReads{.output = true});  // alpha is not negative: signs of input and output agree
 
 const Registered kLeakyReLU =
@@ -30,7 +31,7 @@ const Registered kLeakyReLU =
         .positional(key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0))
         .inputs(1)
         .masks(MaskRule::kPasses)
-        .output([](const LeakyReLUSpec&, std::span<const Shape> in) { return in[0]; })
+        .same_shape()
         .backward_reads(BackwardReads{.output = true});  // the slope is not negative: signs of input and output agree
 
 Shape output(const PReLUSpec& spec, std::span<const Shape> in) {
@@ -59,22 +60,20 @@ const Registered kPReLU =
         .masks(MaskRule::kPasses)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input = true});  // alpha may be negative: the output does not say where x stood
+        .backward_reads(BackwardReads{.input = true});  // alpha may be negative: the output does not determine x
 
-const Registered kReLU = layer<ReLUSpec>("ReLU")
-                             .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
-                             .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
-                             .key(key("threshold", &ReLUSpec::threshold).at_least(0))
-                             .inputs(1)
-                             .masks(MaskRule::kPasses)
-                             .output([](const ReLUSpec&, std::span<const Shape> in) { return in[0]; })
-                             .backward_reads(BackwardReads{
-                                 .input = true});  // with a threshold the output does not say where the input stood
+const Registered kReLU =
+    layer<ReLUSpec>("ReLU")
+        .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
+        .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
+        .key(key("threshold", &ReLUSpec::threshold).at_least(0))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .same_shape()
+        .backward_reads(BackwardReads{.input = true});  // with a threshold the output does not determine the input
 
 Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
-  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
-  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
-    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  require_last_axis(spec.axis, in[0]);
   return in[0];
 }
 

@@ -9,6 +9,18 @@
 namespace dptrain::nn {
 namespace {
 
+/// Query, value and, where there are three inputs, key: [steps, features] each. Throws LayerError.
+void require_steps(std::span<const Shape> in) {
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i].rank() != 2)
+      throw LayerError(fmt::format("expected inputs of 2 axes (steps, features), {{{}}} is {}", i, in[i].str()));
+  if (in.size() == 3 && in[1][0] != in[2][0])
+    throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
+                                 in[2].str()));
+}
+
+// AdditiveAttention, Attention
+
 std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::span<const Shape> in) {
   if (!spec.use_scale) return {};
   return {{.name = "scale", .shape = {in[0].back()}, .initializer = Initializer(GlorotUniform{})}};
@@ -26,18 +38,6 @@ const Registered kAdditiveAttention =
         .output([](const AdditiveAttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(additive_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true});
-
-}  // namespace
-}  // namespace dptrain::nn
-
-template <>
-struct dptrain::config::EnumNames<dptrain::nn::ScoreMode> {
-  static constexpr std::array names{std::pair{dptrain::nn::ScoreMode::kDot, "dot"},
-                                    std::pair{dptrain::nn::ScoreMode::kConcat, "concat"}};
-};
-
-namespace dptrain::nn {
-namespace {
 
 std::vector<WeightDef> attention_weights(const AttentionSpec& spec, std::span<const Shape>) {
   std::vector<WeightDef> all;
@@ -61,33 +61,12 @@ const Registered kAttention =
         .weights(attention_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true});
 
-}  // namespace
-
-Shape attention_shape(std::span<const Shape> in) {
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i].rank() != 2)
-      throw LayerError(fmt::format("expected inputs of 2 axes (steps, features), {{{}}} is {}", i, in[i].str()));
-  const std::size_t key = in.size() - 1;
-  if (in[key][0] != in[1][0])
-    throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
-                                 in[2].str()));
-  if (in[key][1] != in[0][1])
-    throw LayerError(fmt::format("query and key have as many features as the other, {{0}} is {} and {{{}}} {}",
-                                 in[0].str(), key, in[key].str()));
-  return {in[0][0], in[1][1]};
-}
-
-namespace {
+// MultiHeadAttention
 
 constexpr const char* kRoles[] = {"query", "key", "value"};
 
 Shape output(const MultiHeadAttentionSpec& spec, std::span<const Shape> in) {
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i].rank() != 2)
-      throw LayerError(fmt::format("expected inputs of 2 axes (steps, features), {{{}}} is {}", i, in[i].str()));
-  if (in.size() == 3 && in[1][0] != in[2][0])
-    throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
-                                 in[2].str()));
+  require_steps(in);
   if (std::max(spec.key_dim, spec.value_width()) > kMaxExtent / spec.num_heads)
     throw LayerError(fmt::format("{} heads of {} numbers are more than {} together", spec.num_heads,
                                  std::max(spec.key_dim, spec.value_width()), kMaxExtent));
@@ -152,6 +131,15 @@ const Registered kMultiHeadAttention =
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
 
 }  // namespace
+
+Shape attention_shape(std::span<const Shape> in) {
+  require_steps(in);
+  const std::size_t key = in.size() - 1;
+  if (in[key][1] != in[0][1])
+    throw LayerError(fmt::format("query and key have as many features as the other, {{0}} is {} and {{{}}} {}",
+                                 in[0].str(), key, in[key].str()));
+  return {in[0][0], in[1][1]};
+}
 
 std::array<std::size_t, 3> attention_sources(std::size_t inputs) {
   return {0, inputs - 1, inputs > 1 ? std::size_t{1} : std::size_t{0}};

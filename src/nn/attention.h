@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "config/value.h"
 #include "core/shape.h"
 #include "nn/initializer.h"
 #include "nn/regularizer.h"
@@ -60,3 +62,9 @@ std::array<std::size_t, 3> attention_sources(std::size_t inputs);
 std::int64_t attention_output(const MultiHeadAttentionSpec& spec, const Shape& query);
 
 }  // namespace dptrain::nn
+
+template <>
+struct dptrain::config::EnumNames<dptrain::nn::ScoreMode> {
+  static constexpr std::array names{std::pair{dptrain::nn::ScoreMode::kDot, "dot"},
+                                    std::pair{dptrain::nn::ScoreMode::kConcat, "concat"}};
+};

@@ -1,14 +1,12 @@
 #include "nn/convolutions.h"
 
 #include "core/format.h"
-#include "nn/kernels_and_bias.h"
+#include "nn/dense.h"
 
 namespace dptrain::nn {
 namespace {
 
-const KernelsAndBias<Conv1DSpec> kConv1DKernels({{"kernel", &Conv1DSpec::kernel_initializer,
-                                                  &Conv1DSpec::kernel_regularizer}});
-
+Padding padding_of(Padding padding) { return padding; }
 Padding padding_of(StepsPadding padding) {
   switch (padding) {
     case StepsPadding::kValid: return Padding::kValid;
@@ -16,6 +14,59 @@ Padding padding_of(StepsPadding padding) {
     case StepsPadding::kCausal: return Padding::kCausal;
   }
   return {};
+}
+
+// Keys that several convolutions have.
+
+template <class Spec>
+auto kernel_size_key() {
+  return key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{});
+}
+template <class Spec>
+auto filters_key() {
+  return key("filters", &Spec::filters).required().at_least(1).check(Bounded{});
+}
+template <class Spec>
+auto strides_key() {
+  return key("strides", &Spec::strides).at_least(1).check(Bounded{});
+}
+template <class Spec>
+auto padding_key() {
+  return key("padding", &Spec::padding);
+}
+template <class Spec>
+auto dilation_key() {
+  return key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{});
+}
+template <class Spec>
+auto multiplier_key() {
+  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(Bounded{});
+}
+
+/// The window of a layer over `in`. Throws LayerError.
+template <class Spec>
+Shape output_shape(const Spec& spec, const Shape& in, std::int64_t channels) {
+  refuse_strided_dilation(axes(spec.strides), axes(spec.dilation_rate));
+  return window_shape(in, axes(spec.kernel_size), axes(spec.strides), axes(spec.dilation_rate),
+                      padding_of(spec.padding), channels);
+}
+
+/// C * multiplier. Throws LayerError beyond kMaxExtent.
+std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier) {
+  const std::int64_t product = channels * multiplier;
+  if (product > kMaxExtent)
+    throw LayerError(fmt::format("depth_multiplier {} makes {} channels of {}, more than {}", multiplier, product,
+                                 channels, kMaxExtent));
+  return product;
+}
+
+// Convolutions
+
+/// Throws LayerError where the groups do not divide both.
+void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
+  if (channels % groups != 0)
+    throw LayerError(fmt::format("groups {} do not divide the input's {} channels", groups, channels));
+  if (filters % groups != 0) throw LayerError(fmt::format("groups {} do not divide filters {}", groups, filters));
 }
 
 Conv2DSpec image_of(const Conv1DSpec& spec) {
@@ -26,170 +77,54 @@ Conv2DSpec image_of(const Conv1DSpec& spec) {
   return image;
 }
 
-Shape output(const Conv1DSpec& spec, std::span<const Shape> in) {
-  check_groups(spec.groups, in[0][1], spec.filters);
-  refuse_strided_dilation(along(spec.strides), along(spec.dilation_rate));
-  return {windows(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, padding_of(spec.padding)), spec.filters};
+template <int Rank>
+LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
+  using Spec = ConvSpec<Rank>;
+  static const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
+  auto builder = layer<Spec>(name);
+  builder.positional(filters_key<Spec>())
+      .key(kernel_size_key<Spec>())
+      .key(strides_key<Spec>())
+      .key(padding_key<Spec>())
+      .key(dilation_key<Spec>())
+      .key(key("groups", &Spec::groups).at_least(1));
+  return kKernels.add_to(std::move(builder))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output([](const Spec& spec, std::span<const Shape> in) {
+        check_groups(spec.groups, in[0].back(), spec.filters);
+        return output_shape(spec, in[0], spec.filters);
+      })
+      .weights([](const Spec& spec, std::span<const Shape> in) {
+        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {in[0].back() / spec.groups, spec.filters})},
+                                spec.filters);
+      });
 }
 
-std::vector<WeightDef> weights(const Conv1DSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.n, in[0][1] / spec.groups, spec.filters};
-  return kConv1DKernels.weights(spec, {kernel}, spec.filters);
-}
+const Registered kConv1D = convolution<1>("Conv1D").computed_as(image_of);
+const Registered kConv2D = convolution<2>("Conv2D");
+const Registered kConv3D = convolution<3>("Conv3D");
 
-const Registered kConv1D =
-    kConv1DKernels
-        .add_to(layer<Conv1DSpec>("Conv1D")
-                    .positional(key("filters", &Conv1DSpec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Conv1DSpec::kernel_size).required().at_least(1).check(BoundedExtent{}))
-                    .key(key("strides", &Conv1DSpec::strides).at_least(1).check(BoundedExtent{}))
-                    .key(key("padding", &Conv1DSpec::padding))
-                    .key(key("dilation_rate", &Conv1DSpec::dilation_rate).at_least(1).check(BoundedExtent{}))
-                    .key(key("groups", &Conv1DSpec::groups).at_least(1)))
-        .inputs(1)
-        .of_rank(2)
-        .output(output)
-        .weights(weights)
-        .computed_as(image_of);
+// Transposed convolutions
 
-const KernelsAndBias<Conv2DSpec> kConv2DKernels({{"kernel", &Conv2DSpec::kernel_initializer,
-                                                  &Conv2DSpec::kernel_regularizer}});
+/// One axis of such a layer.
+struct TransposedAxis {
+  std::int64_t in, kernel, stride, dilation;
+  Padding padding;
+  std::optional<std::int64_t> extra;  ///< output_padding
 
-Shape output(const Conv2DSpec& spec, std::span<const Shape> in) {
-  check_groups(spec.groups, in[0][2], spec.filters);
-  refuse_strided_dilation(spec.strides, spec.dilation_rate);
-  const Window w = window(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
-  return {w.h.out, w.w.out, spec.filters};
-}
+  std::int64_t out() const {
+    const std::int64_t window = (kernel - 1) * dilation + 1;
+    if (!extra) return in * stride + (padding == Padding::kSame ? 0 : std::max<std::int64_t>(window - stride, 0));
+    return (in - 1) * stride + (padding == Padding::kSame ? window % 2 : window) + *extra;
+  }
+};
 
-std::vector<WeightDef> weights(const Conv2DSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, in[0][2] / spec.groups, spec.filters};
-  return kConv2DKernels.weights(spec, {kernel}, spec.filters);
-}
-
-const Registered kConv2D =
-    kConv2DKernels
-        .add_to(layer<Conv2DSpec>("Conv2D")
-                    .positional(key("filters", &Conv2DSpec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Conv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &Conv2DSpec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &Conv2DSpec::padding))
-                    .key(key("dilation_rate", &Conv2DSpec::dilation_rate).at_least(1).check(Bounded{}))
-                    .key(key("groups", &Conv2DSpec::groups).at_least(1)))
-        .inputs(1)
-        .of_rank(3)
-        .output(output)
-        .weights(weights);
-
-const KernelsAndBias<Conv3DSpec> kConv3DKernels({{"kernel", &Conv3DSpec::kernel_initializer,
-                                                  &Conv3DSpec::kernel_regularizer}});
-
-Shape output(const Conv3DSpec& spec, std::span<const Shape> in) {
-  check_groups(spec.groups, in[0][3], spec.filters);
-  refuse_strided_dilation(spec.strides, spec.dilation_rate);
-  return volume_windows(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding, spec.filters);
-}
-
-std::vector<WeightDef> weights(const Conv3DSpec& spec, std::span<const Shape> in) {
-  const Size3& k = spec.kernel_size;
-  const Shape kernel{k.d, k.h, k.w, in[0][3] / spec.groups, spec.filters};
-  return kConv3DKernels.weights(spec, {kernel}, spec.filters);
-}
-
-const Registered kConv3D =
-    kConv3DKernels
-        .add_to(layer<Conv3DSpec>("Conv3D")
-                    .positional(key("filters", &Conv3DSpec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Conv3DSpec::kernel_size).required().at_least(1).check(BoundedVolume{}))
-                    .key(key("strides", &Conv3DSpec::strides).at_least(1).check(BoundedVolume{}))
-                    .key(key("padding", &Conv3DSpec::padding))
-                    .key(key("dilation_rate", &Conv3DSpec::dilation_rate).at_least(1).check(BoundedVolume{}))
-                    .key(key("groups", &Conv3DSpec::groups).at_least(1)))
-        .inputs(1)
-        .of_rank(4)
-        .output(output)
-        .weights(weights);
-
-const KernelsAndBias<Conv1DTransposeSpec> kConv1DTransposeKernels({{"kernel", &Conv1DTransposeSpec::kernel_initializer,
-                                                                    &Conv1DTransposeSpec::kernel_regularizer}});
-
-Conv2DTransposeSpec image_of(const Conv1DTransposeSpec& spec) {
-  auto image = over_images<Conv2DTransposeSpec>(spec);
-  image.filters = spec.filters;
-  image.padding = spec.padding;
-  // Of the height it is 0: a height of 1 stays 1 with any padding.
-  if (spec.output_padding) image.output_padding = Size2{0, spec.output_padding->n};
-  return image;
-}
-
-Shape output(const Conv1DTransposeSpec& spec, std::span<const Shape> in) {
-  refuse_strided_dilation(along(spec.strides), along(spec.dilation_rate));
-  return {transposed_extents(image_of(spec), with_height(in[0])).w, spec.filters};
-}
-
-std::vector<WeightDef> weights(const Conv1DTransposeSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.n, spec.filters, in[0][1]};
-  return kConv1DTransposeKernels.weights(spec, {kernel}, spec.filters);
-}
-
-const Registered kConv1DTranspose =
-    kConv1DTransposeKernels
-        .add_to(
-            layer<Conv1DTransposeSpec>("Conv1DTranspose")
-                .positional(key("filters", &Conv1DTransposeSpec::filters).required().at_least(1).check(Bounded{}))
-                .key(
-                    key("kernel_size", &Conv1DTransposeSpec::kernel_size).required().at_least(1).check(BoundedExtent{}))
-                .key(key("strides", &Conv1DTransposeSpec::strides).at_least(1).check(BoundedExtent{}))
-                .key(key("padding", &Conv1DTransposeSpec::padding))
-                .key(key("output_padding", &Conv1DTransposeSpec::output_padding).at_least(0).check(BoundedExtent{}))
-                .key(key("dilation_rate", &Conv1DTransposeSpec::dilation_rate).at_least(1).check(BoundedExtent{})))
-        .inputs(1)
-        .of_rank(2)
-        .output(output)
-        .weights(weights)
-        .computed_as(image_of);
-
-const KernelsAndBias<Conv2DTransposeSpec> kConv2DTransposeKernels({{"kernel", &Conv2DTransposeSpec::kernel_initializer,
-                                                                    &Conv2DTransposeSpec::kernel_regularizer}});
-
-std::int64_t extent(const TransposedAxis& a) {
-  const std::int64_t window = (a.kernel - 1) * a.dilation + 1;
-  if (!a.extra)
-    return a.in * a.stride + (a.padding == Padding::kSame ? 0 : std::max<std::int64_t>(window - a.stride, 0));
-  return (a.in - 1) * a.stride + (a.padding == Padding::kSame ? window % 2 : window) + *a.extra;
-}
-
-Shape output(const Conv2DTransposeSpec& spec, std::span<const Shape> in) {
-  refuse_strided_dilation(spec.strides, spec.dilation_rate);
-  const Size2 out = transposed_extents(spec, in[0]);
-  return {out.h, out.w, spec.filters};
-}
-
-std::vector<WeightDef> weights(const Conv2DTransposeSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, spec.filters, in[0][2]};
-  return kConv2DTransposeKernels.weights(spec, {kernel}, spec.filters);
-}
-
-const Registered kConv2DTranspose =
-    kConv2DTransposeKernels
-        .add_to(layer<Conv2DTransposeSpec>("Conv2DTranspose")
-                    .positional(key("filters", &Conv2DTransposeSpec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &Conv2DTransposeSpec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &Conv2DTransposeSpec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &Conv2DTransposeSpec::padding))
-                    .key(key("output_padding", &Conv2DTransposeSpec::output_padding).at_least(0).check(Bounded{}))
-                    .key(key("dilation_rate", &Conv2DTransposeSpec::dilation_rate).at_least(1).check(Bounded{})))
-        .inputs(1)
-        .of_rank(3)
-        .output(output)
-        .weights(weights);
-
-}  // namespace
-
+/// Keras's deconv_output_length.
 std::int64_t transposed_extent(const TransposedAxis& a) {
   if (a.extra && *a.extra >= a.stride)
     throw LayerError(fmt::format("output_padding {} must be smaller than the stride {}", *a.extra, a.stride));
-  const std::int64_t out = extent(a);
+  const std::int64_t out = a.out();
   if (out > kMaxExtent)
     throw LayerError(fmt::format("strides make an extent of {} from {}, more than {}", out, a.in, kMaxExtent));
   if (out < 1 || window_axis(out, a.kernel, a.stride, a.dilation, a.padding).out != a.in)
@@ -200,63 +135,59 @@ std::int64_t transposed_extent(const TransposedAxis& a) {
   return out;
 }
 
-Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in) {
-  const auto extra = [&](std::int64_t Size2::*side) {
-    return spec.output_padding ? std::optional((*spec.output_padding).*side) : std::nullopt;
-  };
-  const auto of = [&](std::int64_t extent_in, std::int64_t Size2::*side) {
-    return transposed_extent({.in = extent_in,
-                              .kernel = spec.kernel_size.*side,
-                              .stride = spec.strides.*side,
-                              .dilation = spec.dilation_rate.*side,
-                              .padding = spec.padding,
-                              .extra = extra(side)});
-  };
-  return {of(in[0], &Size2::h), of(in[1], &Size2::w)};
-}
-
-namespace {
-
-const KernelsAndBias<Conv3DTransposeSpec> kConv3DTransposeKernels({{"kernel", &Conv3DTransposeSpec::kernel_initializer,
-                                                                    &Conv3DTransposeSpec::kernel_regularizer}});
-
-Shape output(const Conv3DTransposeSpec& spec, std::span<const Shape> in) {
-  refuse_strided_dilation(spec.strides, spec.dilation_rate);
-  const auto of = [&](int axis, std::int64_t Size3::*side) {
-    return transposed_extent(
-        {.in = in[0][axis],
-         .kernel = spec.kernel_size.*side,
-         .stride = spec.strides.*side,
-         .dilation = spec.dilation_rate.*side,
+/// The output's extents. Throws LayerError where no convolution leads back from there.
+template <int Rank>
+Axes transposed_axes(const ConvTransposeSpec<Rank>& spec, const Shape& in) {
+  const Axes kernel = axes(spec.kernel_size), strides = axes(spec.strides), dilation = axes(spec.dilation_rate);
+  Axes out;
+  for (std::size_t i = 0; i < kernel.size(); ++i)
+    out.push_back(transposed_extent(
+        {.in = in.dims()[i],
+         .kernel = kernel[i],
+         .stride = strides[i],
+         .dilation = dilation[i],
          .padding = spec.padding,
-         .extra = spec.output_padding ? std::optional((*spec.output_padding).*side) : std::nullopt});
-  };
-  return {of(0, &Size3::d), of(1, &Size3::h), of(2, &Size3::w), spec.filters};
+         .extra = spec.output_padding ? std::optional(axes(*spec.output_padding)[i]) : std::nullopt}));
+  return out;
 }
 
-std::vector<WeightDef> weights(const Conv3DTransposeSpec& spec, std::span<const Shape> in) {
-  const Size3& k = spec.kernel_size;
-  return kConv3DTransposeKernels.weights(spec, {{k.d, k.h, k.w, spec.filters, in[0][3]}}, spec.filters);
+Conv2DTransposeSpec image_of(const Conv1DTransposeSpec& spec) {
+  auto image = over_images<Conv2DTransposeSpec>(spec);
+  image.filters = spec.filters;
+  image.padding = spec.padding;
+  // Of the height it is 0: a height of 1 stays 1 with any padding.
+  if (spec.output_padding) image.output_padding = Size2{0, spec.output_padding->n};
+  return image;
 }
 
-const Registered kConv3DTranspose =
-    kConv3DTransposeKernels
-        .add_to(
-            layer<Conv3DTransposeSpec>("Conv3DTranspose")
-                .positional(key("filters", &Conv3DTransposeSpec::filters).required().at_least(1).check(Bounded{}))
-                .key(
-                    key("kernel_size", &Conv3DTransposeSpec::kernel_size).required().at_least(1).check(BoundedVolume{}))
-                .key(key("strides", &Conv3DTransposeSpec::strides).at_least(1).check(BoundedVolume{}))
-                .key(key("padding", &Conv3DTransposeSpec::padding))
-                .key(key("output_padding", &Conv3DTransposeSpec::output_padding).at_least(0).check(BoundedVolume{}))
-                .key(key("dilation_rate", &Conv3DTransposeSpec::dilation_rate).at_least(1).check(BoundedVolume{})))
-        .inputs(1)
-        .of_rank(4)
-        .output(output)
-        .weights(weights);
+template <int Rank>
+LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
+  using Spec = ConvTransposeSpec<Rank>;
+  static const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
+  auto builder = layer<Spec>(name);
+  builder.positional(filters_key<Spec>())
+      .key(kernel_size_key<Spec>())
+      .key(strides_key<Spec>())
+      .key(padding_key<Spec>())
+      .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
+      .key(dilation_key<Spec>());
+  return kKernels.add_to(std::move(builder))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output([](const Spec& spec, std::span<const Shape> in) {
+        refuse_strided_dilation(axes(spec.strides), axes(spec.dilation_rate));
+        return joined(transposed_axes(spec, in[0]), {spec.filters});
+      })
+      .weights([](const Spec& spec, std::span<const Shape> in) {
+        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {spec.filters, in[0].back()})}, spec.filters);
+      });
+}
 
-const KernelsAndBias<DepthwiseConv1DSpec> kDepthwiseConv1DKernels(
-    {{"depthwise", &DepthwiseConv1DSpec::depthwise_initializer, &DepthwiseConv1DSpec::depthwise_regularizer}});
+const Registered kConv1DTranspose = transposed_convolution<1>("Conv1DTranspose").computed_as(image_of);
+const Registered kConv2DTranspose = transposed_convolution<2>("Conv2DTranspose");
+const Registered kConv3DTranspose = transposed_convolution<3>("Conv3DTranspose");
+
+// Depthwise convolutions
 
 DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
   auto image = over_images<DepthwiseConv2DSpec>(spec);
@@ -265,63 +196,34 @@ DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
   return image;
 }
 
-Shape output(const DepthwiseConv1DSpec& spec, std::span<const Shape> in) {
-  refuse_strided_dilation(along(spec.strides), along(spec.dilation_rate));
-  return {windows(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding),
-          multiplied_channels(in[0][1], spec.depth_multiplier)};
+template <int Rank>
+LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
+  using Spec = DepthwiseConvSpec<Rank>;
+  static const KernelsAndBias<Spec> kKernels(
+      {{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer}});
+  auto builder = layer<Spec>(name);
+  builder.positional(kernel_size_key<Spec>())
+      .key(strides_key<Spec>())
+      .key(padding_key<Spec>())
+      .key(multiplier_key<Spec>())
+      .key(dilation_key<Spec>());
+  return kKernels.add_to(std::move(builder))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output([](const Spec& spec, std::span<const Shape> in) {
+        return output_shape(spec, in[0], multiplied_channels(in[0].back(), spec.depth_multiplier));
+      })
+      .weights([](const Spec& spec, std::span<const Shape> in) {
+        const std::int64_t channels = in[0].back();
+        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier})},
+                                channels * spec.depth_multiplier);
+      });
 }
 
-std::vector<WeightDef> weights(const DepthwiseConv1DSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.n, in[0][1], spec.depth_multiplier};
-  return kDepthwiseConv1DKernels.weights(spec, {kernel}, in[0][1] * spec.depth_multiplier);
-}
+const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D").computed_as(image_of);
+const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D");
 
-const Registered kDepthwiseConv1D =
-    kDepthwiseConv1DKernels
-        .add_to(
-            layer<DepthwiseConv1DSpec>("DepthwiseConv1D")
-                .positional(
-                    key("kernel_size", &DepthwiseConv1DSpec::kernel_size).required().at_least(1).check(BoundedExtent{}))
-                .key(key("strides", &DepthwiseConv1DSpec::strides).at_least(1).check(BoundedExtent{}))
-                .key(key("padding", &DepthwiseConv1DSpec::padding))
-                .key(key("depth_multiplier", &DepthwiseConv1DSpec::depth_multiplier).at_least(1).check(Bounded{}))
-                .key(key("dilation_rate", &DepthwiseConv1DSpec::dilation_rate).at_least(1).check(BoundedExtent{})))
-        .inputs(1)
-        .of_rank(2)
-        .output(output)
-        .weights(weights)
-        .computed_as(image_of);
-
-const KernelsAndBias<DepthwiseConv2DSpec> kDepthwiseConv2DKernels(
-    {{"depthwise", &DepthwiseConv2DSpec::depthwise_initializer, &DepthwiseConv2DSpec::depthwise_regularizer}});
-
-Shape output(const DepthwiseConv2DSpec& spec, std::span<const Shape> in) {
-  return depthwise_output(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding,
-                          spec.depth_multiplier);
-}
-
-std::vector<WeightDef> weights(const DepthwiseConv2DSpec& spec, std::span<const Shape> in) {
-  const Shape kernel{spec.kernel_size.h, spec.kernel_size.w, in[0][2], spec.depth_multiplier};
-  return kDepthwiseConv2DKernels.weights(spec, {kernel}, in[0][2] * spec.depth_multiplier);
-}
-
-const Registered kDepthwiseConv2D =
-    kDepthwiseConv2DKernels
-        .add_to(layer<DepthwiseConv2DSpec>("DepthwiseConv2D")
-                    .positional(
-                        key("kernel_size", &DepthwiseConv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &DepthwiseConv2DSpec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &DepthwiseConv2DSpec::padding))
-                    .key(key("depth_multiplier", &DepthwiseConv2DSpec::depth_multiplier).at_least(1).check(Bounded{}))
-                    .key(key("dilation_rate", &DepthwiseConv2DSpec::dilation_rate).at_least(1).check(Bounded{})))
-        .inputs(1)
-        .of_rank(3)
-        .output(output)
-        .weights(weights);
-
-const KernelsAndBias<SeparableConv1DSpec> kSeparableConv1DKernels(
-    {{"depthwise", &SeparableConv1DSpec::depthwise_initializer, &SeparableConv1DSpec::depthwise_regularizer},
-     {"pointwise", &SeparableConv1DSpec::pointwise_initializer, &SeparableConv1DSpec::pointwise_regularizer}});
+// Separable convolutions
 
 SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
   auto image = over_images<SeparableConv2DSpec>(spec);
@@ -331,66 +233,43 @@ SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
   return image;
 }
 
-Shape output(const SeparableConv1DSpec& spec, std::span<const Shape> in) {
-  refuse_strided_dilation(along(spec.strides), along(spec.dilation_rate));
-  multiplied_channels(in[0][1], spec.depth_multiplier);
-  return {windows(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding), spec.filters};
+template <int Rank>
+LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
+  using Spec = SeparableConvSpec<Rank>;
+  static const KernelsAndBias<Spec> kKernels(
+      {{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer},
+       {"pointwise", &Spec::pointwise_initializer, &Spec::pointwise_regularizer}});
+  auto builder = layer<Spec>(name);
+  builder.positional(filters_key<Spec>())
+      .key(kernel_size_key<Spec>())
+      .key(strides_key<Spec>())
+      .key(padding_key<Spec>())
+      .key(dilation_key<Spec>())
+      .key(multiplier_key<Spec>());
+  return kKernels.add_to(std::move(builder))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output([](const Spec& spec, std::span<const Shape> in) {
+        multiplied_channels(in[0].back(), spec.depth_multiplier);  // throws
+        return output_shape(spec, in[0], spec.filters);
+      })
+      .weights([](const Spec& spec, std::span<const Shape> in) {
+        const std::int64_t channels = in[0].back(), between = channels * spec.depth_multiplier;
+        return kKernels.weights(spec,
+                                {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier}),
+                                 joined(Axes(Rank, 1), {between, spec.filters})},
+                                spec.filters);
+      });
 }
 
-std::vector<WeightDef> weights(const SeparableConv1DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t channels = in[0][1];
-  const Shape depthwise{spec.kernel_size.n, channels, spec.depth_multiplier};
-  const Shape pointwise{1, channels * spec.depth_multiplier, spec.filters};
-  return kSeparableConv1DKernels.weights(spec, {depthwise, pointwise}, spec.filters);
-}
-
-const Registered kSeparableConv1D =
-    kSeparableConv1DKernels
-        .add_to(
-            layer<SeparableConv1DSpec>("SeparableConv1D")
-                .positional(key("filters", &SeparableConv1DSpec::filters).required().at_least(1).check(Bounded{}))
-                .key(
-                    key("kernel_size", &SeparableConv1DSpec::kernel_size).required().at_least(1).check(BoundedExtent{}))
-                .key(key("strides", &SeparableConv1DSpec::strides).at_least(1).check(BoundedExtent{}))
-                .key(key("padding", &SeparableConv1DSpec::padding))
-                .key(key("dilation_rate", &SeparableConv1DSpec::dilation_rate).at_least(1).check(BoundedExtent{}))
-                .key(key("depth_multiplier", &SeparableConv1DSpec::depth_multiplier).at_least(1).check(Bounded{})))
-        .inputs(1)
-        .of_rank(2)
-        .output(output)
-        .weights(weights)
-        .computed_as(image_of);
-
-const KernelsAndBias<SeparableConv2DSpec> kSeparableConv2DKernels(
-    {{"depthwise", &SeparableConv2DSpec::depthwise_initializer, &SeparableConv2DSpec::depthwise_regularizer},
-     {"pointwise", &SeparableConv2DSpec::pointwise_initializer, &SeparableConv2DSpec::pointwise_regularizer}});
-
-Shape output(const SeparableConv2DSpec& spec, std::span<const Shape> in) {
-  const Shape between =
-      depthwise_output(in[0], spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding, spec.depth_multiplier);
-  return {between[0], between[1], spec.filters};
-}
-
-std::vector<WeightDef> weights(const SeparableConv2DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t channels = in[0][2];
-  const Shape depthwise{spec.kernel_size.h, spec.kernel_size.w, channels, spec.depth_multiplier};
-  const Shape pointwise{1, 1, channels * spec.depth_multiplier, spec.filters};
-  return kSeparableConv2DKernels.weights(spec, {depthwise, pointwise}, spec.filters);
-}
-
-const Registered kSeparableConv2D =
-    kSeparableConv2DKernels
-        .add_to(layer<SeparableConv2DSpec>("SeparableConv2D")
-                    .positional(key("filters", &SeparableConv2DSpec::filters).required().at_least(1).check(Bounded{}))
-                    .key(key("kernel_size", &SeparableConv2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
-                    .key(key("strides", &SeparableConv2DSpec::strides).at_least(1).check(Bounded{}))
-                    .key(key("padding", &SeparableConv2DSpec::padding))
-                    .key(key("dilation_rate", &SeparableConv2DSpec::dilation_rate).at_least(1).check(Bounded{}))
-                    .key(key("depth_multiplier", &SeparableConv2DSpec::depth_multiplier).at_least(1).check(Bounded{})))
-        .inputs(1)
-        .of_rank(3)
-        .output(output)
-        .weights(weights);
+const Registered kSeparableConv1D = separable_convolution<1>("SeparableConv1D").computed_as(image_of);
+const Registered kSeparableConv2D = separable_convolution<2>("SeparableConv2D");
 
 }  // namespace
+
+Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in) {
+  const Axes out = transposed_axes(spec, in);
+  return {out[0], out[1]};
+}
+
 }  // namespace dptrain::nn

@@ -1,7 +1,6 @@
 #include "nn/dense.h"
 
 #include "nn/geometry.h"
-#include "nn/kernels_and_bias.h"
 
 namespace dptrain::nn {
 namespace {

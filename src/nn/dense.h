@@ -1,8 +1,13 @@
 #pragma once
 
-#include "nn/activation.h"
-#include "nn/initializer.h"
-#include "nn/regularizer.h"
+// Dense, and what it has in common with the convolutions: one or two kernels and a bias, each with an initializer and a
+// regularizer, and an activation.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nn/layer.h"
 
 namespace dptrain::nn {
 
@@ -16,5 +21,60 @@ struct DenseSpec {
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
 };
+
+/// One kernel of a layer, with Keras's names.
+template <class Spec>
+struct KernelOf {
+  std::string word;  ///< in its keys, "depthwise" as in depthwise_initializer; "kernel" where there is one only
+  Initializer Spec::*initializer;
+  Regularizer Spec::*regularizer;
+
+  std::string weight() const { return word == "kernel" ? word : word + "_kernel"; }
+};
+
+/// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's
+/// order.
+template <class Spec>
+class KernelsAndBias {
+ public:
+  explicit KernelsAndBias(std::vector<KernelOf<Spec>> kernels) : kernels_(std::move(kernels)) {}
+
+  /// Adds their keys, and what backward reads.
+  LayerBuilder<Spec>&& add_to(LayerBuilder<Spec>&& builder) const;
+  /// `shapes` are those of the kernels.
+  std::vector<WeightDef> weights(const Spec& spec, const std::vector<Shape>& shapes, std::int64_t bias) const;
+
+ private:
+  std::vector<KernelOf<Spec>> kernels_;
+};
+
+template <class Spec>
+LayerBuilder<Spec>&& KernelsAndBias<Spec>::add_to(LayerBuilder<Spec>&& builder) const {
+  auto add = [&](const std::string& name, auto Spec::*member) { builder.key(config::key(name, member)); };
+  builder.activation(&Spec::activation);
+  add("use_bias", &Spec::use_bias);
+  for (const KernelOf<Spec>& kernel : kernels_) add(kernel.word + "_initializer", kernel.initializer);
+  add("bias_initializer", &Spec::bias_initializer);
+  for (const KernelOf<Spec>& kernel : kernels_) add(kernel.word + "_regularizer", kernel.regularizer);
+  add("bias_regularizer", &Spec::bias_regularizer);
+  return builder.backward_reads([](const Spec& spec) {
+    return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
+  });
+}
+
+template <class Spec>
+std::vector<WeightDef> KernelsAndBias<Spec>::weights(const Spec& spec, const std::vector<Shape>& shapes,
+                                                     std::int64_t bias) const {
+  std::vector<WeightDef> all;
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    all.push_back({.name = kernels_[i].weight(),
+                   .shape = shapes.at(i),
+                   .initializer = spec.*kernels_[i].initializer,
+                   .regularizer = spec.*kernels_[i].regularizer});
+  if (spec.use_bias)
+    all.push_back(
+        {.name = "bias", .shape = {bias}, .initializer = spec.bias_initializer, .regularizer = spec.bias_regularizer});
+  return all;
+}
 
 }  // namespace dptrain::nn

@@ -7,6 +7,85 @@
 #include "core/format.h"
 #include "nn/layer.h"
 
+namespace dptrain::nn {
+namespace {
+
+std::string text_of(const NoiseShape& noise) {
+  std::string text;
+  for (const auto& extent : noise.extents)
+    text += (text.empty() ? "" : ", ") + (extent ? std::to_string(*extent) : "null");
+  return "[" + text + "]";
+}
+
+/// What all layers of random numbers have in common.
+template <class Spec>
+LayerBuilder<Spec> noise(const char* name) {
+  auto builder = layer<Spec>(name);
+  builder.inputs(1).masks(MaskRule::kPasses).random().same_shape();
+  return builder;
+}
+
+const Registered kDropout = noise<DropoutSpec>("Dropout")
+                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
+                                .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
+                                .output([](const DropoutSpec& spec, std::span<const Shape> in) {
+                                  sample_noise(spec, in[0]);  // throws
+                                  return in[0];
+                                });
+
+const Registered kGaussianDropout =
+    noise<GaussianDropoutSpec>("GaussianDropout")
+        .positional(key("rate", &GaussianDropoutSpec::rate).required().at_least(0).below(1));
+
+const Registered kGaussianNoise =
+    noise<GaussianNoiseSpec>("GaussianNoise")
+        .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1));  // Keras 3's range
+
+template <int Rank>
+LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
+  using Spec = SpatialDropoutSpec<Rank>;
+  auto builder = noise<Spec>(name);
+  builder.positional(key("rate", &Spec::rate).required().at_least(0).below(1)).of_rank(Rank + 1);
+  if constexpr (Rank != 2) builder.computed_as(+[](const Spec& spec) { return SpatialDropout2DSpec{spec.rate}; });
+  return builder;
+}
+
+const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D");
+const Registered kSpatialDropout2D = spatial_dropout<2>("SpatialDropout2D");
+const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D");
+
+const Registered kStochasticDepth =
+    noise<StochasticDepthSpec>("StochasticDepth")
+        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate).required().at_least(0).below(1))
+        .masks(MaskRule::kDrops);
+
+}  // namespace
+
+std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in) {
+  const auto& extents = spec.noise_shape.extents;
+  if (extents.empty()) return std::nullopt;
+  bool fits = extents.size() == in.dims().size() + 1 && extents[0].value_or(1) == 1;
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; fits && i < in.dims().size(); ++i) {
+    shape.push_back(extents[i + 1].value_or(in.dims()[i]));
+    fits = shape.back() == 1 || shape.back() == in.dims()[i];
+  }
+  if (!fits)
+    throw LayerError(
+        fmt::format("noise_shape {} must have null or 1 for the batch, and null, 1 or the extent for each "
+                    "axis of {{0}}, which is {}",
+                    text_of(spec.noise_shape), in.str()));
+  SampleNoise noise{Shape(std::move(shape)), extents[0].has_value()};
+  return noise.shape == in && !noise.one_row ? std::nullopt : std::optional(std::move(noise));
+}
+
+float deviation(const GaussianDropoutSpec& spec) {
+  const double rate = static_cast<double>(spec.rate);
+  return static_cast<float>(std::sqrt(rate / (1 - rate)));
+}
+
+}  // namespace dptrain::nn
+
 namespace dptrain::config {
 
 using nn::NoiseShape;
@@ -34,110 +113,3 @@ Node Value<NoiseShape>::schema() {
 }
 
 }  // namespace dptrain::config
-
-namespace dptrain::nn {
-namespace {
-
-std::string text_of(const NoiseShape& noise) {
-  std::string text;
-  for (const auto& extent : noise.extents)
-    text += (text.empty() ? "" : ", ") + (extent ? std::to_string(*extent) : "null");
-  return "[" + text + "]";
-}
-
-const Registered kDropout = layer<DropoutSpec>("Dropout")
-                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
-                                .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
-                                .inputs(1)
-                                .masks(MaskRule::kPasses)
-                                .random()
-                                .output([](const DropoutSpec& spec, std::span<const Shape> in) {
-                                  sample_noise(spec, in[0]);
-                                  return in[0];
-                                });
-
-}  // namespace
-
-std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in) {
-  const auto& extents = spec.noise_shape.extents;
-  if (extents.empty()) return std::nullopt;
-  bool fits = extents.size() == in.dims().size() + 1 && extents[0].value_or(1) == 1;
-  std::vector<std::int64_t> shape;
-  for (std::size_t i = 0; fits && i < in.dims().size(); ++i) {
-    shape.push_back(extents[i + 1].value_or(in.dims()[i]));
-    fits = shape.back() == 1 || shape.back() == in.dims()[i];
-  }
-  if (!fits)
-    throw LayerError(
-        fmt::format("noise_shape {} must have null or 1 for the batch, and null, 1 or the extent for each "
-                    "axis of {{0}}, which is {}",
-                    text_of(spec.noise_shape), in.str()));
-  SampleNoise noise{Shape(std::move(shape)), extents[0].has_value()};
-  return noise.shape == in && !noise.one_row ? std::nullopt : std::optional(std::move(noise));
-}
-
-namespace {
-
-const Registered kGaussianDropout =
-    layer<GaussianDropoutSpec>("GaussianDropout")
-        .positional(key("rate", &GaussianDropoutSpec::rate).required().at_least(0).below(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .random()
-        .output([](const GaussianDropoutSpec&, std::span<const Shape> in) { return in[0]; });
-
-}  // namespace
-
-float deviation(const GaussianDropoutSpec& spec) {
-  const double rate = static_cast<double>(spec.rate);
-  return static_cast<float>(std::sqrt(rate / (1 - rate)));
-}
-
-namespace {
-
-const Registered kGaussianNoise =
-    layer<GaussianNoiseSpec>("GaussianNoise")
-        .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1))  // Keras 3's range
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .random()
-        .output([](const GaussianNoiseSpec&, std::span<const Shape> in) { return in[0]; });
-
-const Registered kSpatialDropout1D =
-    layer<SpatialDropout1DSpec>("SpatialDropout1D")
-        .positional(key("rate", &SpatialDropout1DSpec::rate).required().at_least(0).below(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .of_rank(2)
-        .random()
-        .output([](const SpatialDropout1DSpec&, std::span<const Shape> in) { return in[0]; })
-        .computed_as(+[](const SpatialDropout1DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; });
-
-const Registered kSpatialDropout2D =
-    layer<SpatialDropout2DSpec>("SpatialDropout2D")
-        .positional(key("rate", &SpatialDropout2DSpec::rate).required().at_least(0).below(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .of_rank(3)
-        .random()
-        .output([](const SpatialDropout2DSpec&, std::span<const Shape> in) { return in[0]; });
-
-const Registered kSpatialDropout3D =
-    layer<SpatialDropout3DSpec>("SpatialDropout3D")
-        .positional(key("rate", &SpatialDropout3DSpec::rate).required().at_least(0).below(1))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .of_rank(4)
-        .random()
-        .output([](const SpatialDropout3DSpec&, std::span<const Shape> in) { return in[0]; })
-        .computed_as(+[](const SpatialDropout3DSpec& spec) { return SpatialDropout2DSpec{spec.rate}; });
-
-const Registered kStochasticDepth =
-    layer<StochasticDepthSpec>("StochasticDepth")
-        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate).required().at_least(0).below(1))
-        .inputs(1)
-        .random()
-        .output([](const StochasticDepthSpec&, std::span<const Shape> in) { return in[0]; });
-
-}  // namespace
-}  // namespace dptrain::nn

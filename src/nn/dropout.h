@@ -18,8 +18,8 @@ struct NoiseShape {
 };
 
 /// In training keeps each element with probability 1 - rate and scales it by 1 / (1 - rate); the mask is a function of
-/// (seed, layer, step, sample), not of the replica (Keras Dropout). With a noise_shape neighbours share their fate;
-/// with a batch of 1 there, all samples do.
+/// (seed, layer, step, sample), not of the replica (Keras Dropout). With a noise_shape neighbours share one draw; with
+/// a batch of 1 there, all samples do.
 struct DropoutSpec {
   float rate = 0;
   NoiseShape noise_shape{};
@@ -32,19 +32,6 @@ struct SampleNoise {
   bool one_row = false;
 };
 std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in);
-
-}  // namespace dptrain::nn
-
-namespace dptrain::config {
-template <>
-struct Value<nn::NoiseShape> {
-  static bool read(const Node&, Reader&, nn::NoiseShape& out);
-  static Node write(const nn::NoiseShape&);
-  static Node schema();
-};
-}  // namespace dptrain::config
-
-namespace dptrain::nn {
 
 /// In training multiplies each element by a normal random number of mean 1 and standard deviation sqrt(rate / (1 -
 /// rate)), a function of (seed, layer, step, sample), not of the replica (Keras GaussianDropout).
@@ -61,25 +48,16 @@ struct GaussianNoiseSpec {
   float stddev = 0;
 };
 
-/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate over all its steps
-/// and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras
-/// SpatialDropout1D).
-struct SpatialDropout1DSpec {
+/// Dropout of whole channels of steps, images or volumes: in training keeps each channel of a sample with probability
+/// 1 - rate over all its positions and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of
+/// the replica (Keras SpatialDropout1D, 2D, 3D).
+template <int Rank>
+struct SpatialDropoutSpec {
   float rate = 0;
 };
-
-/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate and scales it by
-/// 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras SpatialDropout2D).
-struct SpatialDropout2DSpec {
-  float rate = 0;
-};
-
-/// Dropout of whole channels: in training keeps each channel of a sample with probability 1 - rate over all its
-/// positions and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of the replica (Keras
-/// SpatialDropout3D).
-struct SpatialDropout3DSpec {
-  float rate = 0;
-};
+using SpatialDropout1DSpec = SpatialDropoutSpec<1>;
+using SpatialDropout2DSpec = SpatialDropoutSpec<2>;
+using SpatialDropout3DSpec = SpatialDropoutSpec<3>;
 
 /// In training drops a whole sample's values with probability drop_path_rate and divides those of the others by
 /// 1 - drop_path_rate; a function of (seed, layer, step, sample), not of the replica (StochasticDepth of Keras
@@ -89,3 +67,12 @@ struct StochasticDepthSpec {
 };
 
 }  // namespace dptrain::nn
+
+namespace dptrain::config {
+template <>
+struct Value<nn::NoiseShape> {
+  static bool read(const Node&, Reader&, nn::NoiseShape& out);
+  static Node write(const nn::NoiseShape&);
+  static Node schema();
+};
+}  // namespace dptrain::config

@@ -41,6 +41,11 @@ std::pair<config::Typed, int> applied(const config::Typed& layer) {
   return found;
 }
 
+VolumePasses passes_of(const config::Typed& layer) {
+  const LayerType& type = type_of(layer);
+  return type.passes ? type.passes(layer.spec()) : VolumePasses{};
+}
+
 Shape with_height(const Shape& steps) {
   constexpr int kVolume = 4;
   if (steps.rank() == kVolume) return {steps[0] * steps[1], steps[2], steps[3]};

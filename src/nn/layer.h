@@ -1,8 +1,8 @@
 #pragma once
 
-// The definition of a layer type: everything that can be said about it without a device. One per layer, in
-// layers/<name>.{h,cpp}; the .h holds the spec struct, the .cpp one `layer<Spec>(...)` expression that registers it.
-// The registry is filled before main and read-only afterwards: any thread may read it.
+// The definition of a layer type: all that does not depend on a device. Each theme has a header with the spec structs
+// and a source with one `layer<Spec>(...)` expression per layer, which registers it. The family is filled before main
+// and read-only afterwards: any thread may read it.
 
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/type_builder.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "nn/activation.h"
@@ -86,6 +86,20 @@ class LayerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Two layers over images that compute one over volumes, [depth, height, width, C]: `frames` on every frame [height,
+/// width, C], then `depth` on [depth, height * width, C] of its result. One of them may be empty.
+struct VolumePasses {
+  config::Typed frames{}, depth{};
+  explicit operator bool() const { return frames || depth; }
+  const config::Typed& last() const { return depth ? depth : frames; }
+};
+
+/// Arguments of a layer in a config, "filters: 5, kernel_size: 3", and inputs of one sample that it accepts with them.
+struct LayerExample {
+  std::string arguments;
+  std::vector<Shape> inputs;
+};
+
 struct LayerType final : config::TypeDef {
   int min_inputs = 1;
   int max_inputs = 1;                               ///< -1: any number
@@ -112,6 +126,10 @@ struct LayerType final : config::TypeDef {
   /// place, with all steps of all samples as its batch (plan::Step::frame_axes); weights are its own, and devices have
   /// no op of the layer.
   std::function<config::Typed(const void* spec)> applies;
+  /// Of a layer over volumes that two layers over images compute. Devices combine their ops (backend/volume_op.h) and
+  /// have no op of the layer.
+  std::function<VolumePasses(const void* spec)> passes;
+  std::vector<LayerExample> examples;  ///< for checks that run every layer
 };
 
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
@@ -132,134 +150,114 @@ config::Typed without_activation(const config::Typed& layer);
 config::Typed computed_as(const config::Typed& layer);
 /// LayerType::applies of that layer, and of what that applies, down to a layer that computes something; how many times.
 std::pair<config::Typed, int> applied(const config::Typed& layer);
+/// LayerType::passes of that layer; both empty where it has none.
+VolumePasses passes_of(const config::Typed& layer);
 /// [1, steps, channels] of [steps, channels], [D * H, W, C] of a volume: the image such a layer is computed on.
 Shape with_height(const Shape& steps);
 
-/// Builder, one expression per layer. Converting it to LayerType registers it:
+/// Builder, one expression per layer. Converting it to Registered adds it to the family:
 ///   const Registered kFlatten = layer<FlattenSpec>("Flatten").inputs(1).output(...);
 template <class Spec>
-class LayerBuilder {
+class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerType> {
+  using Base = config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerType>;
+  using Base::self;
+  using Base::type_;
+  using Base::untyped;
+
  public:
-  explicit LayerBuilder(std::string name) : type_(std::make_unique<LayerType>()) {
-    type_->name = name;
-    type_->type = typeid(Spec);
-    type_->schema = config::Schema::of<Spec>(std::move(name));
+  explicit LayerBuilder(std::string name) : Base(std::move(name)) {
     weights([](const Spec&, std::span<const Shape>) { return std::vector<WeightDef>(); });
     backward_reads(BackwardReads{});
     type_->is_random = [](const void*) { return false; };
-    type_->mask_rule = [](const void*, std::span<const Shape>) { return MaskRule::kDrops; };
+    masks(MaskRule::kDrops);
   }
 
-  template <class Owner, class T>
-  LayerBuilder&& key(const config::Key<Owner, T>& k) && {
-    return add(k, false);
-  }
-  template <class Owner, class T>
-  LayerBuilder&& positional(const config::Key<Owner, T>& k) && {
-    return add(k, true);
-  }
-
-  LayerBuilder&& inputs(int exactly) && { return std::move(*this).inputs(exactly, exactly); }
-  LayerBuilder&& inputs(int at_least, int at_most) && {
+  LayerBuilder&& inputs(int exactly) { return inputs(exactly, exactly); }
+  LayerBuilder&& inputs(int at_least, int at_most) {
     type_->min_inputs = at_least;
     type_->max_inputs = at_most;
-    return std::move(*this);
+    return self();
   }
-  LayerBuilder&& of_rank(int rank) && { return type_->input_rank = rank, std::move(*this); }
-  LayerBuilder&& random() && {
-    return std::move(*this).random([](const Spec&) { return true; });
+  LayerBuilder&& of_rank(int rank) { return type_->input_rank = rank, self(); }
+  LayerBuilder&& random() {
+    return random([](const Spec&) { return true; });
   }
-  LayerBuilder&& random(bool (*f)(const Spec&)) && {
-    type_->is_random = [f](const void* s) { return f(*static_cast<const Spec*>(s)); };
-    return std::move(*this);
-  }
-  LayerBuilder&& view() && { return type_->is_view = true, std::move(*this); }
+  LayerBuilder&& random(bool (*f)(const Spec&)) { return type_->is_random = untyped(f), self(); }
+  LayerBuilder&& view() { return type_->is_view = true, self(); }
 
   /// Reads ids below the limit instead of floats.
-  LayerBuilder&& reads_ids(std::int64_t Spec::*limit) && {
+  LayerBuilder&& reads_ids(std::int64_t Spec::*limit) {
     type_->input_type = DType::kI32;
     type_->id_limit = [limit](const void* s) { return static_cast<const Spec*>(s)->*limit; };
-    return std::move(*this);
+    return self();
   }
 
   /// One output, of floats (a view's: of the input's type), its shape from (spec, all input shapes).
-  LayerBuilder&& output(Shape (*f)(const Spec&, std::span<const Shape>)) && {
+  LayerBuilder&& output(Shape (*f)(const Spec&, std::span<const Shape>)) {
     type_->outputs = [f, view = type_->is_view](const void* s, std::span<const TensorDef> in) {
       Shape shape = f(*static_cast<const Spec*>(s), shapes_of(in));
       return std::vector<OutputDef>{{"", std::move(shape), view ? in[0].type : DType::kF32}};
     };
-    return std::move(*this);
+    return self();
+  }
+  /// One output, of the shape of the first input.
+  LayerBuilder&& same_shape() {
+    return output([](const Spec&, std::span<const Shape> in) { return in[0]; });
+  }
+  /// Several outputs, or one of another type.
+  LayerBuilder&& outputs(std::vector<OutputDef> (*f)(const Spec&, std::span<const TensorDef>)) {
+    return type_->outputs = untyped(f), self();
   }
   /// Without it the layer drops masks.
-  LayerBuilder&& masks(MaskRule rule) && {
+  LayerBuilder&& masks(MaskRule rule) {
     type_->mask_rule = [rule](const void*, std::span<const Shape>) { return rule; };
-    return std::move(*this);
+    return self();
   }
-  LayerBuilder&& masks(MaskRule (*f)(const Spec&, std::span<const Shape>)) && {
-    type_->mask_rule = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
-    return std::move(*this);
+  LayerBuilder&& masks(MaskRule (*f)(const Spec&, std::span<const Shape>)) {
+    return type_->mask_rule = untyped(f), self();
   }
-  LayerBuilder&& heeds_masks() && { return type_->heeds_masks = true, std::move(*this); }
-  /// Several outputs, or one of another type.
-  LayerBuilder&& outputs(std::vector<OutputDef> (*f)(const Spec&, std::span<const TensorDef>)) && {
-    type_->outputs = [f](const void* s, std::span<const TensorDef> in) { return f(*static_cast<const Spec*>(s), in); };
-    return std::move(*this);
-  }
+  LayerBuilder&& heeds_masks() { return type_->heeds_masks = true, self(); }
   LayerBuilder&& weights(std::vector<WeightDef> (*f)(const Spec&, std::span<const Shape>)) {
-    type_->weights = [f](const void* s, std::span<const Shape> in) { return f(*static_cast<const Spec*>(s), in); };
-    return std::move(*this);
+    return type_->weights = untyped(f), self();
   }
   LayerBuilder&& backward_reads(BackwardReads reads) {
     type_->backward_reads = [reads](const void*) { return reads; };
-    return std::move(*this);
+    return self();
   }
-  LayerBuilder&& backward_reads(std::function<BackwardReads(const Spec&)> f) {
-    type_->backward_reads = [f](const void* s) { return f(*static_cast<const Spec*>(s)); };
-    return std::move(*this);
-  }
-  /// Adds the key `activation`, which the plan may take off and give to a step of its own.
-  LayerBuilder&& activation(Activation Spec::*member) && {
+  LayerBuilder&& backward_reads(BackwardReads (*f)(const Spec&)) { return type_->backward_reads = untyped(f), self(); }
+  /// Adds the key `activation`, which the plan can replace by a step of its own.
+  LayerBuilder&& activation(Activation Spec::*member) {
     type_->activation = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
     type_->linear = [member](const void* s) {
       auto copy = std::make_shared<Spec>(*static_cast<const Spec*>(s));
       (*copy).*member = Activation::kLinear;
       return std::shared_ptr<void>(std::move(copy));
     };
-    return std::move(*this).key(config::key("activation", member));
+    return this->key(config::key("activation", member));
   }
   template <class Image>
-  LayerBuilder&& computed_as(Image (*f)(const Spec&)) && {
+  LayerBuilder&& computed_as(Image (*f)(const Spec&)) {
     type_->computed_as = [f](const void* s) { return layer_family().make(f(*static_cast<const Spec*>(s))); };
-    return std::move(*this);
+    return self();
   }
+  LayerBuilder&& computed_in_passes(VolumePasses (*f)(const Spec&)) { return type_->passes = untyped(f), self(); }
 
   /// Applies `inner` to every step, and so its activation; `wrap` gives the spec for another inner layer.
-  LayerBuilder&& applies(config::Typed (*inner)(const Spec&), Spec (*wrap)(const config::Typed&)) && {
-    type_->applies = [inner](const void* s) { return inner(*static_cast<const Spec*>(s)); };
+  LayerBuilder&& applies(config::Typed (*inner)(const Spec&), Spec (*wrap)(const config::Typed&)) {
+    type_->applies = untyped(inner);
     type_->activation = [inner](const void* s) {
       return activation_of(inner(*static_cast<const Spec*>(s))).value_or(Activation::kLinear);
     };
     type_->linear = [inner, wrap](const void* s) {
       return std::make_shared<Spec>(wrap(without_activation(inner(*static_cast<const Spec*>(s)))));
     };
-    return std::move(*this);
-  }
-  /// A key that is refused, and `words` that say what to do.
-  LayerBuilder&& former(std::string key, std::string words) && {
-    static_cast<void>(std::move(type_->schema).former(std::move(key), std::move(words)));  // gives itself back
-    return std::move(*this);
+    return self();
   }
 
-  std::unique_ptr<LayerType> build() && { return std::move(type_); }
-
- private:
-  template <class K>
-  LayerBuilder&& add(const K& k, bool positional) {
-    positional ? type_->schema.positional(k) : type_->schema.key(k);
-    return std::move(*this);
+  /// A use for checks that run every layer: the arguments in a config, and the shapes of the inputs of one sample.
+  LayerBuilder&& example(std::string arguments, std::vector<Shape> inputs) {
+    return type_->examples.push_back({std::move(arguments), std::move(inputs)}), self();
   }
-
-  std::unique_ptr<LayerType> type_;
 };
 
 template <class Spec>
@@ -267,12 +265,6 @@ LayerBuilder<Spec> layer(std::string name) {
   return LayerBuilder<Spec>(std::move(name));
 }
 
-/// A static object of this type puts a layer into the registry before main.
-struct Registered {
-  template <class Spec>
-  Registered(LayerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    layer_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
-  }
-};
+using Registered = config::Registration<layer_family>;
 
 }  // namespace dptrain::nn

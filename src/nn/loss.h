@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "config/family.h"
+#include "config/type_builder.h"
 #include "core/shape.h"
 #include "nn/labels.h"
 
@@ -57,56 +57,31 @@ bool from_logits(const config::Typed& loss);
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
 ///   const RegisteredLoss kHuber = loss<losses::Huber>("Huber", "huber").key(...);
 template <class Spec>
-class LossBuilder {
+class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType> {
+  using Base = config::TypeBuilder<LossBuilder<Spec>, Spec, LossType>;
+  using Base::self;
+  using Base::type_;
+  using Base::untyped;
+
  public:
-  LossBuilder(std::string name, std::string keras_name) : type_(std::make_unique<LossType>()) {
-    type_->name = name;
-    type_->type = typeid(Spec);
-    type_->schema = config::Schema::of<Spec>(std::move(name));
+  LossBuilder(std::string name, std::string keras_name) : Base(std::move(name)) {
     type_->aliases = {keras_name};
     type_->keras_name = std::move(keras_name);
     type_->from_logits = [](const void*) { return false; };
     type_->misfit = [](const void*, const LossFit&) { return std::string(); };
   }
 
-  template <class Owner, class T>
-  LossBuilder&& key(const config::Key<Owner, T>& k) && {
-    type_->schema.key(k);
-    return std::move(*this);
-  }
-  template <class Owner, class T>
-  LossBuilder&& positional(const config::Key<Owner, T>& k) && {
-    type_->schema.positional(k);
-    return std::move(*this);
-  }
-  /// Other strings of Keras.
-  LossBuilder&& aliases(std::initializer_list<const char*> names) && {
-    type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
-    return std::move(*this);
-  }
-  LossBuilder&& reads(Reads what) && { return type_->reads = what, std::move(*this); }
-  LossBuilder&& only_class_numbers() && { return type_->only_class_numbers = true, std::move(*this); }
-  LossBuilder&& shares_of_one() && { return type_->shares_of_one = true, std::move(*this); }
-  /// Adds the key `from_logits`; the op computes the activation of such outputs, and so can the plan have it do.
-  LossBuilder&& logits(bool Spec::*member) && {
+  LossBuilder&& reads(Reads what) { return type_->reads = what, self(); }
+  LossBuilder&& only_class_numbers() { return type_->only_class_numbers = true, self(); }
+  LossBuilder&& shares_of_one() { return type_->shares_of_one = true, self(); }
+  /// Adds the key `from_logits`; the op can compute the activation of the output itself, which the plan uses.
+  LossBuilder&& logits(bool Spec::*member) {
     type_->from_logits = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
     type_->fuses = true;
-    return std::move(*this).key(config::key("from_logits", member));
+    return this->key(config::key("from_logits", member));
   }
-  LossBuilder&& misfit(std::string (*f)(const Spec&, const LossFit&)) && {
-    type_->misfit = [f](const void* s, const LossFit& fit) { return f(*static_cast<const Spec*>(s), fit); };
-    return std::move(*this);
-  }
-
-  LossBuilder&& example(std::string arguments) && {
-    type_->example = std::move(arguments);
-    return std::move(*this);
-  }
-
-  std::unique_ptr<LossType> build() && { return std::move(type_); }
-
- private:
-  std::unique_ptr<LossType> type_;
+  LossBuilder&& misfit(std::string (*f)(const Spec&, const LossFit&)) { return type_->misfit = untyped(f), self(); }
+  LossBuilder&& example(std::string arguments) { return type_->example = std::move(arguments), self(); }
 };
 
 template <class Spec>
@@ -114,12 +89,6 @@ LossBuilder<Spec> loss(std::string name, std::string keras_name) {
   return LossBuilder<Spec>(std::move(name), std::move(keras_name));
 }
 
-/// A static object of this type puts a loss into the registry before main.
-struct RegisteredLoss {
-  template <class Spec>
-  RegisteredLoss(LossBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    loss_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
-  }
-};
+using RegisteredLoss = config::Registration<loss_family>;
 
 }  // namespace dptrain::nn

@@ -31,26 +31,48 @@ Shape broadcast(std::span<const Shape> inputs) {
   return Shape(std::move(dims));
 }
 
+namespace {
+
+// Element by element
+
+/// Of layers that compute with the steps that are valid in all inputs: those have the same number of steps.
 MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
-  const auto steps = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
+  const auto steps_of = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
   const bool equal = std::ranges::all_of(inputs, [&](const Shape& shape) {
     return shape.rank() == inputs[0].rank() &&
-           (shape.rank() == 0 || std::ranges::equal(steps(shape), steps(inputs[0])));
+           (shape.rank() == 0 || std::ranges::equal(steps_of(shape), steps_of(inputs[0])));
   });
   return equal ? MaskRule::kJoins : MaskRule::kHeeds;
 }
 
-namespace {
+/// `most` inputs, -1: any number.
+template <class Spec>
+LayerBuilder<Spec> elementwise(const char* name, int most = -1) {
+  auto builder = layer<Spec>(name);
+  builder.inputs(2, most).masks(MaskRule::kJoins).output([](const Spec&, std::span<const Shape> in) {
+    return broadcast(in);
+  });
+  return builder;
+}
 
-const Registered kAdd =
-    layer<AddSpec>("Add").inputs(2, -1).masks(MaskRule::kJoins).output([](const AddSpec&, std::span<const Shape> in) {
-      return broadcast(in);
-    });
+/// Whose op reads the masks and whose backward reads the inputs.
+template <class Spec>
+LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, BackwardReads reads) {
+  auto builder = elementwise<Spec>(name);
+  builder.masks([](const Spec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
+      .heeds_masks()
+      .backward_reads(reads);
+  return builder;
+}
 
-const Registered kAverage = layer<AverageSpec>("Average")
-                                .inputs(2, -1)
-                                .masks(MaskRule::kJoins)
-                                .output([](const AverageSpec&, std::span<const Shape> in) { return broadcast(in); });
+const Registered kAdd = elementwise<AddSpec>("Add");
+const Registered kAverage = elementwise<AverageSpec>("Average");
+const Registered kSubtract = elementwise<SubtractSpec>("Subtract", 2);
+const Registered kMultiply = elementwise_of_valid_steps<MultiplySpec>("Multiply", {.input = true});
+const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>("Maximum", {.input = true, .output = true});
+const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>("Minimum", {.input = true, .output = true});
+
+// Concatenate
 
 Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const int rank = in[0].rank();
@@ -83,39 +105,7 @@ const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
                                     .masks(mask_rule)
                                     .output(output);
 
-}  // namespace
-}  // namespace dptrain::nn
-
-namespace dptrain::config {
-
-using nn::DotAxes;
-
-bool Value<DotAxes>::read(const Node& raw, Reader& reader, DotAxes& out) {
-  const Node node = reader.substituted(raw);
-  if (node.is_sequence() && node.items().size() != 2) return reader.expected(node, "an axis or [first, second]"), false;
-  if (!node.is_sequence()) {
-    if (!Value<std::int64_t>::read(node, reader, out.first)) return false;
-    out.second = out.first;
-    return true;
-  }
-  const bool first = Value<std::int64_t>::read(node.items()[0], reader, out.first);
-  return Value<std::int64_t>::read(node.items()[1], reader, out.second) && first;
-}
-
-Node Value<DotAxes>::write(const DotAxes& axes) {
-  if (axes.first == axes.second) return Node::integer(axes.first);
-  return Node::sequence({Node::integer(axes.first), Node::integer(axes.second)});
-}
-
-Node Value<DotAxes>::schema() {
-  const Node number = Value<std::int64_t>::schema();
-  return fragment::any_of({number, fragment::list(number)});
-}
-
-}  // namespace dptrain::config
-
-namespace dptrain::nn {
-namespace {
+// Dot
 
 Shape output(const DotSpec& spec, std::span<const Shape> in) {
   const DotOperand first = dot_operand(spec, in[0], 0), second = dot_operand(spec, in[1], 1);
@@ -153,36 +143,32 @@ DotOperand dot_operand(const DotSpec& spec, const Shape& in, int which) {
   return {.lines = in[1], .length = in[0], .line_stride = 1, .stride = in[1]};
 }
 
-namespace {
-
-const Registered kMaximum =
-    layer<MaximumSpec>("Maximum")
-        .inputs(2, -1)
-        .masks([](const MaximumSpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
-        .heeds_masks()
-        .output([](const MaximumSpec&, std::span<const Shape> in) { return broadcast(in); })
-        .backward_reads(BackwardReads{.input = true, .output = true});
-
-const Registered kMinimum =
-    layer<MinimumSpec>("Minimum")
-        .inputs(2, -1)
-        .masks([](const MinimumSpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
-        .heeds_masks()
-        .output([](const MinimumSpec&, std::span<const Shape> in) { return broadcast(in); })
-        .backward_reads(BackwardReads{.input = true, .output = true});
-
-const Registered kMultiply =
-    layer<MultiplySpec>("Multiply")
-        .inputs(2, -1)
-        .masks([](const MultiplySpec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
-        .heeds_masks()
-        .output([](const MultiplySpec&, std::span<const Shape> in) { return broadcast(in); })
-        .backward_reads(BackwardReads{.input = true});
-
-const Registered kSubtract = layer<SubtractSpec>("Subtract")
-                                 .inputs(2)
-                                 .masks(MaskRule::kJoins)
-                                 .output([](const SubtractSpec&, std::span<const Shape> in) { return broadcast(in); });
-
-}  // namespace
 }  // namespace dptrain::nn
+
+namespace dptrain::config {
+
+using nn::DotAxes;
+
+bool Value<DotAxes>::read(const Node& raw, Reader& reader, DotAxes& out) {
+  const Node node = reader.substituted(raw);
+  if (node.is_sequence() && node.items().size() != 2) return reader.expected(node, "an axis or [first, second]"), false;
+  if (!node.is_sequence()) {
+    if (!Value<std::int64_t>::read(node, reader, out.first)) return false;
+    out.second = out.first;
+    return true;
+  }
+  const bool first = Value<std::int64_t>::read(node.items()[0], reader, out.first);
+  return Value<std::int64_t>::read(node.items()[1], reader, out.second) && first;
+}
+
+Node Value<DotAxes>::write(const DotAxes& axes) {
+  if (axes.first == axes.second) return Node::integer(axes.first);
+  return Node::sequence({Node::integer(axes.first), Node::integer(axes.second)});
+}
+
+Node Value<DotAxes>::schema() {
+  const Node number = Value<std::int64_t>::schema();
+  return fragment::any_of({number, fragment::list(number)});
+}
+
+}  // namespace dptrain::config

@@ -10,16 +10,14 @@
 #include "core/shape.h"
 #include "nn/layer.h"
 
-// Shape rules of the layers with several inputs. Private to the room.
-
 namespace dptrain::nn {
+
+// Shape rules, private to the module.
 
 /// The common shape of inputs of an elementwise operation: equal extents, or 1 stretched to the other's (Keras's rule
 /// for merge layers; a missing leading axis counts as 1). Throws LayerError.
 Shape broadcast(std::span<const Shape> inputs);
-/// Of layers that compute with valid steps alone, which are those of all inputs: their steps must be equally many.
-MaskRule mask_of_equal_steps(std::span<const Shape> inputs);
-/// "inputs differ: {0} is 28x28x128, {1} is 56x56x64"; the graph builder puts the names in.
+/// "inputs differ: {0} is 28x28x128, {1} is 56x56x64".
 std::string inputs_differ(std::span<const Shape> inputs);
 
 /// Elementwise sum of two or more inputs, extents of 1 broadcast (Keras Add).
@@ -56,19 +54,6 @@ struct DotOperand {
 /// Of input `which` of the two. Throws LayerError.
 DotOperand dot_operand(const DotSpec& spec, const Shape& in, int which);
 
-}  // namespace dptrain::nn
-
-namespace dptrain::config {
-template <>
-struct Value<nn::DotAxes> {
-  static bool read(const Node&, Reader&, nn::DotAxes& out);
-  static Node write(const nn::DotAxes&);
-  static Node schema();
-};
-}  // namespace dptrain::config
-
-namespace dptrain::nn {
-
 /// Elementwise maximum of two or more inputs, extents of 1 broadcast (Keras Maximum). Where several are largest the
 /// first one takes the gradient; NaN in any input gives NaN.
 struct MaximumSpec {};
@@ -84,3 +69,12 @@ struct MultiplySpec {};
 struct SubtractSpec {};
 
 }  // namespace dptrain::nn
+
+namespace dptrain::config {
+template <>
+struct Value<nn::DotAxes> {
+  static bool read(const Node&, Reader&, nn::DotAxes& out);
+  static Node write(const nn::DotAxes&);
+  static Node schema();
+};
+}  // namespace dptrain::config

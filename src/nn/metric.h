@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/family.h"
+#include "config/type_builder.h"
 #include "core/shape.h"
 #include "nn/labels.h"
 
@@ -115,13 +115,16 @@ double before_sigmoid(double threshold);
 /// A spec has the member `name`, its key in logs. An alias is a string of Keras, which logs the metric under that very
 /// string. Without state() and value() a metric is the mean over samples of one number.
 template <class Spec>
-class MetricBuilder {
+class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, MetricType> {
+  using Base = config::TypeBuilder<MetricBuilder<Spec>, Spec, MetricType>;
+  using Base::self;
+  using Base::type_;
+  using Base::untyped;
+
  public:
-  MetricBuilder(std::string name, std::vector<std::string> aliases) : type_(std::make_unique<MetricType>()) {
-    type_->name = name;
+  MetricBuilder(std::string name, std::vector<std::string> aliases) : Base(std::move(name)) {
     type_->aliases = std::move(aliases);
-    type_->type = typeid(Spec);
-    type_->schema = config::Schema::of<Spec>(std::move(name)).key(config::key<Spec, std::string>("name", &Spec::name));
+    this->key(config::key<Spec, std::string>("name", &Spec::name));
     type_->given_as = [](void* spec, const std::string& alias) { static_cast<Spec*>(spec)->name = alias; };
     type_->log_name = [](const void* spec) -> const std::string& { return static_cast<const Spec*>(spec)->name; };
     type_->state = type_->value_count = [](const void*, const MetricSubject&) { return std::size_t{1}; };
@@ -132,66 +135,45 @@ class MetricBuilder {
     type_->is_share = [](const MetricSubject&) { return false; };
   }
 
-  template <class Owner, class T>
-  MetricBuilder&& key(const config::Key<Owner, T>& k) && {
-    type_->schema.key(k);
-    return std::move(*this);
-  }
-  MetricBuilder&& example(std::string arguments) && {
-    type_->example_arguments = std::move(arguments);
-    return std::move(*this);
-  }
-  MetricBuilder&& reads(MetricReads what) && { return type_->reads = what, std::move(*this); }
-  MetricBuilder&& larger_is_better() && { return type_->better = Direction::kLarger, std::move(*this); }
-  MetricBuilder&& smaller_is_better() && { return type_->better = Direction::kSmaller, std::move(*this); }
+  MetricBuilder&& example(std::string arguments) { return type_->example_arguments = std::move(arguments), self(); }
+  MetricBuilder&& reads(MetricReads what) { return type_->reads = what, self(); }
+  MetricBuilder&& larger_is_better() { return type_->better = Direction::kLarger, self(); }
+  MetricBuilder&& smaller_is_better() { return type_->better = Direction::kSmaller, self(); }
   /// Of a sample with one position its value is 0 or 1.
-  MetricBuilder&& share() && {
+  MetricBuilder&& share() {
     type_->is_share = [](const MetricSubject& subject) { return subject.positions() == 1; };
-    return std::move(*this);
+    return self();
   }
   /// Of a sample with one value.
-  MetricBuilder&& share_of_single_values() && {
+  MetricBuilder&& share_of_single_values() {
     type_->is_share = [](const MetricSubject& subject) { return subject.output.elements() == 1; };
-    return std::move(*this);
+    return self();
   }
-  MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) && {
-    type_->state = of_subject(f);
-    return std::move(*this);
+  MetricBuilder&& state(std::size_t (*f)(const Spec&, const MetricSubject&)) {
+    return type_->state = untyped(f), self();
   }
-  MetricBuilder&& value(double (*f)(const Spec&, const MetricSums&)) && {
+  MetricBuilder&& value(double (*f)(const Spec&, const MetricSums&)) {
     type_->values = [f](const void* s, const MetricSums& sums) {
       return std::vector<double>{f(*static_cast<const Spec*>(s), sums)};
     };
     type_->heeds_mask = false;
-    return std::move(*this);
+    return self();
   }
   /// More than one value: how many, and which.
   MetricBuilder&& values(std::size_t (*count)(const Spec&, const MetricSubject&),
-                         std::vector<double> (*f)(const Spec&, const MetricSums&)) && {
-    type_->value_count = of_subject(count);
-    type_->values = [f](const void* s, const MetricSums& sums) { return f(*static_cast<const Spec*>(s), sums); };
+                         std::vector<double> (*f)(const Spec&, const MetricSums&)) {
+    type_->value_count = untyped(count);
+    type_->values = untyped(f);
     type_->heeds_mask = false;
-    return std::move(*this);
+    return self();
   }
-  MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) && {
+  MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) {
     type_->misfit = [f](const void*, const MetricSubject& subject) { return f(subject); };
-    return std::move(*this);
+    return self();
   }
-  MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) && {
-    type_->misfit = of_subject(f);
-    return std::move(*this);
+  MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) {
+    return type_->misfit = untyped(f), self();
   }
-
-  std::unique_ptr<MetricType> build() && { return std::move(type_); }
-
- private:
-  template <class Result>
-  static std::function<Result(const void*, const MetricSubject&)> of_subject(Result (*f)(const Spec&,
-                                                                                         const MetricSubject&)) {
-    return [f](const void* s, const MetricSubject& subject) { return f(*static_cast<const Spec*>(s), subject); };
-  }
-
-  std::unique_ptr<MetricType> type_;
 };
 
 template <class Spec>
@@ -199,12 +181,6 @@ MetricBuilder<Spec> metric(std::string name, std::vector<std::string> aliases) {
   return MetricBuilder<Spec>(std::move(name), std::move(aliases));
 }
 
-/// A static object of this type puts a metric into the registry before main.
-struct RegisteredMetric {
-  template <class Spec>
-  RegisteredMetric(MetricBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    metric_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
-  }
-};
+using RegisteredMetric = config::Registration<metric_family>;
 
 }  // namespace dptrain::nn

@@ -13,15 +13,15 @@
 #include "nn/layer.h"
 #include "nn/merging.h"
 
-// gamma and beta of the layers that normalise. Private to the room.
-
 namespace dptrain::nn {
+namespace {
+
+// gamma and beta
 
 /// Their keys, in Keras's order.
 template <class Spec>
 LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
-  return std::move(builder)
-      .key(key("center", &Spec::center))
+  return builder.key(key("center", &Spec::center))
       .key(key("scale", &Spec::scale))
       .key(key("beta_initializer", &Spec::beta_initializer))
       .key(key("gamma_initializer", &Spec::gamma_initializer))
@@ -43,12 +43,10 @@ std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
   return all;
 }
 
-namespace {
+// Normalization over the batch, groups of channels and features
 
 Shape output(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
-  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
-  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
-    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  require_last_axis(spec.axis, in[0]);
   return in[0];
 }
 
@@ -91,18 +89,8 @@ const Registered kBatchNormalization =
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true});
 
-const Registered kCustomScaleLayer = layer<CustomScaleLayerSpec>("CustomScaleLayer")
-                                         .positional(key("scale", &CustomScaleLayerSpec::scale).required())
-                                         .inputs(2)
-                                         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
-                                           if (in[0] != in[1]) throw LayerError(inputs_differ(in));
-                                           return in[0];
-                                         });
-
 Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
-  // Keras counts the batch as axis 0, so the last axis of a sample has the number of its rank.
-  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
-    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  require_last_axis(spec.axis, in[0]);
   if (in[0].back() % group_count(spec, in[0]) != 0)
     throw LayerError(fmt::format("groups {} do not divide the input's {} channels", spec.groups, in[0].back()));
   return in[0];
@@ -139,28 +127,26 @@ const Registered kLayerNormalization =
         })
         .backward_reads(BackwardReads{.input = true});
 
-}  // namespace
+const Registered kLocalResponseNormalization =
+    layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
+        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius).at_least(0).check(Bounded{}))
+        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0))
+        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0))
+        .key(key("beta", &LocalResponseNormalizationSpec::beta))
+        .inputs(1)
+        .of_rank(3)
+        .same_shape()
+        .backward_reads(BackwardReads{.input = true});
 
-Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
-  std::vector<std::int64_t> axes = spec.axis;
-  for (std::int64_t& axis : axes)
-    if (axis < 0) axis += in.rank() + 1;
-  std::ranges::sort(axes);
-  const std::int64_t first = in.rank() + 1 - static_cast<std::int64_t>(axes.size());
-  bool last_ones = !axes.empty() && first >= 1;
-  for (std::size_t i = 0; last_ones && i < axes.size(); ++i)
-    last_ones = axes[i] == first + static_cast<std::int64_t>(i);
-  if (!last_ones) {
-    std::vector<std::string> named;
-    for (const std::int64_t axis : spec.axis) named.push_back(std::to_string(axis));
-    throw LayerError(fmt::format("axis [{}] is not supported: only the last axis is (-1 or {}), or the last few",
-                                 join(named, ", "), in.rank()));
-  }
-  const std::vector<std::int64_t> dims = in.dims();
-  return Shape(std::vector<std::int64_t>(dims.begin() + (first - 1), dims.end()));
-}
+// Scales and offsets of channels
 
-namespace {
+const Registered kCustomScaleLayer = layer<CustomScaleLayerSpec>("CustomScaleLayer")
+                                         .positional(key("scale", &CustomScaleLayerSpec::scale).required())
+                                         .inputs(2)
+                                         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
+                                           if (in[0] != in[1]) throw LayerError(inputs_differ(in));
+                                           return in[0];
+                                         });
 
 Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0 || in[0].back() != spec.projection_dim)
@@ -182,22 +168,10 @@ const Registered kLayerScale =
         })
         .backward_reads(BackwardReads{.input_to_train = true});
 
-const Registered kLocalResponseNormalization =
-    layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
-        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius).at_least(0).check(Bounded{}))
-        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0))
-        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0))
-        .key(key("beta", &LocalResponseNormalizationSpec::beta))
-        .inputs(1)
-        .of_rank(3)
-        .output([](const LocalResponseNormalizationSpec&, std::span<const Shape> in) { return in[0]; })
-        .backward_reads(BackwardReads{.input = true});
-
 constexpr double kKerasEpsilon = 1e-7;  ///< keras.backend.epsilon()
 
 Shape output(const NormalizationSpec& spec, std::span<const Shape> in) {
-  if (in[0].rank() == 0 || (spec.axis != -1 && spec.axis != in[0].rank()))
-    throw LayerError(fmt::format("axis {} is not supported: only the last axis is, -1 or {}", spec.axis, in[0].rank()));
+  require_last_axis(spec.axis, in[0]);
   const std::size_t values = spec.mean.size();
   if (values == 0 && spec.variance.empty()) return in[0];
   if (values != spec.variance.size())
@@ -240,27 +214,6 @@ void set_channel(ChannelAffine& all, std::size_t c, bool invert, double mean, do
   all.scale[c] = static_cast<float>(invert ? deviation : 1 / deviation);
 }
 
-}  // namespace
-
-ChannelAffine channel_affine(const NormalizationSpec& spec, const Shape& in) {
-  ChannelAffine all(static_cast<std::size_t>(in.back()));
-  for (std::size_t c = 0; c < all.scale.size(); ++c) {
-    const std::size_t i = spec.mean.size() == 1 ? 0 : c;
-    set_channel(all, c, spec.invert, spec.mean[i], spec.variance[i]);
-  }
-  return all;
-}
-
-ChannelAffine channel_affine(const NormalizationSpec& spec, std::span<const float> mean,
-                             std::span<const float> variance) {
-  ChannelAffine all(mean.size());
-  for (std::size_t c = 0; c < all.scale.size(); ++c)
-    set_channel(all, c, spec.invert, static_cast<double>(mean[c]), static_cast<double>(variance[c]));
-  return all;
-}
-
-namespace {
-
 Shape output(const RescalingSpec& spec, std::span<const Shape> in) {
   for (const auto& [name, channels] : {std::pair("scale", &spec.scale), std::pair("offset", &spec.offset)}) {
     const auto count = static_cast<std::int64_t>(channels->values.size());
@@ -283,6 +236,42 @@ const Registered kRescaling = layer<RescalingSpec>("Rescaling")
                                   .output(output);
 
 }  // namespace
+
+Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
+  std::vector<std::int64_t> axes = spec.axis;
+  for (std::int64_t& axis : axes)
+    if (axis < 0) axis += in.rank() + 1;
+  std::ranges::sort(axes);
+  const std::int64_t first = in.rank() + 1 - static_cast<std::int64_t>(axes.size());
+  bool last_ones = !axes.empty() && first >= 1;
+  for (std::size_t i = 0; last_ones && i < axes.size(); ++i)
+    last_ones = axes[i] == first + static_cast<std::int64_t>(i);
+  if (!last_ones) {
+    std::vector<std::string> named;
+    for (const std::int64_t axis : spec.axis) named.push_back(std::to_string(axis));
+    throw LayerError(fmt::format("axis [{}] is not supported: only the last axis is (-1 or {}), or the last few",
+                                 join(named, ", "), in.rank()));
+  }
+  const std::vector<std::int64_t> dims = in.dims();
+  return Shape(std::vector<std::int64_t>(dims.begin() + (first - 1), dims.end()));
+}
+
+ChannelAffine channel_affine(const NormalizationSpec& spec, const Shape& in) {
+  ChannelAffine all(static_cast<std::size_t>(in.back()));
+  for (std::size_t c = 0; c < all.scale.size(); ++c) {
+    const std::size_t i = spec.mean.size() == 1 ? 0 : c;
+    set_channel(all, c, spec.invert, spec.mean[i], spec.variance[i]);
+  }
+  return all;
+}
+
+ChannelAffine channel_affine(const NormalizationSpec& spec, std::span<const float> mean,
+                             std::span<const float> variance) {
+  ChannelAffine all(mean.size());
+  for (std::size_t c = 0; c < all.scale.size(); ++c)
+    set_channel(all, c, spec.invert, static_cast<double>(mean[c]), static_cast<double>(variance[c]));
+  return all;
+}
 
 bool is_plain(const RescalingSpec& spec) { return spec.scale.values.size() == 1 && spec.offset.values.size() == 1; }
 

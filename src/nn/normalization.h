@@ -12,9 +12,9 @@
 #include "nn/initializer.h"
 #include "nn/regularizer.h"
 
-// Factors and offsets of channels: what Rescaling and Normalization compute.
-
 namespace dptrain::nn {
+
+// Scales and offsets of channels: Rescaling, Normalization
 
 /// One value, or one for each channel; a single one is written without a list.
 struct ChannelValues {
@@ -27,24 +27,6 @@ struct ChannelAffine {
   explicit ChannelAffine(std::size_t channels) : shift(channels), scale(channels), offset(channels) {}
   std::vector<float> shift, scale, offset;
 };
-
-}  // namespace dptrain::nn
-
-namespace dptrain::config {
-template <>
-struct Value<nn::ChannelValues> {
-  static bool read(const Node& node, Reader& reader, nn::ChannelValues& out) {
-    return Value<std::vector<double>>::read(node, reader, out.values);
-  }
-  static Node write(const nn::ChannelValues& channels) {
-    return channels.values.size() == 1 ? Value<double>::write(channels.values[0])
-                                       : Value<std::vector<double>>::write(channels.values);
-  }
-  static Node schema() { return Value<std::vector<double>>::schema(); }
-};
-}  // namespace dptrain::config
-
-namespace dptrain::nn {
 
 /// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis; training: biased batch moments,
 /// inference (and `trainable: false`): moving averages (Keras BatchNormalization).
@@ -146,3 +128,17 @@ bool is_plain(const RescalingSpec& spec);
 ChannelAffine channel_affine(const RescalingSpec& spec, const Shape& in);
 
 }  // namespace dptrain::nn
+
+namespace dptrain::config {
+template <>
+struct Value<nn::ChannelValues> {
+  static bool read(const Node& node, Reader& reader, nn::ChannelValues& out) {
+    return Value<std::vector<double>>::read(node, reader, out.values);
+  }
+  static Node write(const nn::ChannelValues& channels) {
+    return channels.values.size() == 1 ? Value<double>::write(channels.values[0])
+                                       : Value<std::vector<double>>::write(channels.values);
+  }
+  static Node schema() { return Value<std::vector<double>>::schema(); }
+};
+}  // namespace dptrain::config

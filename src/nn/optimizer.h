@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/family.h"
+#include "config/type_builder.h"
 #include "nn/schedule.h"
 
 namespace dptrain::nn {
@@ -79,55 +79,39 @@ config::Key<Spec, T> key_of(const char* name, T Base::*member) {
 ///   const RegisteredOptimizer kSgd = optimizer<SGDSpec>("SGD").key(...).slots(...);
 /// It adds the learning rate before the optimizer's own keys, and the other common ones behind them.
 template <class Spec>
-class OptimizerBuilder {
+class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec, OptimizerType> {
+  using Base = config::TypeBuilder<OptimizerBuilder<Spec>, Spec, OptimizerType>;
+  using Base::self;
+  using Base::type_;
+  using Base::untyped;
+  using Common = OptimizerCommon;
+
  public:
-  explicit OptimizerBuilder(const std::string& name) : type_(std::make_unique<OptimizerType>()) {
-    type_->name = name;
-    type_->type = typeid(Spec);
-    type_->schema = config::Schema::of<Spec>(name).positional(
-        key_of<Spec>("learning_rate", &OptimizerCommon::learning_rate).check(rate_complaint));
+  explicit OptimizerBuilder(const std::string& name) : Base(name) {
+    this->positional(config::key("learning_rate", &Common::learning_rate).check(rate_complaint));
     type_->common = [](const void* spec) -> const OptimizerCommon& { return *static_cast<const Spec*>(spec); };
     type_->slots = [](const void*) { return std::vector<SlotDef>{}; };
   }
 
-  /// A string of Keras that names it: "sgd".
-  OptimizerBuilder&& alias(std::string name) && { return type_->aliases.push_back(std::move(name)), std::move(*this); }
-  template <class T>
-  OptimizerBuilder&& key(const config::Key<Spec, T>& k) && {
-    type_->schema.key(k);
-    return std::move(*this);
-  }
-  OptimizerBuilder&& slots(std::vector<SlotDef> all) && {
+  OptimizerBuilder&& slots(std::vector<SlotDef> all) {
     type_->slots = [all = std::move(all)](const void*) { return all; };
-    return std::move(*this);
+    return self();
   }
-  OptimizerBuilder&& slots(std::vector<SlotDef> (*of)(const Spec&)) && {
-    type_->slots = [of](const void* spec) { return of(*static_cast<const Spec*>(spec)); };
-    return std::move(*this);
-  }
-  OptimizerBuilder&& by_element() && { return type_->by_element = true, std::move(*this); }
-  OptimizerBuilder&& variant(std::string arguments) && {
-    return type_->variants.push_back(std::move(arguments)), std::move(*this);
-  }
+  OptimizerBuilder&& slots(std::vector<SlotDef> (*of)(const Spec&)) { return type_->slots = untyped(of), self(); }
+  OptimizerBuilder&& by_element() { return type_->by_element = true, self(); }
+  OptimizerBuilder&& variant(std::string arguments) { return type_->variants.push_back(std::move(arguments)), self(); }
 
-  std::unique_ptr<OptimizerType> build() && {
-    using Common = OptimizerCommon;
-    config::Schema whole =
-        std::move(type_->schema)
-            .key(key_of<Spec>("weight_decay", &Common::weight_decay).at_least(0))
-            .key(key_of<Spec>("clipnorm", &Common::clipnorm).above(0))
-            .key(key_of<Spec>("clipvalue", &Common::clipvalue).above(0))
-            .key(key_of<Spec>("global_clipnorm", &Common::global_clipnorm).above(0))
-            .key(key_of<Spec>("use_ema", &Common::use_ema))
-            .key(key_of<Spec>("ema_momentum", &Common::ema_momentum).at_least(0).at_most(1))
-            .key(key_of<Spec>("ema_overwrite_frequency", &Common::ema_overwrite_frequency).at_least(1))
-            .template rule<Spec>([](const Spec& spec) { return clip_complaint(spec); });
-    type_->schema = std::move(whole);
-    return std::move(type_);
+  std::unique_ptr<OptimizerType> build() {
+    this->key(config::key("weight_decay", &Common::weight_decay).at_least(0))
+        .key(config::key("clipnorm", &Common::clipnorm).above(0))
+        .key(config::key("clipvalue", &Common::clipvalue).above(0))
+        .key(config::key("global_clipnorm", &Common::global_clipnorm).above(0))
+        .key(config::key("use_ema", &Common::use_ema))
+        .key(config::key("ema_momentum", &Common::ema_momentum).at_least(0).at_most(1))
+        .key(config::key("ema_overwrite_frequency", &Common::ema_overwrite_frequency).at_least(1))
+        .rule([](const Spec& spec) { return clip_complaint(spec); });
+    return Base::build();
   }
-
- private:
-  std::unique_ptr<OptimizerType> type_;
 };
 
 template <class Spec>
@@ -135,12 +119,6 @@ OptimizerBuilder<Spec> optimizer(const std::string& name) {
   return OptimizerBuilder<Spec>(name);
 }
 
-/// A static object of this type puts an optimizer into the family before main.
-struct RegisteredOptimizer {
-  template <class Spec>
-  RegisteredOptimizer(OptimizerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    optimizer_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
-  }
-};
+using RegisteredOptimizer = config::Registration<optimizer_family>;
 
 }  // namespace dptrain::nn

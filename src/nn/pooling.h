@@ -1,6 +1,7 @@
 #pragma once
 
-// Pooling over steps, images and volumes, with windows and over the whole extent.
+// Pooling over steps [steps, C], images [H, W, C] and volumes [D, H, W, C], in windows or over the whole extent: Rank
+// is 1, 2 or 3.
 
 #include <optional>
 
@@ -8,80 +9,53 @@
 
 namespace dptrain::nn {
 
-/// Mean of each window of [steps, C]; padding is left out of the divisor (Keras AveragePooling1D).
-struct AveragePooling1DSpec {
-  Extent pool_size{2};
-  std::optional<Extent> strides;  ///< absent: equal to pool_size
+/// 2 along each axis.
+template <int Rank>
+constexpr Size<Rank> pairs() {
+  if constexpr (Rank == 1) return {2};
+  if constexpr (Rank == 2) return {2, 2};
+  if constexpr (Rank == 3) return {2, 2, 2};
+}
+
+/// Mean of each window; the divisor does not count padding (Keras AveragePooling1D, 2D, 3D).
+template <int Rank>
+struct AveragePoolingSpec {
+  Size<Rank> pool_size = pairs<Rank>();
+  std::optional<Size<Rank>> strides;  ///< absent: equal to pool_size
   Padding padding = Padding::kValid;
 };
+using AveragePooling1DSpec = AveragePoolingSpec<1>;
+using AveragePooling2DSpec = AveragePoolingSpec<2>;
+using AveragePooling3DSpec = AveragePoolingSpec<3>;
 
-/// Mean of each window of [H, W, C]; padding is left out of the divisor (Keras AveragePooling2D).
-struct AveragePooling2DSpec {
-  Size2 pool_size{2, 2};
-  std::optional<Size2> strides;  ///< absent: equal to pool_size
+/// Largest value in each window; `same` pads with minus infinity (Keras MaxPooling1D, 2D, 3D).
+template <int Rank>
+struct MaxPoolingSpec {
+  Size<Rank> pool_size = pairs<Rank>();
+  std::optional<Size<Rank>> strides;  ///< absent: equal to pool_size
   Padding padding = Padding::kValid;
 };
+using MaxPooling1DSpec = MaxPoolingSpec<1>;
+using MaxPooling2DSpec = MaxPoolingSpec<2>;
+using MaxPooling3DSpec = MaxPoolingSpec<3>;
 
-/// Mean of each window of [D, H, W, C]; padding is left out of the divisor (Keras AveragePooling3D).
-struct AveragePooling3DSpec {
-  Size3 pool_size{2, 2, 2};
-  std::optional<Size3> strides;  ///< absent: equal to pool_size
-  Padding padding = Padding::kValid;
-};
-
-/// Largest value in each window of [steps, C]; `same` pads with minus infinity (Keras MaxPooling1D).
-struct MaxPooling1DSpec {
-  Extent pool_size{2};
-  std::optional<Extent> strides;  ///< absent: equal to pool_size
-  Padding padding = Padding::kValid;
-};
-
-/// Largest value in each window of [H, W, C]; `same` pads with minus infinity (Keras MaxPooling2D).
-struct MaxPooling2DSpec {
-  Size2 pool_size{2, 2};
-  std::optional<Size2> strides;  ///< absent: equal to pool_size
-  Padding padding = Padding::kValid;
-};
-
-/// Largest value in each window of [D, H, W, C]; `same` pads with minus infinity (Keras MaxPooling3D).
-struct MaxPooling3DSpec {
-  Size3 pool_size{2, 2, 2};
-  std::optional<Size3> strides;  ///< absent: equal to pool_size
-  Padding padding = Padding::kValid;
-};
-
-/// Mean value of each feature over the steps, those that a mask leaves out apart: [steps, features] to [features], or
-/// [1, features] with keepdims (Keras GlobalAveragePooling1D). Of a sample without a valid step: NaN, as in Keras.
-struct GlobalAveragePooling1DSpec {
+/// Mean value of each channel: to [C], or [1..., C] with keepdims (Keras GlobalAveragePooling1D, 2D, 3D). Over steps,
+/// those that a mask leaves out do not count; of a sample without a valid step: NaN, as in Keras.
+template <int Rank>
+struct GlobalAveragePoolingSpec {
   bool keepdims = false;
 };
+using GlobalAveragePooling1DSpec = GlobalAveragePoolingSpec<1>;
+using GlobalAveragePooling2DSpec = GlobalAveragePoolingSpec<2>;
+using GlobalAveragePooling3DSpec = GlobalAveragePoolingSpec<3>;
 
-/// Mean value of each channel over H and W: [H, W, C] to [C], or [1, 1, C] with keepdims (Keras
-/// GlobalAveragePooling2D).
-struct GlobalAveragePooling2DSpec {
+/// Largest value of each channel: to [C], or [1..., C] with keepdims (Keras GlobalMaxPooling1D, 2D, 3D).
+template <int Rank>
+struct GlobalMaxPoolingSpec {
   bool keepdims = false;
 };
-
-/// Mean value of each channel over depth, height and width: [D, H, W, C] to [C], or [1, 1, 1, C] with keepdims (Keras
-/// GlobalAveragePooling3D).
-struct GlobalAveragePooling3DSpec {
-  bool keepdims = false;
-};
-
-/// Largest value of each channel over the steps: [steps, C] to [C], or [1, C] with keepdims (Keras GlobalMaxPooling1D).
-struct GlobalMaxPooling1DSpec {
-  bool keepdims = false;
-};
-
-/// Largest value of each channel over H and W: [H, W, C] to [C], or [1, 1, C] with keepdims (Keras GlobalMaxPooling2D).
-struct GlobalMaxPooling2DSpec {
-  bool keepdims = false;
-};
-
-/// Largest value of each channel over depth, height and width: [D, H, W, C] to [C], or [1, 1, 1, C] with keepdims
-/// (Keras GlobalMaxPooling3D).
-struct GlobalMaxPooling3DSpec {
-  bool keepdims = false;
-};
+using GlobalMaxPooling1DSpec = GlobalMaxPoolingSpec<1>;
+using GlobalMaxPooling2DSpec = GlobalMaxPoolingSpec<2>;
+using GlobalMaxPooling3DSpec = GlobalMaxPoolingSpec<3>;
 
 }  // namespace dptrain::nn

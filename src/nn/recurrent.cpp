@@ -3,7 +3,17 @@
 #include "core/format.h"
 
 namespace dptrain::nn {
+namespace {
 
+// What all cells have in common
+
+struct RecurrentCell {
+  std::string name;                 ///< "lstm_cell": Keras's scope of the weights
+  std::int64_t gates = 1;           ///< blocks of the kernels' columns
+  std::vector<std::string> states;  ///< names of the outputs that return_state adds
+};
+
+/// Throws LayerError.
 std::vector<OutputDef> recurrent_outputs(const RecurrentCell& cell, const RecurrentSpec& spec,
                                          std::span<const TensorDef> in) {
   const std::size_t states = cell.states.size();
@@ -24,6 +34,7 @@ std::vector<OutputDef> recurrent_outputs(const RecurrentCell& cell, const Recurr
   return all;
 }
 
+/// kernel, recurrent_kernel, and with use_bias a bias of that shape.
 std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const RecurrentSpec& spec,
                                          std::span<const Shape> in, Shape bias) {
   const std::int64_t columns = cell.gates * spec.units;
@@ -43,6 +54,7 @@ std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const Recurr
   return all;
 }
 
+/// The error of an activation whose slope does not follow from its value, which is all that backward reads.
 std::string recurrent_activation_complaint(Activation activation) {
   if (can_be_epilogue(activation)) return "";
   return fmt::format("must be a function whose slope follows from its value, such as tanh, sigmoid or relu; {} is none",
@@ -55,52 +67,72 @@ std::string stateful_complaint(bool stateful) {
          "feed whole sequences, or read and give states with return_state and inputs";
 }
 
-namespace {
+template <class Spec, class T>
+void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activation T::*member) {
+  builder.key(key(name, member).check(recurrent_activation_complaint));
+}
+
+/// The keys after the first ones, in Keras's order.
+template <class Spec>
+void add_cell_keys(LayerBuilder<Spec>& builder) {
+  add_activation_key(builder, "activation", &RecurrentSpec::activation);
+  if constexpr (requires { &Spec::recurrent_activation; })
+    add_activation_key(builder, "recurrent_activation", &Spec::recurrent_activation);
+  builder.key(key("use_bias", &RecurrentSpec::use_bias))
+      .key(key("kernel_initializer", &RecurrentSpec::kernel_initializer))
+      .key(key("recurrent_initializer", &RecurrentSpec::recurrent_initializer))
+      .key(key("bias_initializer", &RecurrentSpec::bias_initializer));
+  if constexpr (requires { &Spec::unit_forget_bias; }) builder.key(key("unit_forget_bias", &Spec::unit_forget_bias));
+  builder.key(key("kernel_regularizer", &RecurrentSpec::kernel_regularizer))
+      .key(key("recurrent_regularizer", &RecurrentSpec::recurrent_regularizer))
+      .key(key("bias_regularizer", &RecurrentSpec::bias_regularizer))
+      .key(key("dropout", &RecurrentSpec::dropout).at_least(0).below(1))
+      .key(key("recurrent_dropout", &RecurrentSpec::recurrent_dropout).at_least(0).below(1));
+  if constexpr (requires { &Spec::reset_after; }) builder.key(key("reset_after", &Spec::reset_after));
+  builder.key(key("return_sequences", &RecurrentSpec::return_sequences))
+      .key(key("return_state", &RecurrentSpec::return_state))
+      .key(key("go_backwards", &RecurrentSpec::go_backwards))
+      .key(key("stateful", &RecurrentSpec::stateful).check(stateful_complaint))
+      .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; });
+}
+
+/// All but outputs and weights of a layer over steps of features, whose cell has so many states.
+template <class Spec>
+LayerBuilder<Spec> recurrent(const char* name, int states) {
+  auto builder = layer<Spec>(name);
+  builder.positional(key("units", &RecurrentSpec::units).required().at_least(1).check(Bounded{}));
+  add_cell_keys(builder);
+  builder.key(key("unroll", &RecurrentSpec::unroll))
+      .inputs(1, 1 + states)
+      .masks([](const Spec& spec, std::span<const Shape>) {
+        return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
+      })
+      .heeds_masks()
+      .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+  return builder;
+}
+
+// SimpleRNN, LSTM, GRU
 
 const RecurrentCell& simple_rnn_cell() {
   static const RecurrentCell cell{.name = "simple_rnn_cell", .gates = 1, .states = {"state_h"}};
   return cell;
 }
 
-LayerBuilder<SimpleRNNSpec> simple_rnn() {
-  LayerBuilder<SimpleRNNSpec> builder = layer<SimpleRNNSpec>("SimpleRNN");
-  add_recurrent<SimpleRNNSpec>(
-      builder, 1, [](auto&) {}, [](auto&) {}, [](auto&) {});
-  std::move(builder)
-      .outputs([](const SimpleRNNSpec& spec, std::span<const TensorDef> in) {
-        return recurrent_outputs(simple_rnn_cell(), spec, in);
-      })
-      .weights([](const SimpleRNNSpec& spec, std::span<const Shape> in) {
-        return recurrent_weights(simple_rnn_cell(), spec, in, {spec.units});
-      });
-  return builder;
-}
-
-const Registered kSimpleRnn = simple_rnn();
+const Registered kSimpleRnn = recurrent<SimpleRNNSpec>("SimpleRNN", 1)
+                                  .outputs([](const SimpleRNNSpec& spec, std::span<const TensorDef> in) {
+                                    return recurrent_outputs(simple_rnn_cell(), spec, in);
+                                  })
+                                  .weights([](const SimpleRNNSpec& spec, std::span<const Shape> in) {
+                                    return recurrent_weights(simple_rnn_cell(), spec, in, {spec.units});
+                                  });
 
 const RecurrentCell& lstm_cell() {
   static const RecurrentCell cell{.name = "lstm_cell", .gates = 4, .states = {"state_h", "state_c"}};
   return cell;
 }
 
-LayerBuilder<LSTMSpec> lstm() {
-  LayerBuilder<LSTMSpec> builder = layer<LSTMSpec>("LSTM");
-  add_recurrent<LSTMSpec>(
-      builder, 2, [](auto& b) { add_key(b, "recurrent_activation", &LSTMSpec::recurrent_activation); },
-      [](auto& b) { add_key(b, "unit_forget_bias", &LSTMSpec::unit_forget_bias); }, [](auto&) {});
-  std::move(builder)
-      .outputs(
-          [](const LSTMSpec& spec, std::span<const TensorDef> in) { return recurrent_outputs(lstm_cell(), spec, in); })
-      .weights([](const LSTMSpec& spec, std::span<const Shape> in) {
-        return lstm_weights(lstm_cell().name, spec, in[0].back());
-      });
-  return builder;
-}
-
-const Registered kLstm = lstm();
-
-}  // namespace
-
+/// kernel [features, 4 units], recurrent_kernel, bias of a cell of this name.
 std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spec, std::int64_t features) {
   const Shape input{features};
   std::vector<WeightDef> all =
@@ -112,44 +144,41 @@ std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spe
   return all;
 }
 
-namespace {
+const Registered kLstm = recurrent<LSTMSpec>("LSTM", 2)
+                             .outputs([](const LSTMSpec& spec, std::span<const TensorDef> in) {
+                               return recurrent_outputs(lstm_cell(), spec, in);
+                             })
+                             .weights([](const LSTMSpec& spec, std::span<const Shape> in) {
+                               return lstm_weights(lstm_cell().name, spec, in[0].back());
+                             });
 
 const RecurrentCell& gru_cell() {
   static const RecurrentCell cell{.name = "gru_cell", .gates = 3, .states = {"state_h"}};
   return cell;
 }
 
-std::vector<WeightDef> gru_weights(const GRUSpec& spec, std::span<const Shape> in) {
-  return recurrent_weights(gru_cell(), spec, in, spec.reset_after ? Shape{2, 3 * spec.units} : Shape{3 * spec.units});
-}
+const Registered kGru = recurrent<GRUSpec>("GRU", 1)
+                            .outputs([](const GRUSpec& spec, std::span<const TensorDef> in) {
+                              return recurrent_outputs(gru_cell(), spec, in);
+                            })
+                            .weights([](const GRUSpec& spec, std::span<const Shape> in) {
+                              const Shape bias = spec.reset_after ? Shape{2, 3 * spec.units} : Shape{3 * spec.units};
+                              return recurrent_weights(gru_cell(), spec, in, bias);
+                            });
 
-LayerBuilder<GRUSpec> gru() {
-  LayerBuilder<GRUSpec> builder = layer<GRUSpec>("GRU");
-  add_recurrent<GRUSpec>(
-      builder, 1, [](auto& b) { add_key(b, "recurrent_activation", &GRUSpec::recurrent_activation); }, [](auto&) {},
-      [](auto& b) { add_key(b, "reset_after", &GRUSpec::reset_after); });
-  std::move(builder)
-      .outputs(
-          [](const GRUSpec& spec, std::span<const TensorDef> in) { return recurrent_outputs(gru_cell(), spec, in); })
-      .weights(gru_weights);
-  return builder;
-}
-
-const Registered kGru = gru();
-
-using Spec = ConvLSTM2DSpec;
+// ConvLSTM2D
 
 constexpr std::int64_t kConvLstmGates = 4;
 
 /// [H', W', filters] of the state.
-Shape state_shape(const Spec& spec, const Shape& in) {
-  refuse_strided_dilation(spec.strides, spec.dilation_rate);
+Shape state_shape(const ConvLSTM2DSpec& spec, const Shape& in) {
+  refuse_strided_dilation(axes(spec.strides), axes(spec.dilation_rate));
   const Shape frame{in[1], in[2], in[3]};
   const Window w = window(frame, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
   return {w.h.out, w.w.out, spec.units};
 }
 
-std::vector<OutputDef> outputs(const Spec& spec, std::span<const TensorDef> in) {
+std::vector<OutputDef> outputs(const ConvLSTM2DSpec& spec, std::span<const TensorDef> in) {
   if (in.size() == 2) throw LayerError("expected 1 input, or 3 with the initial state, found 2");
   if (in[0].shape.rank() != 4)
     throw LayerError(
@@ -164,7 +193,7 @@ std::vector<OutputDef> outputs(const Spec& spec, std::span<const TensorDef> in) 
   return made;
 }
 
-std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
+std::vector<WeightDef> weights(const ConvLSTM2DSpec& spec, std::span<const Shape> in) {
   const std::int64_t columns = kConvLstmGates * spec.units;
   // Cells of this name have the same weights but for the kernels' two axes in front.
   std::vector<WeightDef> all = lstm_weights("conv_lstm_cell", spec, in[0].back());
@@ -173,22 +202,17 @@ std::vector<WeightDef> weights(const Spec& spec, std::span<const Shape> in) {
   return all;
 }
 
-LayerBuilder<Spec> conv_lstm2d() {
-  LayerBuilder<Spec> builder = layer<Spec>("ConvLSTM2D");
-  std::move(builder)
-      .positional(config::key<Spec, std::int64_t>("filters", &Spec::units).required().at_least(1).check(Bounded{}))
-      .key(key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{}))
-      .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-      .key(key("padding", &Spec::padding))
-      .key(key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{}));
-  add_cell_keys<Spec>(
-      builder, [](auto& b) { add_key(b, "recurrent_activation", &Spec::recurrent_activation); },
-      [](auto& b) { add_key(b, "unit_forget_bias", &Spec::unit_forget_bias); }, [](auto&) {});
-  std::move(builder)
-      .inputs(1, 3)
+LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
+  auto builder = layer<ConvLSTM2DSpec>("ConvLSTM2D");
+  builder.positional(key("filters", &RecurrentSpec::units).required().at_least(1).check(Bounded{}))
+      .key(key("kernel_size", &ConvLSTM2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
+      .key(key("strides", &ConvLSTM2DSpec::strides).at_least(1).check(Bounded{}))
+      .key(key("padding", &ConvLSTM2DSpec::padding))
+      .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate).at_least(1).check(Bounded{}));
+  add_cell_keys(builder);
+  builder.inputs(1, 3)
       .outputs(outputs)
       .weights(weights)
-      .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; })
       .masks(MaskRule::kHeeds)
       .backward_reads(BackwardReads{.input_to_train = true});
   return builder;
@@ -196,7 +220,7 @@ LayerBuilder<Spec> conv_lstm2d() {
 
 const Registered kConvLstm2D = conv_lstm2d();
 
-Conv2DSpec convolution_of(const Spec& spec, std::int64_t groups) {
+Conv2DSpec convolution_of(const ConvLSTM2DSpec& spec, std::int64_t groups) {
   Conv2DSpec conv;
   conv.filters = kConvLstmGates * spec.units;
   conv.kernel_size = spec.kernel_size;

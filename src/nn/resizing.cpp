@@ -1,161 +1,154 @@
 #include "nn/resizing.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "core/format.h"
-#include "nn/geometry.h"
+#include "core/text.h"
 #include "nn/layer.h"
-#include "nn/volume_passes.h"
 
 namespace dptrain::nn {
 namespace {
 
-Shape output(const Cropping1DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t taken = spec.cropping.before + spec.cropping.after, steps = in[0][0] - taken;
-  if (steps < 1) throw LayerError(fmt::format("cropping takes {} steps, {{0}} has {}", taken, in[0][0]));
-  return {steps, in[0][1]};
+// Cropping and padding
+
+/// "4 frames, 2 rows and 2 columns", or with `units` false "4, 2 and 2".
+std::string extents_text(const Axes& extents, bool units) {
+  static const std::vector<std::vector<const char*>> kUnits{
+      {" steps"}, {" rows", " columns"}, {" frames", " rows", " columns"}};
+  std::string text;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    text += (i == 0                    ? ""
+             : i + 1 == extents.size() ? " and "
+                                       : ", ") +
+            std::to_string(extents[i]) + (units ? kUnits[extents.size() - 1][i] : "");
+  return text;
 }
 
-const Registered kCropping1D =
-    layer<Cropping1DSpec>("Cropping1D")
-        .positional(key("cropping", &Cropping1DSpec::cropping).at_least(0).check(BoundedSides{}))
-        .inputs(1)
-        .of_rank(2)
-        .output(output)
-        .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; });
-
-Shape output(const Cropping2DSpec& spec, std::span<const Shape> in) {
-  const Sides& c = spec.cropping;
-  const std::int64_t h = in[0][0] - c.top - c.bottom, w = in[0][1] - c.left - c.right;
-  if (h < 1 || w < 1)
-    throw LayerError(fmt::format("cropping takes {} rows and {} columns, {{0}} has {} and {}", c.top + c.bottom,
-                                 c.left + c.right, in[0][0], in[0][1]));
-  return {h, w, in[0][2]};
+/// `in` with `sign` times these numbers added to the extents.
+Shape changed_shape(const Shape& in, const Axes& sums, std::int64_t sign) {
+  Axes dims = in.dims();
+  for (std::size_t i = 0; i < sums.size(); ++i) dims[i] += sign * sums[i];
+  return Shape(std::move(dims));
 }
 
-const Registered kCropping2D =
-    layer<Cropping2DSpec>("Cropping2D")
-        .positional(key("cropping", &Cropping2DSpec::cropping).at_least(0).check(BoundedSides{}))
-        .inputs(1)
-        .of_rank(3)
-        .output(output);
-
-Shape output(const Cropping3DSpec& spec, std::span<const Shape> in) {
-  const auto taken = [](const Ends& ends) { return ends.before + ends.after; };
-  const std::int64_t d = taken(spec.cropping.depth), h = taken(spec.cropping.height), w = taken(spec.cropping.width);
-  const Shape out{in[0][0] - d, in[0][1] - h, in[0][2] - w, in[0][3]};
-  if (std::min({out[0], out[1], out[2]}) < 1)
-    throw LayerError(fmt::format("cropping takes {} frames, {} rows and {} columns, {{0}} has {}, {} and {}", d, h, w,
-                                 in[0][0], in[0][1], in[0][2]));
+template <int Rank>
+Shape cropped_shape(const CroppingSpec<Rank>& spec, std::span<const Shape> in) {
+  const Axes sums = axes(spec.cropping);
+  Shape out = changed_shape(in[0], sums, -1);
+  Axes extents = in[0].dims();
+  extents.resize(Rank);
+  if (std::ranges::any_of(out.dims().begin(), out.dims().begin() + Rank, [](std::int64_t n) { return n < 1; }))
+    throw LayerError(
+        fmt::format("cropping takes {}, {{0}} has {}", extents_text(sums, true), extents_text(extents, false)));
   return out;
 }
 
-const Registered kCropping3D =
-    layer<Cropping3DSpec>("Cropping3D")
-        .positional(key("cropping", &Cropping3DSpec::cropping).at_least(0).check(BoundedVolume{}))
-        .inputs(1)
-        .of_rank(4)
-        .output(output);
-
-const ComputedInPasses kCropping3DPasses(+[](const Cropping3DSpec& spec) {
-  VolumePasses passes{.frames = layer_family().make(Cropping2DSpec{within_frame(spec.cropping)})};
-  const Ends& depth = spec.cropping.depth;
-  if (depth.before + depth.after > 0) passes.depth = layer_family().make(Cropping2DSpec{along_depth(spec.cropping)});
-  return passes;
-});
-
-const Registered kZeroPadding1D =
-    layer<ZeroPadding1DSpec>("ZeroPadding1D")
-        .positional(key("padding", &ZeroPadding1DSpec::padding).at_least(0).check(BoundedSides{}))
-        .inputs(1)
-        .of_rank(2)
-        .output([](const ZeroPadding1DSpec& spec, std::span<const Shape> in) {
-          return Shape{in[0][0] + spec.padding.before + spec.padding.after, in[0][1]};
-        })
-        .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; });
-
-const Registered kZeroPadding2D =
-    layer<ZeroPadding2DSpec>("ZeroPadding2D")
-        .positional(key("padding", &ZeroPadding2DSpec::padding).at_least(0).check(BoundedSides{}))
-        .inputs(1)
-        .of_rank(3)
-        .output([](const ZeroPadding2DSpec& spec, std::span<const Shape> in) {
-          const auto& p = spec.padding;
-          return Shape{in[0][0] + p.top + p.bottom, in[0][1] + p.left + p.right, in[0][2]};
-        });
-
-Shape output(const ZeroPadding3DSpec& spec, std::span<const Shape> in) {
-  const auto padded = [&](int axis, const Ends& ends) { return in[0][axis] + ends.before + ends.after; };
-  const VolumeSides& p = spec.padding;
-  return {padded(0, p.depth), padded(1, p.height), padded(2, p.width), in[0][3]};
+template <int Rank>
+Shape padded_shape(const ZeroPaddingSpec<Rank>& spec, std::span<const Shape> in) {
+  return changed_shape(in[0], axes(spec.padding), 1);
 }
 
-const Registered kZeroPadding3D =
-    layer<ZeroPadding3DSpec>("ZeroPadding3D")
-        .positional(key("padding", &ZeroPadding3DSpec::padding).at_least(0).check(BoundedVolume{}))
-        .inputs(1)
-        .of_rank(4)
-        .output(output);
-
-const ComputedInPasses kZeroPadding3DPasses(+[](const ZeroPadding3DSpec& spec) {
-  VolumePasses passes{.frames = layer_family().make(ZeroPadding2DSpec{within_frame(spec.padding)})};
-  const Ends& depth = spec.padding.depth;
-  if (depth.before + depth.after > 0) passes.depth = layer_family().make(ZeroPadding2DSpec{along_depth(spec.padding)});
+/// The margins within frames, then, where there are some, those along the depth.
+template <class Image>
+VolumePasses margin_passes(const VolumeSides& margins) {
+  VolumePasses passes{.frames = layer_family().make(Image{within_frame(margins)})};
+  if (margins.depth.sum() > 0) passes.depth = layer_family().make(Image{along_depth(margins)});
   return passes;
-});
+}
 
-Shape output(const UpSampling1DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t steps = in[0][0] * spec.size;
-  if (steps > kMaxExtent)
-    throw LayerError(fmt::format("size {} makes {} steps of {}, more than {}", spec.size, steps, in[0][0], kMaxExtent));
-  return {steps, in[0][1]};
+template <int Rank>
+LayerBuilder<CroppingSpec<Rank>> cropping(const char* name) {
+  using Spec = CroppingSpec<Rank>;
+  auto builder = layer<Spec>(name);
+  builder.positional(key("cropping", &Spec::cropping).at_least(0).check(Bounded{}))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output(cropped_shape<Rank>);
+  return builder;
+}
+
+template <int Rank>
+LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
+  using Spec = ZeroPaddingSpec<Rank>;
+  auto builder = layer<Spec>(name);
+  builder.positional(key("padding", &Spec::padding).at_least(0).check(Bounded{}))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output(padded_shape<Rank>);
+  return builder;
+}
+
+const Registered kCropping1D = cropping<1>("Cropping1D").computed_as(+[](const Cropping1DSpec& spec) {
+  return Cropping2DSpec{along(spec.cropping)};
+});
+const Registered kCropping2D = cropping<2>("Cropping2D");
+const Registered kCropping3D = cropping<3>("Cropping3D").computed_in_passes([](const Cropping3DSpec& spec) {
+  return margin_passes<Cropping2DSpec>(spec.cropping);
+});
+const Registered kZeroPadding1D = zero_padding<1>("ZeroPadding1D").computed_as(+[](const ZeroPadding1DSpec& spec) {
+  return ZeroPadding2DSpec{along(spec.padding)};
+});
+const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D");
+const Registered kZeroPadding3D =
+    zero_padding<3>("ZeroPadding3D").computed_in_passes([](const ZeroPadding3DSpec& spec) {
+      return margin_passes<ZeroPadding2DSpec>(spec.padding);
+    });
+
+// Enlarging
+
+std::string factors_text(const Axes& extents) {
+  std::vector<std::string> words;
+  for (const std::int64_t n : extents) words.push_back(std::to_string(n));
+  return join(words, "x");
+}
+
+/// The first extents of `in` times `size`. Throws LayerError.
+Shape enlarged_shape(const Shape& in, const Axes& size) {
+  Axes old = in.dims(), all = in.dims();
+  old.resize(size.size());
+  for (std::size_t i = 0; i < size.size(); ++i) all[i] *= size[i];
+  const Axes extents(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size.size()));
+  if (std::ranges::max(extents) > kMaxExtent)
+    throw LayerError(fmt::format("size {} makes {}{} of {}, more than {}", factors_text(size), factors_text(extents),
+                                 size.size() == 1 ? " steps" : "", factors_text(old), kMaxExtent));
+  return Shape(std::move(all));
 }
 
 const Registered kUpSampling1D = layer<UpSampling1DSpec>("UpSampling1D")
                                      .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(Bounded{}))
                                      .inputs(1)
                                      .of_rank(2)
-                                     .output(output)
+                                     .output([](const UpSampling1DSpec& spec, std::span<const Shape> in) {
+                                       return enlarged_shape(in[0], {spec.size});
+                                     })
                                      .computed_as(+[](const UpSampling1DSpec& spec) {
                                        return UpSampling2DSpec{.size = {1, spec.size}};
                                      });
-
-Shape output(const UpSampling2DSpec& spec, std::span<const Shape> in) {
-  const std::int64_t h = in[0][0] * spec.size.h, w = in[0][1] * spec.size.w;
-  if (h > kMaxExtent || w > kMaxExtent)
-    throw LayerError(fmt::format("size {}x{} makes {}x{} of {}x{}, more than {}", spec.size.h, spec.size.w, h, w,
-                                 in[0][0], in[0][1], kMaxExtent));
-  return {h, w, in[0][2]};
-}
 
 const Registered kUpSampling2D = layer<UpSampling2DSpec>("UpSampling2D")
                                      .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}))
                                      .key(key("interpolation", &UpSampling2DSpec::interpolation))
                                      .inputs(1)
                                      .of_rank(3)
-                                     .output(output);
-
-Shape output(const UpSampling3DSpec& spec, std::span<const Shape> in) {
-  const Size3& size = spec.size;
-  const Shape out{in[0][0] * size.d, in[0][1] * size.h, in[0][2] * size.w, in[0][3]};
-  if (std::max({out[0], out[1], out[2]}) > kMaxExtent)
-    throw LayerError(fmt::format("size {}x{}x{} makes {}x{}x{} of {}x{}x{}, more than {}", size.d, size.h, size.w,
-                                 out[0], out[1], out[2], in[0][0], in[0][1], in[0][2], kMaxExtent));
-  return out;
-}
+                                     .output([](const UpSampling2DSpec& spec, std::span<const Shape> in) {
+                                       return enlarged_shape(in[0], axes(spec.size));
+                                     });
 
 const Registered kUpSampling3D =
     layer<UpSampling3DSpec>("UpSampling3D")
-        .positional(key("size", &UpSampling3DSpec::size).at_least(1).check(BoundedVolume{}))
+        .positional(key("size", &UpSampling3DSpec::size).at_least(1).check(Bounded{}))
         .inputs(1)
         .of_rank(4)
-        .output(output);
-
-const ComputedInPasses kUpSampling3DPasses(+[](const UpSampling3DSpec& spec) {
-  VolumePasses passes{.frames = layer_family().make(UpSampling2DSpec{.size = within_frame(spec.size)})};
-  if (spec.size.d > 1) passes.depth = layer_family().make(UpSampling2DSpec{.size = along_depth(spec.size)});
-  return passes;
-});
+        .output([](const UpSampling3DSpec& spec, std::span<const Shape> in) {
+          return enlarged_shape(in[0], axes(spec.size));
+        })
+        .computed_in_passes([](const UpSampling3DSpec& spec) {
+          VolumePasses passes{.frames = layer_family().make(UpSampling2DSpec{.size = within_frame(spec.size)})};
+          if (spec.size.d > 1) passes.depth = layer_family().make(UpSampling2DSpec{.size = along_depth(spec.size)});
+          return passes;
+        });
 
 const Registered kResizing = layer<ResizingSpec>("Resizing")
                                  .key(key("height", &ResizingSpec::height).required().at_least(1).check(Bounded{}))

@@ -1,6 +1,7 @@
 #pragma once
 
-// Layers that change the extent of steps, images and volumes: padding, cropping, enlarging, resizing.
+// Layers that change the extents of steps [steps, C], images [H, W, C] and volumes [D, H, W, C]: cropping, padding,
+// enlarging, resizing. Rank is 1, 2 or 3.
 
 #include <array>
 #include <cstdint>
@@ -11,37 +12,33 @@
 
 namespace dptrain::nn {
 
-/// [steps, C] without steps at its ends (Keras Cropping1D).
-struct Cropping1DSpec {
-  Ends cropping{1, 1};
-};
+/// 1 at each end of each axis.
+template <int Rank>
+constexpr Margins<Rank> single_margins() {
+  if constexpr (Rank == 1) return {1, 1};
+  if constexpr (Rank == 2) return {1, 1, 1, 1};
+  if constexpr (Rank == 3) return {{1, 1}, {1, 1}, {1, 1}};
+}
 
-/// [H, W, C] without rows and columns at its sides (Keras Cropping2D).
-struct Cropping2DSpec {
-  Sides cropping;
+/// Removes steps, rows, frames at the ends (Keras Cropping1D, 2D, 3D).
+template <int Rank>
+struct CroppingSpec {
+  Margins<Rank> cropping = Rank == 2 ? Margins<Rank>{} : single_margins<Rank>();
 };
+using Cropping1DSpec = CroppingSpec<1>;
+using Cropping2DSpec = CroppingSpec<2>;
+using Cropping3DSpec = CroppingSpec<3>;
 
-/// [D, H, W, C] without frames, rows and columns at its sides (Keras Cropping3D).
-struct Cropping3DSpec {
-  VolumeSides cropping{{1, 1}, {1, 1}, {1, 1}};
+/// Adds zeros at the ends (Keras ZeroPadding1D, 2D, 3D).
+template <int Rank>
+struct ZeroPaddingSpec {
+  Margins<Rank> padding = single_margins<Rank>();
 };
+using ZeroPadding1DSpec = ZeroPaddingSpec<1>;
+using ZeroPadding2DSpec = ZeroPaddingSpec<2>;
+using ZeroPadding3DSpec = ZeroPaddingSpec<3>;
 
-/// Steps of zeros before and after [steps, C] (Keras ZeroPadding1D).
-struct ZeroPadding1DSpec {
-  Ends padding{1, 1};
-};
-
-/// Rows and columns of zeros around [H, W, C] (Keras ZeroPadding2D).
-struct ZeroPadding2DSpec {
-  Sides padding{1, 1, 1, 1};
-};
-
-/// Frames, rows and columns of zeros around [D, H, W, C] (Keras ZeroPadding3D).
-struct ZeroPadding3DSpec {
-  VolumeSides padding{{1, 1}, {1, 1}, {1, 1}};
-};
-
-/// Every step of [steps, C] `size` times, one copy behind the other (Keras UpSampling1D).
+/// Every step of [steps, C] `size` times in succession (Keras UpSampling1D).
 struct UpSampling1DSpec {
   std::int64_t size = 2;
 };
@@ -55,23 +52,13 @@ struct UpSampling2DSpec {
   Interpolation interpolation = Interpolation::kNearest;
 };
 
-}  // namespace dptrain::nn
-
-template <>
-struct dptrain::config::EnumNames<dptrain::nn::Interpolation> {
-  static constexpr std::array names{std::pair{dptrain::nn::Interpolation::kNearest, "nearest"},
-                                    std::pair{dptrain::nn::Interpolation::kBilinear, "bilinear"}};
-};
-
-namespace dptrain::nn {
-
 /// Every value of [D, H, W, C] repeated along each axis (Keras UpSampling3D).
 struct UpSampling3DSpec {
   Size3 size{2, 2, 2};
 };
 
-/// [H, W, C] to [height, width, C]: the centres of the new pixels lie evenly over the old ones, and each takes the
-/// pixel that its centre lies in, or is interpolated between the centres of the next ones (Keras Resizing without
+/// [H, W, C] to [height, width, C]: the centres of the new pixels are spaced evenly over the old ones; each is the
+/// pixel that contains its centre, or is interpolated between the centres of the nearest ones (Keras Resizing without
 /// antialias and without keeping the aspect ratio).
 struct ResizingSpec {
   std::int64_t height = 0, width = 0;
@@ -79,3 +66,9 @@ struct ResizingSpec {
 };
 
 }  // namespace dptrain::nn
+
+template <>
+struct dptrain::config::EnumNames<dptrain::nn::Interpolation> {
+  static constexpr std::array names{std::pair{dptrain::nn::Interpolation::kNearest, "nearest"},
+                                    std::pair{dptrain::nn::Interpolation::kBilinear, "bilinear"}};
+};

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/family.h"
+#include "config/type_builder.h"
 
 namespace dptrain::nn {
 
@@ -70,35 +70,16 @@ std::string steps_or_none(const config::Duration& duration);
 /// Builder, one expression per schedule. Converting it to RegisteredSchedule registers it:
 ///   const RegisteredSchedule kCosineDecay = schedule<CosineDecaySpec>("CosineDecay").key(...).rate(cosine_decay);
 template <class Spec>
-class ScheduleBuilder {
+class ScheduleBuilder : public config::TypeBuilder<ScheduleBuilder<Spec>, Spec, ScheduleType> {
+  using Base = config::TypeBuilder<ScheduleBuilder<Spec>, Spec, ScheduleType>;
+
  public:
-  explicit ScheduleBuilder(const std::string& name) : type_(std::make_unique<ScheduleType>()) {
-    type_->name = name;
-    type_->type = typeid(Spec);
-    type_->schema = config::Schema::of<Spec>(name);
-  }
+  using Base::Base;
 
-  template <class T>
-  ScheduleBuilder&& key(const config::Key<Spec, T>& k) && {
-    type_->schema.key(k);
-    return std::move(*this);
-  }
-  /// Over several keys: "" or the message.
-  ScheduleBuilder&& rule(std::string (*complaint)(const Spec&)) && {
-    config::Schema ruled = std::move(type_->schema).template rule<Spec>(complaint);
-    type_->schema = std::move(ruled);
-    return std::move(*this);
-  }
   /// The equation: a function of Progress, with all durations converted.
-  ScheduleBuilder&& rate(Rate (*of)(const Spec&, const Epoch&)) && {
-    type_->rate = [of](const void* spec, const Epoch& epoch) { return of(*static_cast<const Spec*>(spec), epoch); };
-    return std::move(*this);
+  ScheduleBuilder&& rate(Rate (*of)(const Spec&, const Epoch&)) {
+    return this->type_->rate = this->untyped(of), this->self();
   }
-
-  std::unique_ptr<ScheduleType> build() && { return std::move(type_); }
-
- private:
-  std::unique_ptr<ScheduleType> type_;
 };
 
 template <class Spec>
@@ -106,13 +87,7 @@ ScheduleBuilder<Spec> schedule(const std::string& name) {
   return ScheduleBuilder<Spec>(name);
 }
 
-/// A static object of this type puts a schedule into the family before main.
-struct RegisteredSchedule {
-  template <class Spec>
-  RegisteredSchedule(ScheduleBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    schedule_family().add_by_name(std::unique_ptr<config::TypeDef>(std::move(builder).build()));
-  }
-};
+using RegisteredSchedule = config::Registration<schedule_family>;
 
 }  // namespace dptrain::nn
 

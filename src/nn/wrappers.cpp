@@ -6,6 +6,8 @@
 namespace dptrain::nn {
 namespace {
 
+// Bidirectional
+
 /// f(const Spec&) of the wrapped layer; nothing where it is no recurrent one.
 template <class F>
 bool with_recurrent(const config::Typed& layer, const F& f) {
@@ -78,28 +80,7 @@ const Registered kBidirectional =
         .heeds_masks()
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
 
-}  // namespace
-
-const RecurrentSpec& recurrent_spec(const BidirectionalSpec& spec) {
-  const RecurrentSpec* found = nullptr;
-  with_recurrent(spec.layer, [&](const RecurrentSpec& inner) { found = &inner; });
-  return *found;
-}
-
-config::Typed direction_of(const BidirectionalSpec& spec, bool backward) {
-  config::Typed found;
-  with_recurrent(spec.layer, [&](auto inner) {
-    inner.go_backwards = backward;
-    found = layer_family().make(std::move(inner));
-  });
-  return found;
-}
-
-std::size_t states_of(const BidirectionalSpec& spec) {
-  return static_cast<std::size_t>(type_of(spec.layer).max_inputs) - 1;
-}
-
-namespace {
+// TimeDistributed
 
 std::string step_layer_error(const WrappedLayer& layer) {
   if (!layer) return "";
@@ -158,4 +139,24 @@ const Registered kTimeDistributed =
             [](const TimeDistributedSpec& spec) { return type_of(spec.layer).backward_reads(spec.layer.spec()); });
 
 }  // namespace
+
+const RecurrentSpec& recurrent_spec(const BidirectionalSpec& spec) {
+  const RecurrentSpec* found = nullptr;
+  with_recurrent(spec.layer, [&](const RecurrentSpec& inner) { found = &inner; });
+  return *found;
+}
+
+config::Typed direction_of(const BidirectionalSpec& spec, bool backward) {
+  config::Typed found;
+  with_recurrent(spec.layer, [&](auto inner) {
+    inner.go_backwards = backward;
+    found = layer_family().make(std::move(inner));
+  });
+  return found;
+}
+
+std::size_t states_of(const BidirectionalSpec& spec) {
+  return static_cast<std::size_t>(type_of(spec.layer).max_inputs) - 1;
+}
+
 }  // namespace dptrain::nn

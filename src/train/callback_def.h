@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/type_builder.h"
 #include "experiment/callback_type.h"
 #include "train/callback.h"
 
@@ -24,48 +25,26 @@ struct CallbackDef final : experiment::CallbackType {
 /// Builder, one expression per callback; RegisteredCallback puts it into the registry:
 ///   const RegisteredCallback kTimeHistory = callback<TimeHistorySpec>("TimeHistory").runs<TimeHistory>();
 template <class Spec>
-class CallbackBuilder {
- public:
-  explicit CallbackBuilder(std::string name) : def_(std::make_unique<CallbackDef>()) {
-    def_->name = name;
-    def_->type = typeid(Spec);
-    def_->schema = config::Schema::of<Spec>(std::move(name));
-  }
+class CallbackBuilder : public config::TypeBuilder<CallbackBuilder<Spec>, Spec, CallbackDef> {
+  using Base = config::TypeBuilder<CallbackBuilder<Spec>, Spec, CallbackDef>;
+  using Base::self;
+  using Base::type_;
 
-  template <class T>
-  CallbackBuilder&& key(const config::Key<Spec, T>& k) && {
-    def_->schema.key(k);
-    return std::move(*this);
+ public:
+  using Base::Base;
+
+  CallbackBuilder&& check(void (*f)(const Spec&, experiment::CallbackCheck&)) {
+    return type_->check = this->untyped(f), self();
   }
-  template <class T>
-  CallbackBuilder&& positional(const config::Key<Spec, T>& k) && {
-    def_->schema.positional(k);
-    return std::move(*this);
-  }
-  /// A key that there was, or is elsewhere: `words` say what to write instead.
-  CallbackBuilder&& former(std::string key, std::string words) && {
-    static_cast<void>(std::move(def_->schema).former(std::move(key), std::move(words)));  // gives itself back
-    return std::move(*this);
-  }
-  CallbackBuilder&& check(void (*f)(const Spec&, experiment::CallbackCheck&)) && {
-    def_->check = [f](const void* s, experiment::CallbackCheck& check) { f(*static_cast<const Spec*>(s), check); };
-    return std::move(*this);
-  }
-  CallbackBuilder&& files(std::vector<std::string> (*f)(const Spec&)) && {
-    def_->files = [f](const void* s) { return f(*static_cast<const Spec*>(s)); };
-    return std::move(*this);
+  CallbackBuilder&& files(std::vector<std::string> (*f)(const Spec&)) {
+    return type_->files = this->untyped(f), self();
   }
   /// C is made from the spec.
   template <class C>
-  CallbackBuilder&& runs() && {
-    def_->make = [](const void* s) { return std::make_unique<C>(*static_cast<const Spec*>(s)); };
-    return std::move(*this);
+  CallbackBuilder&& runs() {
+    type_->make = [](const void* s) { return std::make_unique<C>(*static_cast<const Spec*>(s)); };
+    return self();
   }
-
-  std::unique_ptr<CallbackDef> build() && { return std::move(def_); }
-
- private:
-  std::unique_ptr<CallbackDef> def_;
 };
 
 template <class Spec>
@@ -73,14 +52,9 @@ CallbackBuilder<Spec> callback(std::string name) {
   return CallbackBuilder<Spec>(std::move(name));
 }
 
-struct RegisteredCallback {
-  template <class Spec>
-  RegisteredCallback(CallbackBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    experiment::callback_family().add_by_name(std::move(builder).build());
-  }
-};
+using RegisteredCallback = config::Registration<experiment::callback_family>;
 
-/// A callback from its spec, for whoever has no config: tests.
+/// A callback from its spec, without a config: tests.
 template <class Spec>
 std::unique_ptr<Callback> make_callback(const Spec& spec) {
   return make_callback(experiment::CallbackConfig(spec));

@@ -16,8 +16,8 @@
 #include "backend/optimizer_op.h"
 #include "dptrain_version.h"
 #include "nn/input.h"
+#include "nn/layer.h"
 #include "nn/loss.h"
-#include "nn/volume_passes.h"
 #include "support/test_data.h"
 
 namespace dptrain::test {
@@ -93,7 +93,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
       expect_file(type.name, "tests/golden/" + name + ".json");
       continue;
     }
-    if (type.computed_as || nn::is_computed_in_passes(type.type)) {
+    if (type.computed_as || type.passes) {
       expect_sister(type, computed);
       continue;
     }

@@ -1,7 +1,6 @@
 // Layers over volumes: shapes, weights and refusals.
 
 #include "nn/example.h"
-#include "nn/volume_passes.h"
 
 namespace dptrain::nn {
 namespace {

@@ -10,7 +10,6 @@
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/optimizer.h"
-#include "nn/volume_passes.h"
 #include "support/sanitizer.h"
 
 namespace dptrain::session {
@@ -34,8 +33,8 @@ TEST(DeviceCheck, HasEveryLayerLossMetricAndOptimizer) {
     for (const std::string& name : check.names) names += "|" + name + "|";
   for (const config::TypeDef* layer : nn::layer_family().types()) {
     const auto& type = static_cast<const nn::LayerType&>(*layer);
-    const bool has_op = backend::has_op(backend::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies ||
-                        nn::is_computed_in_passes(type.type);
+    const bool has_op =
+        backend::has_op(backend::DeviceKind::kEmu, layer->type) || type.computed_as || type.applies || type.passes;
     if (!has_op || layer->name == "Activation") continue;
     EXPECT_THAT(names, HasSubstr("|" + layer->name + "|"));
   }

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "config/schema.h"
+#include "config/type_builder.h"
 #include "data/encoders/encoder.h"
 
 namespace dptrain::data {
@@ -40,11 +40,6 @@ std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema 
   return def;
 }
 
-/// A static object of this type puts an encoder into the family before main.
-struct RegisteredEncoder {
-  RegisteredEncoder(std::unique_ptr<EncoderDef> def) {  // NOLINT(google-explicit-constructor)
-    encoder_family().add_by_name(std::move(def));
-  }
-};
+using RegisteredEncoder = config::Registration<encoder_family>;
 
 }  // namespace dptrain::data

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/type_builder.h"
 #include "core/error.h"
 #include "data/source.h"
 
@@ -75,11 +75,11 @@ std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const Mod
 template <class Spec, class Open>
 std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
                                         std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
-  using Take = std::optional<std::int64_t> Spec::*;
-  using Names = ClassNames Spec::*;
-  schema.key(config::key("take", static_cast<Take>(&DatasetCommon::take)).at_least(1).doc("the first so many samples"));
-  schema.key(config::key("class_names", static_cast<Names>(&DatasetCommon::class_names))
-                 .doc("one name per class, in order, or {label: names}"));
+  schema.add(
+      config::key("take", &DatasetCommon::take).at_least(1).doc("the first so many samples").template field<Spec>());
+  schema.add(config::key("class_names", &DatasetCommon::class_names)
+                 .doc("one name per class, in order, or {label: names}")
+                 .template field<Spec>());
   auto def = std::make_unique<DatasetDef>();
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };
@@ -92,11 +92,6 @@ std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
   return def;
 }
 
-/// A static object of this type puts a data set into the family before main.
-struct RegisteredDataset {
-  RegisteredDataset(std::unique_ptr<DatasetDef> def) {  // NOLINT(google-explicit-constructor)
-    dataset_family().add_by_name(std::move(def));
-  }
-};
+using RegisteredDataset = config::Registration<dataset_family>;
 
 }  // namespace dptrain::data

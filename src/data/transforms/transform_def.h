@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/type_builder.h"
 #include "data/transform.h"
 
 namespace dptrain::data {
@@ -30,11 +30,6 @@ std::unique_ptr<TransformDef> transform_def(config::Schema schema, std::vector<s
   return def;
 }
 
-/// A static object of this type puts a transform into the family before main.
-struct RegisteredTransform {
-  RegisteredTransform(std::unique_ptr<TransformDef> def) {  // NOLINT(google-explicit-constructor)
-    transform_family().add_by_name(std::move(def));
-  }
-};
+using RegisteredTransform = config::Registration<transform_family>;
 
 }  // namespace dptrain::data

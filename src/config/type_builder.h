@@ -1,0 +1,107 @@
+#pragma once
+
+// TypeBuilder: what the definitions of all families have in common: name, keys, aliases, rules. The builder of a family
+// derives from it and adds the family's own calls; a Registration adds the result to the family before main:
+//
+//   template <class Spec>
+//   class ScheduleBuilder : public config::TypeBuilder<ScheduleBuilder<Spec>, Spec, ScheduleType> { ... };
+//   using RegisteredSchedule = config::Registration<schedule_family>;
+//   const RegisteredSchedule kCosineDecay = schedule<CosineDecaySpec>("CosineDecay").key(...).rate(cosine_decay);
+//
+// A Registry holds what exists for members of a family elsewhere: ops of devices, forms in file formats.
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "config/family.h"
+
+namespace dptrain::config {
+
+template <class Derived, class Spec, class Type>
+class TypeBuilder {
+ public:
+  explicit TypeBuilder(std::string name) : type_(std::make_unique<Type>()) {
+    type_->name = name;
+    type_->type = typeid(Spec);
+    type_->schema = Schema::of<Spec>(std::move(name));
+  }
+
+  /// A key of Spec or of a base of it.
+  template <class Owner, class T>
+  Derived&& key(const Key<Owner, T>& k) {
+    type_->schema.add(k.template field<Spec>());
+    return self();
+  }
+  template <class Owner, class T>
+  Derived&& positional(const Key<Owner, T>& k) {
+    Field field = k.template field<Spec>();
+    field.positional = true;
+    type_->schema.add(std::move(field));
+    return self();
+  }
+  /// Other strings of Keras that name the type.
+  Derived&& aliases(std::initializer_list<const char*> names) {
+    type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
+    return self();
+  }
+  Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
+  /// A key that is refused; `advice` is what to write instead.
+  Derived&& former(std::string key, std::string advice) {
+    static_cast<void>(std::move(type_->schema).former(std::move(key), std::move(advice)));  // returns the same object
+    return self();
+  }
+  /// Over several keys: returns "" or the message.
+  Derived&& rule(std::string (*check)(const Spec&)) {
+    static_cast<void>(std::move(type_->schema).template rule<Spec>(check));  // returns the same object
+    return self();
+  }
+
+  std::unique_ptr<Type> build() { return std::move(type_); }
+
+ protected:
+  Derived&& self() { return static_cast<Derived&&>(*this); }
+
+  /// f(spec, ...) as a definition stores it, with an untyped spec.
+  template <class Result, class... Args>
+  static auto untyped(Result (*f)(const Spec&, Args...)) {
+    return [f](const void* spec, Args... args) -> Result {
+      return f(*static_cast<const Spec*>(spec), std::forward<Args>(args)...);
+    };
+  }
+
+  std::unique_ptr<Type> type_;
+};
+
+/// A static object of this type adds a definition to the family before main, in the order of names.
+template <Family& (*family)()>
+struct Registration {
+  template <class Type>
+  Registration(std::unique_ptr<Type> type) {  // NOLINT(google-explicit-constructor)
+    family().add_by_name(std::move(type));
+  }
+  template <class Derived, class Spec, class Type>
+  Registration(TypeBuilder<Derived, Spec, Type>&& builder)  // NOLINT(google-explicit-constructor)
+      : Registration(static_cast<Derived&&>(builder).build()) {}
+};
+
+/// Entries by key, added by static objects before main and read-only afterwards: any thread may read it. Declare it as
+/// a function's static object, so that it exists before the first registration.
+template <class Key, class Entry>
+class Registry {
+ public:
+  void add(const Key& key, Entry entry) { entries_[key] = std::move(entry); }
+  bool has(const Key& key) const { return entries_.contains(key); }
+  /// Null where there is none.
+  const Entry* find(const Key& key) const {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<Key, Entry> entries_;
+};
+
+}  // namespace dptrain::config
