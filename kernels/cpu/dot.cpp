@@ -43,7 +43,8 @@ bool lies_in_rows(const StridedProduct& p) { return p.b_j == 1 && p.c_j == 1; }
 
 }  // namespace
 
-void strided_product(const StridedProduct& product, const float* a, const float* b, int64_t rows, float* c) {
+void strided_product(const Launch&, DType, const StridedProduct& product, const float* a, const float* b, int64_t rows,
+                     float* c) {
   StridedProduct p = product;
   if (!lies_in_rows(p) && lies_in_rows(turned(p))) {
     p = turned(p);
@@ -60,7 +61,8 @@ void strided_product(const StridedProduct& product, const float* a, const float*
   });
 }
 
-void normalize_lines(const StridedLines& l, const float* x, int64_t rows, float* y, float* factors) {
+void normalize_lines(const Launch&, DType, const StridedLines& l, const float* x, int64_t rows, float* y,
+                     float* factors) {
   parallel_ranges(rows * l.lines, rows_per_piece(2 * l.length), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t first = line / l.lines * l.lines * l.length + line % l.lines * l.line_stride;
@@ -73,7 +75,8 @@ void normalize_lines(const StridedLines& l, const float* x, int64_t rows, float*
   });
 }
 
-void normalize_lines_backward(const StridedLines& l, const float* y, const float* factors, int64_t rows, float* dx) {
+void normalize_lines_backward(const Launch&, DType, const StridedLines& l, const float* y, const float* factors,
+                              int64_t rows, float* dx) {
   parallel_ranges(rows * l.lines, rows_per_piece(2 * l.length), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t first = line / l.lines * l.lines * l.length + line % l.lines * l.line_stride;

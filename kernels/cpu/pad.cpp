@@ -68,7 +68,8 @@ void spread_pixels(const Spreading& s, const float* x, int64_t rows, float* y) {
   });
 }
 
-void copy_columns(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t width) {
+void copy_columns(const Launch&, DType, const float* src, int64_t src_stride, float* dst, int64_t dst_stride,
+                  int64_t rows, int64_t width) {
   parallel_ranges(rows, rows_per_piece(width), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       std::memcpy(dst + row * dst_stride, src + row * src_stride, bytes(width));

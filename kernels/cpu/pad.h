@@ -32,6 +32,7 @@ struct Spreading {
 void spread_pixels(const Spreading& spreading, const float* x, int64_t rows, float* y);
 
 /// For each row: `width` floats from src + row * src_stride to dst + row * dst_stride.
-void copy_columns(const float* src, int64_t src_stride, float* dst, int64_t dst_stride, int64_t rows, int64_t width);
+void copy_columns(const Launch&, DType, const float* src, int64_t src_stride, float* dst, int64_t dst_stride,
+                  int64_t rows, int64_t width);
 
 }  // namespace dptrain::kernels::cpu

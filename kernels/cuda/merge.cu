@@ -7,7 +7,6 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/map.h"
 #include "kernels/cuda/merge_operands.h"
-#include "kernels/cuda/words.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
@@ -95,15 +94,6 @@ __global__ void add_relu_backward_kernel(const T* output, const T* dy, std::int6
   const std::int64_t whole = n / V;
   for (std::int64_t i = thread_number(); i < whole; i += thread_count()) pass_relu<V>(output, dy, i * V, dx0, dx1);
   for (std::int64_t i = whole * V + thread_number(); i < n; i += thread_count()) pass_relu<1>(output, dy, i, dx0, dx1);
-}
-
-template <class Word>
-__global__ void copy_columns_kernel(const Word* src, std::int64_t src_stride, Word* dst, std::int64_t dst_stride,
-                                    std::int64_t words, std::int64_t width) {
-  for (std::int64_t i = thread_number(); i < words; i += thread_count()) {
-    const Split place = split(i, width);
-    dst[place.quotient * dst_stride + place.remainder] = src[place.quotient * src_stride + place.remainder];
-  }
 }
 
 }  // namespace
@@ -227,19 +217,6 @@ void multiply_backward(const Launch& at, DType type, const Merge& merge, int i, 
   for (int j = 0; j < merge.inputs; ++j)
     if (j != i) operands.append(merge, j, inputs);
   run_gradient(at, type, merge, i, operands, ProductPass{}, dx);
-}
-
-void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
-                  std::int64_t dst_stride, std::int64_t rows, std::int64_t width) {
-  if (rows <= 0 || width <= 0) return;
-  with_word(type, {src_stride, dst_stride, width}, {src, dst}, [&](auto zero) {
-    using Word = decltype(zero);
-    const std::int64_t columns = in_words<Word>(type, width), words = rows * columns;
-    const auto kernel = copy_columns_kernel<Word>;
-    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, words), kBlock, static_cast<const Word*>(src),
-                        in_words<Word>(type, src_stride), static_cast<Word*>(dst), in_words<Word>(type, dst_stride),
-                        words, columns);
-  });
 }
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -1,7 +1,7 @@
 #pragma once
 
 // Sums, means, differences, products and extremes of several tensors, extents of 1 spread over larger ones (Keras's
-// merge layers), and column copies for concatenation. Asynchronous on the launch's stream; any thread. Outputs are
+// merge layers). Asynchronous on the launch's stream; any thread. Outputs are
 // overwritten; an output may be an input that is not spread, unless said otherwise.
 
 #include <vector>
@@ -80,10 +80,5 @@ void multiply_forward(const Launch& at, DType type, const Merge& merge, const vo
 /// dy unless this is the last gradient that is asked for, and input i trivial.
 void multiply_backward(const Launch& at, DType type, const Merge& merge, int i, const void* const* inputs,
                        const void* dy, std::int64_t rows, void* dx);
-
-/// For each row: `width` elements from src + row * src_stride to dst + row * dst_stride (strides in elements). They
-/// must not overlap. Concatenation and its gradient: everything before the axis is rows.
-void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
-                  std::int64_t dst_stride, std::int64_t rows, std::int64_t width);
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -40,6 +40,15 @@ Frame frame_of(DType type, const Padding& p) {
           .left = p.left * pixel};
 }
 
+template <class Word>
+__global__ void copy_columns_kernel(const Word* src, std::int64_t src_stride, Word* dst, std::int64_t dst_stride,
+                                    std::int64_t words, std::int64_t width) {
+  for (std::int64_t i = thread_number(); i < words; i += thread_count()) {
+    const Split place = split(i, width);
+    dst[place.quotient * dst_stride + place.remainder] = src[place.quotient * src_stride + place.remainder];
+  }
+}
+
 }  // namespace
 
 void zero_pad_forward(const Launch& at, DType type, const Padding& padding, const void* x, std::int64_t rows, void* y) {
@@ -64,6 +73,19 @@ void zero_pad_backward(const Launch& at, DType type, const Padding& padding, con
     const auto kernel = crop_kernel<Word>;
     DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, words), kBlock, frame, static_cast<const Word*>(dy), words,
                         static_cast<Word*>(dx));
+  });
+}
+
+void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
+                  std::int64_t dst_stride, std::int64_t rows, std::int64_t width) {
+  if (rows <= 0 || width <= 0) return;
+  with_word(type, {src_stride, dst_stride, width}, {src, dst}, [&](auto zero) {
+    using Word = decltype(zero);
+    const std::int64_t columns = in_words<Word>(type, width), words = rows * columns;
+    const auto kernel = copy_columns_kernel<Word>;
+    DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, words), kBlock, static_cast<const Word*>(src),
+                        in_words<Word>(type, src_stride), static_cast<Word*>(dst), in_words<Word>(type, dst_stride),
+                        words, columns);
   });
 }
 

@@ -20,4 +20,9 @@ void zero_pad_forward(const Launch& at, DType type, const Padding& padding, cons
 void zero_pad_backward(const Launch& at, DType type, const Padding& padding, const void* dy, std::int64_t rows,
                        void* dx);
 
+/// For each row: `width` elements from src + row * src_stride to dst + row * dst_stride (strides in elements). They
+/// must not overlap. Concatenation and its gradient: everything before the axis is rows.
+void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
+                  std::int64_t dst_stride, std::int64_t rows, std::int64_t width);
+
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -69,14 +69,14 @@ TEST(CopyColumns, ConcatenatesAndSplits) {
   }
   agrees(joined, 0.0, 0.0, [&] {
     return written_floats(rows * total, [&](float* y) {
-      copy_columns(a.data(), widths[0], y, total, rows, widths[0]);
-      copy_columns(b.data(), widths[1], y + widths[0], total, rows, widths[1]);
+      copy_columns({}, DType::kF32, a.data(), widths[0], y, total, rows, widths[0]);
+      copy_columns({}, DType::kF32, b.data(), widths[1], y + widths[0], total, rows, widths[1]);
     });
   });
   const std::vector<float> y(joined.begin(), joined.end());
   agrees(test::exactly(b), 0.0, 0.0, [&] {
     return written_floats(rows * widths[1], [&](float* part) {
-      copy_columns(y.data() + widths[0], total, part, widths[1], rows, widths[1]);
+      copy_columns({}, DType::kF32, y.data() + widths[0], total, part, widths[1], rows, widths[1]);
     });
   });
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <numeric>
 
+#include "kernels/cuda/pad.h"
 #include "kernels_cuda/support.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {

@@ -88,8 +88,8 @@ class MultiHeadAttentionOp final : public Op {
       for (std::size_t i = 0; i < projection.roles.size(); ++i) {
         const std::size_t role = projection.roles[i];
         const std::int64_t width = AttentionProjections::width_of(spec_, role), first = projection.first[i];
-        copy_columns(a.weights[weights_.kernel_of(role)], width, to.kernels[p] + first, projection.columns,
-                     projection.features, width);
+        copy_columns({}, DType::kF32, a.weights[weights_.kernel_of(role)], width, to.kernels[p] + first,
+                     projection.columns, projection.features, width);
         if (spec_.use_bias)
           kernels::cpu::copy({}, DType::kF32, a.weights[weights_.bias_of(role)], to.biases[p] + first, width);
       }
@@ -273,7 +273,8 @@ class MultiHeadAttentionOp final : public Op {
     const std::size_t role = projection.roles[i];
     const std::int64_t first = projection.first[i], width = AttentionProjections::width_of(spec_, role);
     if (float* const of_kernel = gradient_of(a, weights_.kernel_of(role)))
-      copy_columns(own.kernel_gradient + first, projection.columns, of_kernel, width, projection.features, width);
+      copy_columns({}, DType::kF32, own.kernel_gradient + first, projection.columns, of_kernel, width,
+                   projection.features, width);
     if (!spec_.use_bias) return;
     if (float* const of_bias = gradient_of(a, weights_.bias_of(role)))
       kernels::cpu::copy({}, DType::kF32, own.bias_gradient + first, of_bias, width);

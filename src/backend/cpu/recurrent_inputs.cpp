@@ -89,10 +89,10 @@ void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Rooms& ow
   InnerProduct& product = single_.at(a.rows * steps_);
   const std::int64_t columns = gates_ * units_;
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
-    copy_columns(a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
+    copy_columns({}, DType::kF32, a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
     product.forward(dropped(a, gate, own), own.gate_kernel, bias_ ? a.weights[2] + gate * units_ : nullptr,
                     own.gate_sums, single_.scratch(product, own.product));
-    copy_columns(own.gate_sums, units_, z + gate * units_, columns, a.rows * steps_, units_);
+    copy_columns({}, DType::kF32, own.gate_sums, units_, z + gate * units_, columns, a.rows * steps_, units_);
   }
 }
 
@@ -121,14 +121,14 @@ void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const R
   const std::int64_t columns = gates_ * units_, positions = a.rows * steps_;
   float* const dkernel = own.gate_kernel + features_ * units_;
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
-    copy_columns(dz + gate * units_, columns, own.gate_sums, units_, positions, units_);
+    copy_columns({}, DType::kF32, dz + gate * units_, columns, own.gate_sums, units_, positions, units_);
     if (wants_weights_ && a.weight_gradients[0] != nullptr) {
       product.backward_weights(dropped(a, gate, own), own.gate_sums, dkernel,
                                bias_ ? a.weight_gradients[2] + gate * units_ : nullptr, room);
-      copy_columns(dkernel, units_, a.weight_gradients[0] + gate * units_, columns, features_, units_);
+      copy_columns({}, DType::kF32, dkernel, units_, a.weight_gradients[0] + gate * units_, columns, features_, units_);
     }
     if (!wants_dx_ || a.dx() == nullptr) continue;
-    copy_columns(a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
+    copy_columns({}, DType::kF32, a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
     float* const part = gate == 0 ? a.dx() : own.dropped;
     product.backward_data(own.gate_sums, own.gate_kernel, part, room);
     kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(gate)), part, a.rows,

@@ -53,10 +53,10 @@ void RecurrentWeights::differentiate_gate(const OpArgs& a, std::int64_t gate, co
     inputs_.drop_state(a, gate, hidden, factors, dropped);
     hidden = dropped;
   }
-  copy_columns(dz + gate * units, columns, of_gate, units, positions, units);
+  copy_columns({}, DType::kF32, dz + gate * units, columns, of_gate, units, positions, units);
   kernels::cpu::gemm_conv_backward_weights(matrix_window(units, units), hidden, of_gate, positions, product, square,
                                            bias == nullptr ? nullptr : bias + gate * units);
-  copy_columns(square, units, gradient + gate * units, columns, units, units);
+  copy_columns({}, DType::kF32, square, units, gradient + gate * units, columns, units, units);
 }
 
 }  // namespace dptrain::backend::cpu

@@ -7,6 +7,7 @@
 //
 // and call them as kernel::max_pool_forward(launch(a), type_, ...) (kernel_op.h).
 
+#include <cstddef>
 #include <type_traits>
 
 #include "backend/device.h"
@@ -42,5 +43,7 @@ inline constexpr bool kIsCpu = kKind == DeviceKind::kCpu;
 
 /// Activations as kernels take them: `float` on CPUs; `void` on GPUs, where a DType argument names their type.
 using Element = std::conditional_t<kIsCpu, float, void>;
+/// Activations at an address that was computed in bytes.
+inline Element* elements(std::byte* address) { return static_cast<Element*>(static_cast<void*>(address)); }
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

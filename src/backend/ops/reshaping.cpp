@@ -1,4 +1,4 @@
-// Masking. Permute and RepeatVector differ by backend: backend/{cpu,gpu}/reshaping.cpp.
+// Masking. Permute differs by backend (permute.cpp); RepeatVector is with the merges.
 
 #include "nn/reshaping.h"
 #include "backend/ops/kernel_op.h"

@@ -99,7 +99,8 @@ void add_padding(Suite& suite) {
   add(suite, "pad/spread2x2", floats(5 * kIn), 0,
       [=](Room& r) { k::spread_pixels(spreading, r.floats(0, kIn), kRows, r.floats(1, 4 * kIn)); });
   add(suite, "pad/copy_columns", floats(2 * kIn), 0, [](Room& r) {
-    k::copy_columns(r.floats(0, kIn), kChannels, r.floats(1, 2 * kIn), 2 * kChannels, kIn / kChannels, kChannels);
+    k::copy_columns({}, DType::kF32, r.floats(0, kIn), kChannels, r.floats(1, 2 * kIn), 2 * kChannels, kIn / kChannels,
+                    kChannels);
   });
 }
 
