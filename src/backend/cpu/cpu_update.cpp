@@ -28,7 +28,8 @@ class CpuUpdate final : public Update {
     if (b.loss_scale != nullptr) {
       update.step -= b.loss_scale->skipped;
       if (leave_out(b)) {
-        if (common_.use_ema && update.step == 0) kernel::copy(b.weights, b.average, plan_.trainable_end);
+        if (common_.use_ema && update.step == 0)
+          kernel::copy({}, DType::kF32, b.weights, b.average, plan_.trainable_end);
         return;
       }
     }
@@ -104,11 +105,11 @@ class CpuUpdate final : public Update {
   void average(const UpdateBuffers& b, std::int64_t step) const {
     const std::int64_t n = plan_.trainable_end;
     if (step == 0)
-      kernel::copy(b.weights, b.average, n);
+      kernel::copy({}, DType::kF32, b.weights, b.average, n);
     else
       kernel::ema_update(common_.ema_momentum, b.weights, n, b.average);
     if (common_.ema_overwrite_frequency && (step + 1) % *common_.ema_overwrite_frequency == 0)
-      kernel::copy(b.average, b.weights, n);
+      kernel::copy({}, DType::kF32, b.average, b.weights, n);
   }
 
   const plan::Plan& plan_;
