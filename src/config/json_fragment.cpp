@@ -65,4 +65,9 @@ Node reference(const std::string& name) {
   return schema;
 }
 
+Node described(Node node, const std::string& text) {
+  node.set("description", Node::text(text));
+  return node;
+}
+
 }  // namespace dptrain::config::fragment

@@ -19,4 +19,7 @@ Node any_of(std::vector<Node> choices);  ///< nested choices are joined
 Node list(Node item);
 Node reference(const std::string& name);  ///< to "$defs"/<name> of the whole schema
 
+/// The same with a text for people.
+Node described(Node node, const std::string& text);
+
 }  // namespace dptrain::config::fragment

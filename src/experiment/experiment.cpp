@@ -16,8 +16,8 @@
 #include "data/source.h"
 #include "data/transform.h"
 #include "experiment/callback_type.h"
-#include "experiment/keras_model.h"
 #include "experiment/key_descriptions.h"
+#include "experiment/keras_model.h"
 #include "experiment/mixed_labels.h"
 #include "experiment/model_side.h"
 #include "experiment/nonfinite.h"
@@ -416,8 +416,10 @@ config::Node json_schema() {
   schema.set("$schema", config::Node::text("https://json-schema.org/draft/2020-12/schema"));
   schema.set("title", config::Node::text("dptrain config"));
   if (config::Node* properties = schema.find("properties"); properties != nullptr) {
-    properties->set("vars", config::fragment::types({"object"}));
-    properties->set("model", graph::json_schema());
+    properties->set(
+        "vars", config::fragment::described(config::fragment::types({"object"}),
+                                            "defaults of $NAME variables; --var and the environment override them"));
+    properties->set("model", config::fragment::described(graph::json_schema(), "the network"));
     properties->find("dptrain")->set("const", config::Node::integer(kSchemaVersion));
     schema.find("required")->items().push_back(config::Node::text("model"));
     require_in_train(*properties->find("train"));

@@ -22,9 +22,11 @@ struct Source {
 
 const config::Schema& source_schema() {
   using config::key;
-  static const config::Schema schema = config::Schema::of<Source>("from_keras")
-                                           .positional(key("file", &Source::file).required())
-                                           .key(key("input_shape", &Source::input_shape));
+  static const config::Schema schema =
+      config::Schema::of<Source>("from_keras")
+          .positional(key("file", &Source::file).required().doc("path of the file, relative to the config's folder"))
+          .key(key("input_shape", &Source::input_shape)
+                   .doc("[height, width, channels], where the file leaves the shape open"));
   return schema;
 }
 

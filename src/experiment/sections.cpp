@@ -135,7 +135,7 @@ struct Value<experiment::CachePrefix> {
   }
   static Node schema() {
     Node disk = Node::map(), properties = Node::map(), any = Node::map();
-    properties.set("disk", Value<Path>::schema());
+    properties.set("disk", fragment::described(Value<Path>::schema(), "folder of the cache"));
     disk.set("type", Node::text("object"));
     disk.set("properties", properties);
     disk.set("required", Node::sequence({Node::text("disk")}));
@@ -280,8 +280,8 @@ struct Value<experiment::Transforms> {
   }
   static Node schema() {
     Node both = Node::map(), properties = Node::map(), any = Node::map();
-    properties.set("train", Value<List>::schema());
-    properties.set("eval", Value<List>::schema());
+    properties.set("train", fragment::described(Value<List>::schema(), "transforms of training"));
+    properties.set("eval", fragment::described(Value<List>::schema(), "transforms of validation, test and prediction"));
     both.set("type", Node::text("object"));
     both.set("properties", properties);
     both.set("additionalProperties", Node::boolean(false));
@@ -315,11 +315,13 @@ struct Section {
 const Schema& schema_of(const experiment::LoaderSection&) {
   using S = experiment::LoaderSection;
   static const Schema schema = Schema::of<S>("loader")
-                                   .key(key("shuffle", &S::shuffle))
-                                   .key(key("bucket_by_length", &S::bucket_by_length).at_least(1))
-                                   .key(key("workers", &S::workers))
-                                   .key(key("prefetch", &S::prefetch))
-                                   .key(key("cache", &S::cache))
+                                   .key(key("shuffle", &S::shuffle).doc("full, none or `buffer N`"))
+                                   .key(key("bucket_by_length", &S::bucket_by_length)
+                                            .at_least(1)
+                                            .doc("batches of samples of similar length; or none"))
+                                   .key(key("workers", &S::workers).doc("threads that read and transform"))
+                                   .key(key("prefetch", &S::prefetch).doc("batches that are prepared ahead"))
+                                   .key(key("cache", &S::cache).doc("keep decoded samples: none, memory or disk"))
                                    .rule<S>([](const S& loader) -> std::string {
                                      const bool in_order = loader.shuffle.kind == data::Shuffle::Kind::kNone;
                                      return in_order && loader.bucket_by_length.window > 0
@@ -338,64 +340,89 @@ namespace {
 
 const Schema& schema_of(const experiment::DataSection&) {
   using S = experiment::DataSection;
-  static const Schema schema = Schema::of<S>("data")
-                                   .key(key("train", &S::train))
-                                   .key(key("validation", &S::validation))
-                                   .key(key("test", &S::test))
-                                   .key(key("transforms", &S::transforms))
-                                   .key(key("loader", &S::loader));
+  static const Schema schema =
+      Schema::of<S>("data")
+          .key(key("train", &S::train).doc("training data set"))
+          .key(key("validation", &S::validation).doc("data set that is evaluated after epochs"))
+          .key(key("test", &S::test).doc("data set that eval evaluates"))
+          .key(key("transforms", &S::transforms).doc("transforms of every sample before the model"))
+          .key(key("loader", &S::loader).doc("how samples are read ahead"));
   return schema;
 }
 
 const Schema& schema_of(const experiment::TrainSection&) {
   using S = experiment::TrainSection;
-  static const Schema schema = Schema::of<S>("train")
-                                   .key(key("epochs", &S::epochs).at_least(1))
-                                   .key(key("steps", &S::steps).at_least(1))
-                                   .key(key("batch_size", &S::batch_size).at_least(1))
-                                   .key(key("batch_size_per_replica", &S::batch_size_per_replica).at_least(1))
-                                   .key(key("accumulate_steps", &S::accumulate_steps).at_least(1))
-                                   .key(key("optimizer", &S::optimizer))
-                                   .key(key("loss", &S::loss))
-                                   .key(key("loss_weights", &S::loss_weights))
-                                   .key(key("metrics", &S::metrics))
-                                   .key(key("class_weight", &S::class_weight))
-                                   .key(key("dtype_policy", &S::dtype_policy))
-                                   .key(key("lr_scaling", &S::lr_scaling))
-                                   .key(key("reference_batch_size", &S::reference_batch_size).at_least(1))
-                                   .key(key("validate_every", &S::validate_every))
-                                   .key(key("log_every", &S::log_every))
-                                   .key(key("max_time", &S::max_time))
-                                   .key(key("on_nonfinite", &S::on_nonfinite));
+  static const Schema schema =
+      Schema::of<S>("train")
+          .key(key("epochs", &S::epochs).at_least(1).doc("passes over the training set; or `steps`"))
+          .key(key("steps", &S::steps).at_least(1).doc("updates of the weights in all; or `epochs`"))
+          .key(key("batch_size", &S::batch_size).at_least(1).doc("samples of a step, all replicas together"))
+          .key(key("batch_size_per_replica", &S::batch_size_per_replica)
+                   .at_least(1)
+                   .doc("samples of a step for each replica, in place of batch_size"))
+          .key(key("accumulate_steps", &S::accumulate_steps)
+                   .at_least(1)
+                   .doc("pieces of each replica's share of the batch: less memory, the same update; default: as many "
+                        "as keep a piece in the processor's caches, where samples do not depend on one another"))
+          .key(key("optimizer", &S::optimizer).doc("how weights are updated"))
+          .key(key("loss", &S::loss).doc("loss that is minimized: one, or {output name: loss}"))
+          .key(key("loss_weights", &S::loss_weights)
+                   .doc("factors of the outputs' losses in the total: {output name: number}"))
+          .key(key("metrics", &S::metrics).doc("what else is computed and logged: a list, or {output name: list}"))
+          .key(key("class_weight", &S::class_weight).doc("balanced, or {class: weight}"))
+          .key(key("dtype_policy", &S::dtype_policy)
+                   .doc("float32; mixed_bfloat16 on GPUs and on CPUs with AMX or AVX-512 BF16; mixed_float16 on GPUs"))
+          .key(key("lr_scaling", &S::lr_scaling)
+                   .doc("how the rate grows with the batch: by batch / reference_batch_size, or its root"))
+          .key(key("reference_batch_size", &S::reference_batch_size)
+                   .at_least(1)
+                   .doc("batch size that the learning rate was chosen for"))
+          .key(key("validate_every", &S::validate_every).doc("epochs between validations, or steps, such as 500 steps"))
+          .key(key("log_every", &S::log_every).doc("interval between lines of the log: `50 steps`, `10s`"))
+          .key(key("max_time", &S::max_time).doc("stop after this time, such as 30m"))
+          .key(key("on_nonfinite", &S::on_nonfinite)
+                   .doc("action on a step whose loss or gradients are not finite: stop, skip_step or rollback"));
   return schema;
 }
 
 const Schema& schema_of(const experiment::ParallelSection&) {
   using S = experiment::ParallelSection;
-  static const Schema schema = Schema::of<S>("parallel")
-                                   .key(key("split", &S::split))
-                                   .key(key("sync_batchnorm", &S::sync_batchnorm))
-                                   .key(key("virtual_shards", &S::virtual_shards).at_least(2).at_most(1024))
-                                   .key(key("bucket_size", &S::bucket_size))
-                                   .key(key("allreduce_dtype", &S::allreduce_dtype))
-                                   .key(key("check_replicas", &S::check_replicas))
-                                   .key(key("watchdog", &S::watchdog));
+  static const Schema schema =
+      Schema::of<S>("parallel")
+          .key(key("split", &S::split)
+                   .doc("shares of the replicas: even, auto (by their speed), or weights such as [2, 1]"))
+          .key(key("sync_batchnorm", &S::sync_batchnorm)
+                   .doc("whether BatchNormalization computes moments over the batches of all replicas"))
+          .key(key("virtual_shards", &S::virtual_shards)
+                   .at_least(2)
+                   .at_most(1024)
+                   .doc("number of fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas"))
+          .key(key("bucket_size", &S::bucket_size).doc("bytes of gradients that are summed at once"))
+          .key(key("allreduce_dtype", &S::allreduce_dtype)
+                   .doc("number type in which GPUs exchange gradients; bfloat16 is half as many bytes"))
+          .key(key("check_replicas", &S::check_replicas)
+                   .doc("interval at which the weights of all replicas are compared"))
+          .key(key("watchdog", &S::watchdog)
+                   .doc("time without progress after which a step ends the run with exit code 9"));
   return schema;
 }
 
 const Schema& schema_of(const experiment::RuntimeSection&) {
   using S = experiment::RuntimeSection;
-  static const Schema schema = Schema::of<S>("runtime")
-                                   .key(key("deterministic", &S::deterministic))
-                                   .key(key("cache_frozen_prefix", &S::cache_frozen_prefix))
-                                   .key(key("conv", &S::conv))
-                                   .key(key("conv_cache", &S::conv_cache))
-                                   .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var))
-                                   .key(key("tf32", &S::tf32))
-                                   .key(key("workspace_limit", &S::workspace_limit))
-                                   .key(key("autotune", &S::autotune))
-                                   .key(key("cuda_graphs", &S::cuda_graphs))
-                                   .key(key("resident", &S::resident));
+  static const Schema schema =
+      Schema::of<S>("runtime")
+          .key(key("deterministic", &S::deterministic).doc("whether every run on one machine gives the same bits"))
+          .key(key("cache_frozen_prefix", &S::cache_frozen_prefix)
+                   .doc("whether to keep the outputs of frozen layers instead of computing them in every epoch"))
+          .key(key("conv", &S::conv).doc("algorithms of convolutions: by rule, or without Winograd"))
+          .key(key("conv_cache", &S::conv_cache).doc("file with the results of `bench --tune`"))
+          .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var)
+                   .doc("whether moving variances use n - 1, as in PyTorch"))
+          .key(key("tf32", &S::tf32).doc("whether GPUs may use TF32 for float32"))
+          .key(key("workspace_limit", &S::workspace_limit).doc("bytes that a cuDNN engine can use"))
+          .key(key("autotune", &S::autotune).doc("how cuDNN engines are chosen"))
+          .key(key("cuda_graphs", &S::cuda_graphs).doc("whether to record steps and replay them"))
+          .key(key("resident", &S::resident).doc("whether to keep whole data sets on the GPU where they fit"));
   return schema;
 }
 
@@ -419,17 +446,20 @@ std::string name_of(DtypePolicy policy) { return config::Value<DtypePolicy>::wri
 const config::Schema& config_schema() {
   using config::key;
   using S = ConfigFile;
-  static const config::Schema schema = config::Schema::of<S>("config")
-                                           .key(key("dptrain", &S::dptrain).required())
-                                           .key(key("name", &S::name))
-                                           .key(key("seed", &S::seed))
-                                           .key(key("run_dir", &S::run_dir))
-                                           .key(key("data", &S::data))
-                                           .key(key("train", &S::train))
-                                           .key(key("parallel", &S::parallel))
-                                           .key(key("runtime", &S::runtime))
-                                           .key(key("callbacks", &S::callbacks))
-                                           .key(key("gates", &S::gates));
+  static const config::Schema schema =
+      config::Schema::of<S>("config")
+          .key(key("dptrain", &S::dptrain).required().doc("version of the config language: 1"))
+          .key(key("name", &S::name).doc("name of the experiment and of the folder of its runs"))
+          .key(key("seed", &S::seed).doc("seed of weights, order and random transforms"))
+          .key(key("run_dir", &S::run_dir).doc("folder that contains runs/<name>/NNN"))
+          .key(key("data", &S::data).doc("data sets, their transforms and the loader"))
+          .key(key("train", &S::train).doc("length, batch, optimizer and loss of the training"))
+          .key(key("parallel", &S::parallel).doc("how replicas share the work"))
+          .key(key("runtime", &S::runtime)
+                   .doc("settings of speed and memory that leave the meaning of the config as it is"))
+          .key(key("callbacks", &S::callbacks).doc("callbacks, in the order in which they are called"))
+          .key(
+              key("gates", &S::gates).doc("limits that the model must keep at the end; exit code 7 where it does not"));
   return schema;
 }
 

@@ -28,8 +28,8 @@ namespace {
 
 const Schema& schema_of(const Limit&) {
   static const Schema schema = Schema::of<Limit>("limit")
-                                   .key(key("at_least", &Limit::at_least).doc("The least that is good enough."))
-                                   .key(key("at_most", &Limit::at_most).doc("The most that is good enough."))
+                                   .key(key("at_least", &Limit::at_least).doc("smallest value that passes"))
+                                   .key(key("at_most", &Limit::at_most).doc("largest value that passes"))
                                    .rule<Limit>([](const Limit& limit) -> std::string {
                                      if (!limit.at_least && !limit.at_most)
                                        return "a limit needs at_least or at_most, as in {at_least: 0.9}";
@@ -44,8 +44,8 @@ const Schema& schema_of(const SpeedLimit&) {
   using S = SpeedLimit;
   static const Schema schema =
       Schema::of<S>("gates.speed")
-          .key(key("at_least", &S::at_least).above(0).doc("Samples a second."))
-          .key(key("of_baseline", &S::of_baseline).above(0).doc("The least share of the baseline's samples a second."))
+          .key(key("at_least", &S::at_least).above(0).doc("samples a second"))
+          .key(key("of_baseline", &S::of_baseline).above(0).doc("smallest share of the baseline's samples a second"))
           .rule<S>([](const S& speed) -> std::string {
             return speed.at_least || speed.of_baseline ? ""
                                                        : "needs at_least (samples a second) or of_baseline (a share)";
@@ -57,8 +57,8 @@ const Schema& schema_of(const SizeLimit&) {
   using S = SizeLimit;
   static const Schema schema =
       Schema::of<S>("gates.size")
-          .key(key("parameters", &S::parameters).doc("The most weights.").at_least(1))
-          .key(key("file", &S::file).doc("The most bytes of the checkpoint that is judged."))
+          .key(key("parameters", &S::parameters).doc("largest number of weights").at_least(1))
+          .key(key("file", &S::file).doc("largest size of the checkpoint in bytes"))
           .rule<S>([](const S& size) -> std::string {
             return size.parameters || size.file ? "" : "needs parameters or file, the most there may be";
           });
@@ -141,9 +141,8 @@ namespace {
 const Schema& schema_of(const ClassLimits&) {
   static const Schema schema =
       Schema::of<ClassLimits>("gates.classes")
-          .key(key("recall", &ClassLimits::recall).doc("The share of the class's samples that are found."))
-          .key(key("precision", &ClassLimits::precision)
-                   .doc("The share of right ones among those taken for the class."));
+          .key(key("recall", &ClassLimits::recall).doc("share of the class's samples that are found"))
+          .key(key("precision", &ClassLimits::precision).doc("share of right predictions of the class"));
   return schema;
 }
 
@@ -214,26 +213,26 @@ const config::Schema& gates_schema() {
   static const config::Schema schema =
       config::Schema::of<S>("gates")
           .key(key("confidence", &S::confidence)
-                   .doc("Judge shares by intervals of this confidence; without it, the value itself is compared.")
+                   .doc("compare intervals of this confidence instead of the values")
                    .at_least(0.5)
                    .below(1))
-          .key(key("metrics", &S::metrics).doc("Limits of metrics, by their names in eval."))
+          .key(key("metrics", &S::metrics).doc("limits of metrics, by their names in eval"))
           .key(key("class_recall", &S::class_recall)
-                   .doc("A limit of the recall of every class that `classes` says nothing of."))
+                   .doc("limit of the recall of every class that `classes` does not name"))
           .key(key("class_precision", &S::class_precision)
-                   .doc("A limit of the precision of every class that `classes` says nothing of."))
-          .key(key("classes", &S::classes).doc("Limits of single classes, by name."))
+                   .doc("limit of the precision of every class that `classes` does not name"))
+          .key(key("classes", &S::classes).doc("limits of single classes, by name"))
           .key(key("baseline", &S::baseline)
-                   .doc("The folder of a run to compare with, or several of one training with other seeds."))
-          .key(key("runs", &S::runs).doc("Folders of further runs of the training that is judged, with other seeds."))
+                   .doc("folder of a run to compare with, or several of one training with other seeds"))
+          .key(key("runs", &S::runs).doc("folders of further runs of the training, with other seeds"))
           .key(key("compare", &S::compare)
-                   .doc("trainings: what seeds explain is no loss; models: the weights as they are."))
-          .key(key("drop", &S::drop).doc("The loss of right answers against the baseline that is to be found."))
+                   .doc("trainings: differences that seeds explain do not count; models: the weights as they are"))
+          .key(key("drop", &S::drop).doc("loss of right answers against the baseline that must be detected"))
           .key(key("class_drop", &S::class_drop)
-                   .doc("The loss of a class's recall against the baseline that is to be found."))
-          .key(key("speed", &S::speed).doc("How fast the evaluation must be."))
-          .key(key("size", &S::size).doc("The most that the model may have."))
-          .key(key("junit", &S::junit).doc("A file for the verdicts as JUnit's XML."))
+                   .doc("loss of a class's recall against the baseline that must be detected"))
+          .key(key("speed", &S::speed).doc("limits of the speed of the evaluation"))
+          .key(key("size", &S::size).doc("limits of the size of the model"))
+          .key(key("junit", &S::junit).doc("file for the results as JUnit XML"))
           .rule<S>(section_complaint);
   return schema;
 }

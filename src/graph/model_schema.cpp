@@ -22,21 +22,21 @@ SchemaTree object(SchemaTree properties, bool open) {
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
-/// What every step may have beside the arguments of its type.
+/// Arguments of every step, next to those of its type.
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
-  SchemaTree name = text();
-  name.set("description",
-           SchemaTree::text("Of the layer, for `inputs`, messages and checkpoints; default: from its type."));
-  common.set("name", std::move(name));
-  common.set("inputs", names());
-  common.set("mask", text());
-  common.set("device", text());
+  const auto set = [&](const char* key, SchemaTree value, const char* text) {
+    common.set(key, fragment::described(std::move(value), text));
+  };
+  set("name", text(), "name of the layer in `inputs`, messages and checkpoints; default: from its type");
+  set("inputs", names(), "names of the steps that this one reads");
+  set("mask", text(), "step whose mask the layer uses in place of those of its inputs, or none");
+  set("device", text(), "slot of the replica that the step runs in; default: the first");
   SchemaTree times = fragment::number("integer");
   times.set("minimum", SchemaTree::integer(1));
-  common.set("repeat", std::move(times));
-  common.set("trainable", fragment::boolean());
-  common.set("if", fragment::boolean());
+  set("repeat", std::move(times), "number of such steps in a chain, with weights of their own");
+  set("trainable", fragment::boolean(), "false: the weights stay as they are");
+  set("if", fragment::boolean(), "leave the step out where this is false");
   return common;
 }
 
@@ -82,27 +82,34 @@ void define_steps(config::Node& definitions) {
 config::Node json_schema() {
   const SchemaTree steps = fragment::list(fragment::reference("step"));
   SchemaTree block = SchemaTree::map();
-  SchemaTree inputs = names();
-  inputs.set("description", SchemaTree::text("Names that the block's steps have for what it reads; default: input."));
-  block.set("inputs", std::move(inputs));
-  block.set("params", fragment::types({"object", "null"}));
-  block.set("layers", steps);
+  const auto described = fragment::described;
+  block.set("inputs", described(names(), "names of the block's inputs in its steps; default: input"));
+  block.set("params", described(fragment::types({"object", "null"}),
+                                "names of the block's parameters with defaults, or `required`"));
+  block.set("layers", described(steps, "steps in order; each reads the one before it unless `inputs` names others"));
   SchemaTree blocks = fragment::types({"object"});
   blocks.set("additionalProperties", object(std::move(block), false));
   SchemaTree up_to = SchemaTree::map();
-  up_to.set("up_to", text());
+  up_to.set("up_to", described(text(), "this step and all before it"));
 
   SchemaTree sections = SchemaTree::map();
-  sections.set("layers", steps);
-  sections.set("blocks", std::move(blocks));
-  sections.set("shared", fragment::types({"object"}));
-  sections.set("outputs", names());
-  sections.set("freeze", fragment::any_of({names(), object(std::move(up_to), false)}));
-  sections.set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}));
+  const auto set = [&](const char* key, SchemaTree value, const char* text) {
+    sections.set(key, described(std::move(value), text));
+  };
+  set("layers", steps, "steps in order; each reads the one before it unless `inputs` names others");
+  set("blocks", std::move(blocks), "new layer types; every use makes new weights");
+  set("shared", fragment::types({"object"}), "layers or chains with one set of weights, which every use shares");
+  set("outputs", names(), "steps whose outputs are the model's; default: the last");
+  set("freeze", fragment::any_of({names(), object(std::move(up_to), false)}),
+      "patterns of layers whose weights stay as they are, or {up_to: name}");
+  set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}),
+      "file with the initial weights of a new training");
   SchemaTree source = SchemaTree::map();
-  source.set("file", text());
-  source.set("input_shape", fragment::list(fragment::number("integer")));
-  sections.set("from_keras", fragment::any_of({text(), object(std::move(source), false)}));
+  source.set("file", described(text(), "path of the file, relative to the config's folder"));
+  source.set("input_shape", described(fragment::list(fragment::number("integer")),
+                                      "[height, width, channels], where the file leaves the shape open"));
+  set("from_keras", fragment::any_of({text(), object(std::move(source), false)}),
+      "a Keras .h5 or .keras file in place of `layers`");
   SchemaTree schema = object(std::move(sections), false);
   const auto needs = [](const char* key) {
     SchemaTree one = SchemaTree::map();

@@ -35,37 +35,45 @@ config::Schema schema_of(const Network& network) {
   const auto rate = [&](const char* name, double A::*member, const char* doc) {
     add(key(name, member).at_least(0).below(1).doc(doc));
   };
-  add(key("include_top", &A::include_top).doc("with the classifier"));
+  add(key("include_top", &A::include_top).doc("whether to add the classifier"));
   add(key("input_shape", &A::input_shape)
           .at_least(1)
           .doc(std::string(network.rank == 3 ? "[height, width, channels]" : "[steps, features]") +
-               " of the Input that a network in the first place brings along")
+               " of the Input that the network adds where it is the first step")
           .check([&network](const std::optional<Shape>& shape) {
             if (!shape) return std::string();
             const std::string complaint = input_complaint(network, *shape);
             return complaint.empty() ? nn::Bounded{}(*shape) : "must be " + complaint;
           }));
-  size("patch_size", &A::patch_size, "pixels of a patch's side, which become one step");
-  size("num_layers", &A::num_layers, "how many blocks of attention and dense layers");
-  size("num_heads", &A::num_heads, "of each attention");
+  size("patch_size", &A::patch_size, "pixels of a patch's side; a patch becomes one step");
+  size("num_layers", &A::num_layers, "number of blocks of attention and dense layers");
+  size("num_heads", &A::num_heads, "heads of each attention");
   size("hidden_dim", &A::hidden_dim, "features of a step");
   size("mlp_dim", &A::mlp_dim, "units of a block's inner Dense");
   size("intermediate_dim", &A::intermediate_dim, "units of a block's inner Dense");
-  add(key("activation", &A::activation).doc("of a block's inner Dense"));
-  rate("dropout_rate", &A::dropout_rate, "behind a block's inner Dense");
-  rate("attention_dropout", &A::attention_dropout, "of attention scores");
-  rate("dropout", &A::dropout, "");
+  add(key("activation", &A::activation).doc("function of a block's inner Dense"));
+  rate("dropout_rate", &A::dropout_rate, "rate of the Dropout after a block's inner Dense");
+  rate("attention_dropout", &A::attention_dropout, "rate of the Dropout of attention scores");
+  rate("dropout", &A::dropout,
+       takes(network, "num_heads") ? "share of attention scores, and of what half of a block adds, that is set to zero"
+                                   : "rate of the Dropout before the last layer");
   add(key("layer_norm_epsilon", &A::layer_norm_epsilon).above(0).doc("added to variances"));
-  add(key("normalize_first", &A::normalize_first).doc("normalises what a block's halves read, not what they give"));
-  add(key("position_embedding", &A::position_embedding).doc("adds a learned vector to each step"));
+  add(key("normalize_first", &A::normalize_first)
+          .doc("whether to normalize the input of each half of a block, not its output"));
+  add(key("position_embedding", &A::position_embedding).doc("whether to add a learned vector to each step"));
   add(key("pooling", &A::pooling)
-          .doc(takes(network, "num_heads") ? "of the steps" : "what ends a network without its top"));
-  size("classes", &A::classes, "");
-  add(key("classifier_activation", &A::classifier_activation).doc("linear: the top gives logits"));
+          .doc(takes(network, "num_heads") ? "pooling of the steps"
+                                           : "pooling at the end of a network without its top"));
+  size("classes", &A::classes, "number of outputs of the last layer");
+  add(key("classifier_activation", &A::classifier_activation).doc("function of the last layer; linear: logits"));
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
-  add(key("minimalistic", &A::minimalistic).doc("without squeeze and excite, hard_swish and 5x5 kernels"));
-  add(key("include_preprocessing", &A::include_preprocessing).doc("the network scales its pixels, 0 to 255, itself"));
-  add(key("depth_multiplier", &A::depth_multiplier).at_least(1).at_most(4096));
+  add(key("minimalistic", &A::minimalistic).doc("whether to leave out squeeze and excite, hard_swish and 5x5 kernels"));
+  add(key("include_preprocessing", &A::include_preprocessing)
+          .doc("whether the network scales its pixels, 0 to 255, itself"));
+  add(key("depth_multiplier", &A::depth_multiplier)
+          .at_least(1)
+          .at_most(4096)
+          .doc("output channels for each input channel of the depthwise convolutions"));
   return schema;
 }
 

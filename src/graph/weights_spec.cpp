@@ -50,14 +50,17 @@ const config::Node& place(const config::Node& node, const char* key) {
 
 const config::Schema& weights_schema() {
   using config::key;
-  static const config::Schema schema = config::Schema::of<WeightsSpec>("weights")
-                                           .positional(key("file", &WeightsSpec::file).required())
-                                           .key(key("match", &WeightsSpec::match))
-                                           .key(key("rename", &WeightsSpec::rename))
-                                           .key(key("up_to", &WeightsSpec::up_to))
-                                           .key(key("expect", &WeightsSpec::expect))
-                                           .key(key("ignore", &WeightsSpec::ignore))
-                                           .key(key("skip_mismatch", &WeightsSpec::skip_mismatch));
+  static const config::Schema schema =
+      config::Schema::of<WeightsSpec>("weights")
+          .positional(
+              key("file", &WeightsSpec::file).required().doc("path of the file, relative to the config's folder"))
+          .key(key("match", &WeightsSpec::match).doc("how layers are matched: auto, name or topology"))
+          .key(key("rename", &WeightsSpec::rename).doc("names in the file, each with its name in the model"))
+          .key(key("up_to", &WeightsSpec::up_to).doc("load this layer and all before it"))
+          .key(key("expect", &WeightsSpec::expect).doc("patterns of layers that must get weights"))
+          .key(key("ignore", &WeightsSpec::ignore).doc("patterns of layers that keep their initial weights"))
+          .key(key("skip_mismatch", &WeightsSpec::skip_mismatch)
+                   .doc("whether to skip weights of another shape instead of ending with an error"));
   return schema;
 }
 

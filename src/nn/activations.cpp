@@ -9,7 +9,7 @@ namespace {
 
 const Registered kActivation =
     layer<ActivationSpec>("Activation")
-        .positional(key("activation", &ActivationSpec::activation).required())
+        .positional(key("activation", &ActivationSpec::activation).required().doc("function that is applied"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
@@ -20,7 +20,7 @@ const Registered kActivation =
 
 const Registered kELU =
     layer<ELUSpec>("ELU")
-        .positional(key("alpha", &ELUSpec::alpha).at_least(0))
+        .positional(key("alpha", &ELUSpec::alpha).at_least(0).doc("factor of the exponential below zero"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
@@ -28,7 +28,8 @@ const Registered kELU =
 
 const Registered kLeakyReLU =
     layer<LeakyReLUSpec>("LeakyReLU")
-        .positional(key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0))
+        .positional(
+            key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0).doc("slope below zero"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
@@ -53,9 +54,11 @@ std::vector<WeightDef> weights(const PReLUSpec& spec, std::span<const Shape> in)
 
 const Registered kPReLU =
     layer<PReLUSpec>("PReLU")
-        .key(key("alpha_initializer", &PReLUSpec::alpha_initializer))
-        .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer))
-        .key(key("shared_axes", &PReLUSpec::shared_axes).at_least(1))
+        .key(key("alpha_initializer", &PReLUSpec::alpha_initializer).doc("initializer of the slopes"))
+        .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer).doc("penalty on the slopes, added to the loss"))
+        .key(key("shared_axes", &PReLUSpec::shared_axes)
+                 .at_least(1)
+                 .doc("axes along which the slopes are shared; the batch is axis 0"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output(output)
@@ -64,9 +67,9 @@ const Registered kPReLU =
 
 const Registered kReLU =
     layer<ReLUSpec>("ReLU")
-        .positional(key("max_value", &ReLUSpec::max_value).at_least(0))
-        .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0))
-        .key(key("threshold", &ReLUSpec::threshold).at_least(0))
+        .positional(key("max_value", &ReLUSpec::max_value).at_least(0).doc("largest output; none: no limit"))
+        .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0).doc("slope below the threshold"))
+        .key(key("threshold", &ReLUSpec::threshold).at_least(0).doc("smaller values count as zero"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
@@ -78,7 +81,7 @@ Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
 }
 
 const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
-                                .positional(key("axis", &SoftmaxSpec::axis))
+                                .positional(key("axis", &SoftmaxSpec::axis).doc("only the last axis, -1"))
                                 .inputs(1)
                                 .masks(MaskRule::kHeeds)
                                 .output(output)

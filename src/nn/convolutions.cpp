@@ -20,27 +20,43 @@ Padding padding_of(StepsPadding padding) {
 
 template <class Spec>
 auto kernel_size_key() {
-  return key("kernel_size", &Spec::kernel_size).required().at_least(1).check(Bounded{});
+  return key("kernel_size", &Spec::kernel_size)
+      .required()
+      .at_least(1)
+      .check(Bounded{})
+      .doc("an integer, or one for each axis: [height, width], [depth, height, width]");
 }
 template <class Spec>
 auto filters_key() {
-  return key("filters", &Spec::filters).required().at_least(1).check(Bounded{});
+  return key("filters", &Spec::filters).required().at_least(1).check(Bounded{}).doc("number of output channels");
 }
 template <class Spec>
 auto strides_key() {
-  return key("strides", &Spec::strides).at_least(1).check(Bounded{});
+  return key("strides", &Spec::strides)
+      .at_least(1)
+      .check(Bounded{})
+      .doc("an integer, or one for each axis: [height, width], [depth, height, width]");
 }
 template <class Spec>
 auto padding_key() {
-  return key("padding", &Spec::padding);
+  return key("padding", &Spec::padding)
+      .doc(std::is_same_v<Spec, Conv1DSpec>
+               ? "valid, same, or causal: no output depends on later steps; the last two round the size up"
+               : "valid, or same: the output has the size of the input divided by the strides, rounded up");
 }
 template <class Spec>
 auto dilation_key() {
-  return key("dilation_rate", &Spec::dilation_rate).at_least(1).check(Bounded{});
+  return key("dilation_rate", &Spec::dilation_rate)
+      .at_least(1)
+      .check(Bounded{})
+      .doc("distance between the taps of the kernel");
 }
 template <class Spec>
 auto multiplier_key() {
-  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(Bounded{});
+  return key("depth_multiplier", &Spec::depth_multiplier)
+      .at_least(1)
+      .check(Bounded{})
+      .doc("output channels for each input channel");
 }
 
 /// The window of a layer over `in`. Throws LayerError.
@@ -87,7 +103,7 @@ LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
       .key(dilation_key<Spec>())
-      .key(key("groups", &Spec::groups).at_least(1));
+      .key(key("groups", &Spec::groups).at_least(1).doc("groups of channels, each with filters of its own"));
   return kKernels.add_to(std::move(builder))
       .inputs(1)
       .of_rank(Rank + 1)
@@ -169,7 +185,10 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
       .key(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
-      .key(key("output_padding", &Spec::output_padding).at_least(0).check(Bounded{}))
+      .key(key("output_padding", &Spec::output_padding)
+               .at_least(0)
+               .check(Bounded{})
+               .doc("size added at the end of the output"))
       .key(dilation_key<Spec>());
   return kKernels.add_to(std::move(builder))
       .inputs(1)

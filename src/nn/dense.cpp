@@ -19,13 +19,14 @@ std::vector<WeightDef> weights(const DenseSpec& spec, std::span<const Shape> in)
   return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
 }
 
-const Registered kDense = kDenseKernels
-                              .add_to(layer<DenseSpec>("Dense").positional(
-                                  key("units", &DenseSpec::units).required().at_least(1).check(Bounded{})))
-                              .inputs(1)
-                              .masks(MaskRule::kPasses)
-                              .output(output)
-                              .weights(weights);
+const Registered kDense =
+    kDenseKernels
+        .add_to(layer<DenseSpec>("Dense").positional(
+            key("units", &DenseSpec::units).required().at_least(1).check(Bounded{}).doc("number of outputs")))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(output)
+        .weights(weights);
 
 }  // namespace
 }  // namespace dptrain::nn

@@ -30,6 +30,7 @@ struct KernelOf {
   Regularizer Spec::*regularizer;
 
   std::string weight() const { return word == "kernel" ? word : word + "_kernel"; }
+  std::string title() const { return word == "kernel" ? word : word + " kernel"; }
 };
 
 /// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's
@@ -50,13 +51,17 @@ class KernelsAndBias {
 
 template <class Spec>
 LayerBuilder<Spec>&& KernelsAndBias<Spec>::add_to(LayerBuilder<Spec>&& builder) const {
-  auto add = [&](const std::string& name, auto Spec::*member) { builder.key(config::key(name, member)); };
+  auto add = [&](const std::string& name, auto Spec::*member, const std::string& text) {
+    builder.key(config::key(name, member).doc(text));
+  };
   builder.activation(&Spec::activation);
-  add("use_bias", &Spec::use_bias);
-  for (const KernelOf<Spec>& kernel : kernels_) add(kernel.word + "_initializer", kernel.initializer);
-  add("bias_initializer", &Spec::bias_initializer);
-  for (const KernelOf<Spec>& kernel : kernels_) add(kernel.word + "_regularizer", kernel.regularizer);
-  add("bias_regularizer", &Spec::bias_regularizer);
+  add("use_bias", &Spec::use_bias, "whether to add a bias");
+  for (const KernelOf<Spec>& kernel : kernels_)
+    add(kernel.word + "_initializer", kernel.initializer, "initializer of the " + kernel.title());
+  add("bias_initializer", &Spec::bias_initializer, "initializer of the bias");
+  for (const KernelOf<Spec>& kernel : kernels_)
+    add(kernel.word + "_regularizer", kernel.regularizer, "penalty on the " + kernel.title() + ", added to the loss");
+  add("bias_regularizer", &Spec::bias_regularizer, "penalty on the bias, added to the loss");
   return builder.backward_reads([](const Spec& spec) {
     return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
   });

@@ -25,27 +25,47 @@ LayerBuilder<Spec> noise(const char* name) {
   return builder;
 }
 
-const Registered kDropout = noise<DropoutSpec>("Dropout")
-                                .positional(key("rate", &DropoutSpec::rate).required().at_least(0).below(1))
-                                .key(key("noise_shape", &DropoutSpec::noise_shape).at_least(1))
-                                .output([](const DropoutSpec& spec, std::span<const Shape> in) {
-                                  sample_noise(spec, in[0]);  // throws
-                                  return in[0];
-                                });
+const Registered kDropout =
+    noise<DropoutSpec>("Dropout")
+        .positional(key("rate", &DropoutSpec::rate)
+                        .required()
+                        .at_least(0)
+                        .below(1)
+                        .doc("share of the values that are set to zero in training"))
+        .key(key("noise_shape", &DropoutSpec::noise_shape)
+                 .at_least(1)
+                 .doc("draws along each axis, the batch first: null for its extent, or 1 for all together"))
+        .output([](const DropoutSpec& spec, std::span<const Shape> in) {
+          sample_noise(spec, in[0]);  // throws
+          return in[0];
+        });
 
 const Registered kGaussianDropout =
     noise<GaussianDropoutSpec>("GaussianDropout")
-        .positional(key("rate", &GaussianDropoutSpec::rate).required().at_least(0).below(1));
+        .positional(key("rate", &GaussianDropoutSpec::rate)
+                        .required()
+                        .at_least(0)
+                        .below(1)
+                        .doc("strength of the noise: a deviation of sqrt(rate / (1 - rate))"));
 
-const Registered kGaussianNoise =
-    noise<GaussianNoiseSpec>("GaussianNoise")
-        .positional(key("stddev", &GaussianNoiseSpec::stddev).required().at_least(0).at_most(1));  // Keras 3's range
+const Registered kGaussianNoise = noise<GaussianNoiseSpec>("GaussianNoise")
+                                      .positional(key("stddev", &GaussianNoiseSpec::stddev)
+                                                      .required()
+                                                      .at_least(0)
+                                                      .at_most(1)
+                                                      .doc("standard deviation of the noise"));  // Keras 3's range
 
 template <int Rank>
 LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
   using Spec = SpatialDropoutSpec<Rank>;
   auto builder = noise<Spec>(name);
-  builder.positional(key("rate", &Spec::rate).required().at_least(0).below(1)).of_rank(Rank + 1);
+  builder
+      .positional(key("rate", &Spec::rate)
+                      .required()
+                      .at_least(0)
+                      .below(1)
+                      .doc("share of the channels that are set to zero in training"))
+      .of_rank(Rank + 1);
   if constexpr (Rank != 2) builder.computed_as(+[](const Spec& spec) { return SpatialDropout2DSpec{spec.rate}; });
   return builder;
 }
@@ -54,10 +74,13 @@ const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D");
 const Registered kSpatialDropout2D = spatial_dropout<2>("SpatialDropout2D");
 const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D");
 
-const Registered kStochasticDepth =
-    noise<StochasticDepthSpec>("StochasticDepth")
-        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate).required().at_least(0).below(1))
-        .masks(MaskRule::kDrops);
+const Registered kStochasticDepth = noise<StochasticDepthSpec>("StochasticDepth")
+                                        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
+                                                        .required()
+                                                        .at_least(0)
+                                                        .below(1)
+                                                        .doc("share of the samples that are set to zero in training"))
+                                        .masks(MaskRule::kDrops);
 
 }  // namespace
 

@@ -233,7 +233,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
       (*copy).*member = Activation::kLinear;
       return std::shared_ptr<void>(std::move(copy));
     };
-    return this->key(config::key("activation", member));
+    return this->key(config::key("activation", member).doc("function that is applied to the output"));
   }
   template <class Image>
   LayerBuilder&& computed_as(Image (*f)(const Spec&)) {

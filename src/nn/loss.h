@@ -78,7 +78,8 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
   LossBuilder&& logits(bool Spec::*member) {
     type_->from_logits = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
     type_->fuses = true;
-    return this->key(config::key("from_logits", member));
+    return this->key(config::key("from_logits", member)
+                         .doc("whether the model outputs logits: the loss applies the softmax or sigmoid"));
   }
   LossBuilder&& misfit(std::string (*f)(const Spec&, const LossFit&)) { return type_->misfit = untyped(f), self(); }
   LossBuilder&& example(std::string arguments) { return type_->example = std::move(arguments), self(); }

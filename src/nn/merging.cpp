@@ -99,11 +99,13 @@ MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
   return features ? MaskRule::kJoins : MaskRule::kHeeds;
 }
 
-const Registered kConcatenate = layer<ConcatenateSpec>("Concatenate")
-                                    .positional(key("axis", &ConcatenateSpec::axis))
-                                    .inputs(2, -1)
-                                    .masks(mask_rule)
-                                    .output(output);
+const Registered kConcatenate =
+    layer<ConcatenateSpec>("Concatenate")
+        .positional(key("axis", &ConcatenateSpec::axis)
+                        .doc("axis along which the inputs are joined: -1 for the last, the batch is axis 0"))
+        .inputs(2, -1)
+        .masks(mask_rule)
+        .output(output);
 
 // Dot
 
@@ -121,8 +123,10 @@ Shape output(const DotSpec& spec, std::span<const Shape> in) {
 
 const Registered kDot =
     layer<DotSpec>("Dot")
-        .positional(key("axes", &DotSpec::axes).required())
-        .key(key("normalize", &DotSpec::normalize))
+        .positional(key("axes", &DotSpec::axes)
+                        .required()
+                        .doc("axis of both inputs that is summed over, or [first, second]; the batch is axis 0"))
+        .key(key("normalize", &DotSpec::normalize).doc("whether to scale the vectors along the axes to length 1 first"))
         .inputs(2)
         .output(output)
         .masks(MaskRule::kEnds)

@@ -124,7 +124,7 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
  public:
   MetricBuilder(std::string name, std::vector<std::string> aliases) : Base(std::move(name)) {
     type_->aliases = std::move(aliases);
-    this->key(config::key<Spec, std::string>("name", &Spec::name));
+    this->key(config::key<Spec, std::string>("name", &Spec::name).doc("name in logs"));
     type_->given_as = [](void* spec, const std::string& alias) { static_cast<Spec*>(spec)->name = alias; };
     type_->log_name = [](const void* spec) -> const std::string& { return static_cast<const Spec*>(spec)->name; };
     type_->state = type_->value_count = [](const void*, const MetricSubject&) { return std::size_t{1}; };

@@ -21,12 +21,12 @@ namespace {
 /// Their keys, in Keras's order.
 template <class Spec>
 LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
-  return builder.key(key("center", &Spec::center))
-      .key(key("scale", &Spec::scale))
-      .key(key("beta_initializer", &Spec::beta_initializer))
-      .key(key("gamma_initializer", &Spec::gamma_initializer))
-      .key(key("beta_regularizer", &Spec::beta_regularizer))
-      .key(key("gamma_regularizer", &Spec::gamma_regularizer));
+  return builder.key(key("center", &Spec::center).doc("whether to add a trained offset, beta"))
+      .key(key("scale", &Spec::scale).doc("whether to multiply by a trained factor, gamma"))
+      .key(key("beta_initializer", &Spec::beta_initializer).doc("initializer of the offset beta"))
+      .key(key("gamma_initializer", &Spec::gamma_initializer).doc("initializer of the factor gamma"))
+      .key(key("beta_regularizer", &Spec::beta_regularizer).doc("penalty on the offset beta, added to the loss"))
+      .key(key("gamma_regularizer", &Spec::gamma_regularizer).doc("penalty on the factor gamma, added to the loss"));
 }
 
 template <class Spec>
@@ -70,19 +70,29 @@ std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<con
 
 const Registered kBatchNormalization =
     layer<BatchNormalizationSpec>("BatchNormalization")
-        .positional(key("axis", &BatchNormalizationSpec::axis))
-        .key(key("momentum", &BatchNormalizationSpec::momentum).at_least(0).at_most(1))
-        .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0))
-        .key(key("center", &BatchNormalizationSpec::center))
-        .key(key("scale", &BatchNormalizationSpec::scale))
-        .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer))
-        .key(key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer))
-        .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer))
-        .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer))
-        .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer))
-        .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer))
-        .key(key("inference_mode", &BatchNormalizationSpec::inference_mode))
-        .key(key("synchronized", &BatchNormalizationSpec::synchronized))
+        .positional(key("axis", &BatchNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
+        .key(key("momentum", &BatchNormalizationSpec::momentum)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the old moving statistics that each step keeps"))
+        .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0).doc("added to the variance before the root"))
+        .key(key("center", &BatchNormalizationSpec::center).doc("whether to add a trained offset, beta"))
+        .key(key("scale", &BatchNormalizationSpec::scale).doc("whether to multiply by a trained factor, gamma"))
+        .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer).doc("initializer of the offset beta"))
+        .key(
+            key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer).doc("initializer of the factor gamma"))
+        .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer)
+                 .doc("initializer of the moving mean"))
+        .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer)
+                 .doc("initializer of the moving variance"))
+        .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer)
+                 .doc("penalty on the offset beta, added to the loss"))
+        .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer)
+                 .doc("penalty on the factor gamma, added to the loss"))
+        .key(key("inference_mode", &BatchNormalizationSpec::inference_mode)
+                 .doc("whether to use the moving statistics in training as well, without updating them"))
+        .key(key("synchronized", &BatchNormalizationSpec::synchronized)
+                 .doc("whether to compute moments over the batches of all replicas"))
         .inputs(1)
         .masks(MaskRule::kHeeds)
         .output(output)
@@ -99,11 +109,16 @@ Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
 const Registered kGroupNormalization =
     add_gamma_and_beta(
         layer<GroupNormalizationSpec>("GroupNormalization")
-            .positional(key("groups", &GroupNormalizationSpec::groups).at_least(-1).check([](std::int64_t groups) {
-              return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0") : Bounded{}(groups);
-            }))
-            .key(key("axis", &GroupNormalizationSpec::axis))
-            .key(key("epsilon", &GroupNormalizationSpec::epsilon).above(0)))
+            .positional(key("groups", &GroupNormalizationSpec::groups)
+                            .at_least(-1)
+                            .check([](std::int64_t groups) {
+                              return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0")
+                                                 : Bounded{}(groups);
+                            })
+                            .doc("groups of channels that are normalized together; -1: one for each channel"))
+            .key(key("axis", &GroupNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
+            .key(
+                key("epsilon", &GroupNormalizationSpec::epsilon).above(0).doc("added to the variance before the root")))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output(output)
@@ -113,9 +128,11 @@ const Registered kGroupNormalization =
         .backward_reads(BackwardReads{.input = true});
 
 const Registered kLayerNormalization =
-    add_gamma_and_beta(layer<LayerNormalizationSpec>("LayerNormalization")
-                           .positional(key("axis", &LayerNormalizationSpec::axis))
-                           .key(key("epsilon", &LayerNormalizationSpec::epsilon).above(0)))
+    add_gamma_and_beta(
+        layer<LayerNormalizationSpec>("LayerNormalization")
+            .positional(key("axis", &LayerNormalizationSpec::axis).doc("the last axis, or the last few"))
+            .key(
+                key("epsilon", &LayerNormalizationSpec::epsilon).above(0).doc("added to the variance before the root")))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
@@ -129,10 +146,13 @@ const Registered kLayerNormalization =
 
 const Registered kLocalResponseNormalization =
     layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
-        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius).at_least(0).check(Bounded{}))
-        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0))
-        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0))
-        .key(key("beta", &LocalResponseNormalizationSpec::beta))
+        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius)
+                        .at_least(0)
+                        .check(Bounded{})
+                        .doc("channels before and after that count in the sum"))
+        .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0).doc("added to the sum of squares"))
+        .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0).doc("factor of the sum of squares"))
+        .key(key("beta", &LocalResponseNormalizationSpec::beta).doc("exponent of the divisor"))
         .inputs(1)
         .of_rank(3)
         .same_shape()
@@ -140,13 +160,14 @@ const Registered kLocalResponseNormalization =
 
 // Scales and offsets of channels
 
-const Registered kCustomScaleLayer = layer<CustomScaleLayerSpec>("CustomScaleLayer")
-                                         .positional(key("scale", &CustomScaleLayerSpec::scale).required())
-                                         .inputs(2)
-                                         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
-                                           if (in[0] != in[1]) throw LayerError(inputs_differ(in));
-                                           return in[0];
-                                         });
+const Registered kCustomScaleLayer =
+    layer<CustomScaleLayerSpec>("CustomScaleLayer")
+        .positional(key("scale", &CustomScaleLayerSpec::scale).required().doc("factor of the second input"))
+        .inputs(2)
+        .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
+          if (in[0] != in[1]) throw LayerError(inputs_differ(in));
+          return in[0];
+        });
 
 Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0 || in[0].back() != spec.projection_dim)
@@ -157,8 +178,11 @@ Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
 
 const Registered kLayerScale =
     layer<LayerScaleSpec>("LayerScale")
-        .positional(key("init_values", &LayerScaleSpec::init_values).required())
-        .key(key("projection_dim", &LayerScaleSpec::projection_dim).required().at_least(1))
+        .positional(key("init_values", &LayerScaleSpec::init_values).required().doc("initial value of the factors"))
+        .key(key("projection_dim", &LayerScaleSpec::projection_dim)
+                 .required()
+                 .at_least(1)
+                 .doc("number of channels of the input"))
         .inputs(1)
         .output(output)
         .weights([](const LayerScaleSpec& spec, std::span<const Shape>) {
@@ -197,15 +221,18 @@ std::vector<WeightDef> weights(const NormalizationSpec& spec, std::span<const Sh
           constant("count", {}, Initializer{Zeros{}})};
 }
 
-const Registered kNormalization = layer<NormalizationSpec>("Normalization")
-                                      .positional(key("axis", &NormalizationSpec::axis))
-                                      .key(key("mean", &NormalizationSpec::mean))
-                                      .key(key("variance", &NormalizationSpec::variance).at_least(0))
-                                      .key(key("invert", &NormalizationSpec::invert))
-                                      .inputs(1)
-                                      .masks(MaskRule::kPasses)
-                                      .output(output)
-                                      .weights(weights);
+const Registered kNormalization =
+    layer<NormalizationSpec>("Normalization")
+        .positional(key("axis", &NormalizationSpec::axis).doc("only the last axis, -1"))
+        .key(key("mean", &NormalizationSpec::mean).doc("mean, one value or one for each channel"))
+        .key(key("variance", &NormalizationSpec::variance)
+                 .at_least(0)
+                 .doc("variance, one value or one for each channel"))
+        .key(key("invert", &NormalizationSpec::invert).doc("whether to go back from normalized values"))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(output)
+        .weights(weights);
 
 /// As the layer computes with them.
 void set_channel(ChannelAffine& all, std::size_t c, bool invert, double mean, double variance) {
@@ -229,8 +256,13 @@ std::string no_values_complaint(const ChannelValues& channels) {
 }
 
 const Registered kRescaling = layer<RescalingSpec>("Rescaling")
-                                  .positional(key("scale", &RescalingSpec::scale).required().check(no_values_complaint))
-                                  .key(key("offset", &RescalingSpec::offset).check(no_values_complaint))
+                                  .positional(key("scale", &RescalingSpec::scale)
+                                                  .required()
+                                                  .check(no_values_complaint)
+                                                  .doc("factor, one value or one for each channel"))
+                                  .key(key("offset", &RescalingSpec::offset)
+                                           .check(no_values_complaint)
+                                           .doc("added after the scaling, one value or one for each channel"))
                                   .inputs(1)
                                   .masks(MaskRule::kPasses)
                                   .output(output);

@@ -88,7 +88,9 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
 
  public:
   explicit OptimizerBuilder(const std::string& name) : Base(name) {
-    this->positional(config::key("learning_rate", &Common::learning_rate).check(rate_complaint));
+    this->positional(config::key("learning_rate", &Common::learning_rate)
+                         .check(rate_complaint)
+                         .doc("a number, or a schedule such as CosineDecay"));
     type_->common = [](const void* spec) -> const OptimizerCommon& { return *static_cast<const Spec*>(spec); };
     type_->slots = [](const void*) { return std::vector<SlotDef>{}; };
   }
@@ -102,13 +104,22 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
   OptimizerBuilder&& variant(std::string arguments) { return type_->variants.push_back(std::move(arguments)), self(); }
 
   std::unique_ptr<OptimizerType> build() {
-    this->key(config::key("weight_decay", &Common::weight_decay).at_least(0))
-        .key(config::key("clipnorm", &Common::clipnorm).above(0))
-        .key(config::key("clipvalue", &Common::clipvalue).above(0))
-        .key(config::key("global_clipnorm", &Common::global_clipnorm).above(0))
-        .key(config::key("use_ema", &Common::use_ema))
-        .key(config::key("ema_momentum", &Common::ema_momentum).at_least(0).at_most(1))
-        .key(config::key("ema_overwrite_frequency", &Common::ema_overwrite_frequency).at_least(1))
+    this->key(config::key("weight_decay", &Common::weight_decay)
+                  .at_least(0)
+                  .doc("share of the weights that each step subtracts, times the rate"))
+        .key(config::key("clipnorm", &Common::clipnorm).above(0).doc("largest norm of the gradient of each weight"))
+        .key(config::key("clipvalue", &Common::clipvalue).above(0).doc("largest absolute value of a gradient"))
+        .key(config::key("global_clipnorm", &Common::global_clipnorm)
+                 .above(0)
+                 .doc("largest norm of all gradients together"))
+        .key(config::key("use_ema", &Common::use_ema).doc("whether to keep moving averages of the weights"))
+        .key(config::key("ema_momentum", &Common::ema_momentum)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the averages that each step keeps"))
+        .key(config::key("ema_overwrite_frequency", &Common::ema_overwrite_frequency)
+                 .at_least(1)
+                 .doc("steps between two times that the averages replace the weights"))
         .rule([](const Spec& spec) { return clip_complaint(spec); });
     return Base::build();
   }

@@ -30,9 +30,17 @@ template <template <int> class SpecOf, int Rank>
 LayerBuilder<SpecOf<Rank>> pooling(const char* name) {
   using Spec = SpecOf<Rank>;
   auto builder = layer<Spec>(name);
-  builder.positional(key("pool_size", &Spec::pool_size).at_least(1).check(Bounded{}))
-      .key(key("strides", &Spec::strides).at_least(1).check(Bounded{}))
-      .key(key("padding", &Spec::padding))
+  builder
+      .positional(key("pool_size", &Spec::pool_size)
+                      .at_least(1)
+                      .check(Bounded{})
+                      .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+      .key(key("strides", &Spec::strides)
+               .at_least(1)
+               .check(Bounded{})
+               .doc("an integer, or one for each axis; none: pool_size"))
+      .key(key("padding", &Spec::padding)
+               .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -55,7 +63,7 @@ template <template <int> class SpecOf, int Rank>
 LayerBuilder<SpecOf<Rank>> global_pooling(const char* name) {
   using Spec = SpecOf<Rank>;
   auto builder = layer<Spec>(name);
-  builder.key(key("keepdims", &Spec::keepdims))
+  builder.key(key("keepdims", &Spec::keepdims).doc("whether to keep the pooled axes with extent 1"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {

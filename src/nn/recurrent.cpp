@@ -68,31 +68,50 @@ std::string stateful_complaint(bool stateful) {
 }
 
 template <class Spec, class T>
-void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activation T::*member) {
-  builder.key(key(name, member).check(recurrent_activation_complaint));
+void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activation T::*member, const char* text) {
+  builder.key(key(name, member).check(recurrent_activation_complaint).doc(text));
 }
 
 /// The keys after the first ones, in Keras's order.
 template <class Spec>
 void add_cell_keys(LayerBuilder<Spec>& builder) {
-  add_activation_key(builder, "activation", &RecurrentSpec::activation);
+  add_activation_key(builder, "activation", &RecurrentSpec::activation, "function that is applied to the output");
   if constexpr (requires { &Spec::recurrent_activation; })
-    add_activation_key(builder, "recurrent_activation", &Spec::recurrent_activation);
-  builder.key(key("use_bias", &RecurrentSpec::use_bias))
-      .key(key("kernel_initializer", &RecurrentSpec::kernel_initializer))
-      .key(key("recurrent_initializer", &RecurrentSpec::recurrent_initializer))
-      .key(key("bias_initializer", &RecurrentSpec::bias_initializer));
-  if constexpr (requires { &Spec::unit_forget_bias; }) builder.key(key("unit_forget_bias", &Spec::unit_forget_bias));
-  builder.key(key("kernel_regularizer", &RecurrentSpec::kernel_regularizer))
-      .key(key("recurrent_regularizer", &RecurrentSpec::recurrent_regularizer))
-      .key(key("bias_regularizer", &RecurrentSpec::bias_regularizer))
-      .key(key("dropout", &RecurrentSpec::dropout).at_least(0).below(1))
-      .key(key("recurrent_dropout", &RecurrentSpec::recurrent_dropout).at_least(0).below(1));
-  if constexpr (requires { &Spec::reset_after; }) builder.key(key("reset_after", &Spec::reset_after));
-  builder.key(key("return_sequences", &RecurrentSpec::return_sequences))
-      .key(key("return_state", &RecurrentSpec::return_state))
-      .key(key("go_backwards", &RecurrentSpec::go_backwards))
-      .key(key("stateful", &RecurrentSpec::stateful).check(stateful_complaint))
+    add_activation_key(builder, "recurrent_activation", &Spec::recurrent_activation, "function of the gates");
+  builder.key(key("use_bias", &RecurrentSpec::use_bias).doc("whether to add a bias"))
+      .key(key("kernel_initializer", &RecurrentSpec::kernel_initializer).doc("initializer of the kernel"))
+      .key(key("recurrent_initializer", &RecurrentSpec::recurrent_initializer)
+               .doc("initializer of the kernel that multiplies the state"))
+      .key(key("bias_initializer", &RecurrentSpec::bias_initializer).doc("initializer of the bias"));
+  if constexpr (requires { &Spec::unit_forget_bias; })
+    builder.key(
+        key("unit_forget_bias", &Spec::unit_forget_bias).doc("whether the forget gate's bias begins with ones"));
+  builder
+      .key(
+          key("kernel_regularizer", &RecurrentSpec::kernel_regularizer).doc("penalty on the kernel, added to the loss"))
+      .key(key("recurrent_regularizer", &RecurrentSpec::recurrent_regularizer)
+               .doc("penalty on the kernel that multiplies the state, added to the loss"))
+      .key(key("bias_regularizer", &RecurrentSpec::bias_regularizer).doc("penalty on the bias, added to the loss"))
+      .key(key("dropout", &RecurrentSpec::dropout)
+               .at_least(0)
+               .below(1)
+               .doc("rate at which inputs are dropped, with one mask for all steps of a sample"))
+      .key(key("recurrent_dropout", &RecurrentSpec::recurrent_dropout)
+               .at_least(0)
+               .below(1)
+               .doc("rate at which the state is dropped, with one mask for all steps of a sample"));
+  if constexpr (requires { &Spec::reset_after; })
+    builder.key(key("reset_after", &Spec::reset_after)
+                    .doc("whether to apply the reset gate after the product with the state, not before it"));
+  builder
+      .key(key("return_sequences", &RecurrentSpec::return_sequences)
+               .doc("whether to return the outputs of all steps, not of the last one"))
+      .key(key("return_state", &RecurrentSpec::return_state)
+               .doc("whether to return the final state as well, as outputs of its own"))
+      .key(key("go_backwards", &RecurrentSpec::go_backwards).doc("whether to process the last step first"))
+      .key(key("stateful", &RecurrentSpec::stateful)
+               .check(stateful_complaint)
+               .doc("only false: samples do not continue those of the batch before"))
       .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; });
 }
 
@@ -100,9 +119,10 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
 template <class Spec>
 LayerBuilder<Spec> recurrent(const char* name, int states) {
   auto builder = layer<Spec>(name);
-  builder.positional(key("units", &RecurrentSpec::units).required().at_least(1).check(Bounded{}));
+  builder.positional(
+      key("units", &RecurrentSpec::units).required().at_least(1).check(Bounded{}).doc("number of outputs"));
   add_cell_keys(builder);
-  builder.key(key("unroll", &RecurrentSpec::unroll))
+  builder.key(key("unroll", &RecurrentSpec::unroll).doc("no effect here"))
       .inputs(1, 1 + states)
       .masks([](const Spec& spec, std::span<const Shape>) {
         return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
@@ -204,11 +224,27 @@ std::vector<WeightDef> weights(const ConvLSTM2DSpec& spec, std::span<const Shape
 
 LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
   auto builder = layer<ConvLSTM2DSpec>("ConvLSTM2D");
-  builder.positional(key("filters", &RecurrentSpec::units).required().at_least(1).check(Bounded{}))
-      .key(key("kernel_size", &ConvLSTM2DSpec::kernel_size).required().at_least(1).check(Bounded{}))
-      .key(key("strides", &ConvLSTM2DSpec::strides).at_least(1).check(Bounded{}))
-      .key(key("padding", &ConvLSTM2DSpec::padding))
-      .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate).at_least(1).check(Bounded{}));
+  builder
+      .positional(key("filters", &RecurrentSpec::units)
+                      .required()
+                      .at_least(1)
+                      .check(Bounded{})
+                      .doc("number of output channels"))
+      .key(key("kernel_size", &ConvLSTM2DSpec::kernel_size)
+               .required()
+               .at_least(1)
+               .check(Bounded{})
+               .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+      .key(key("strides", &ConvLSTM2DSpec::strides)
+               .at_least(1)
+               .check(Bounded{})
+               .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+      .key(key("padding", &ConvLSTM2DSpec::padding)
+               .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
+      .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate)
+               .at_least(1)
+               .check(Bounded{})
+               .doc("distance between the taps of the kernel"));
   add_cell_keys(builder);
   builder.inputs(1, 3)
       .outputs(outputs)

@@ -15,12 +15,17 @@ config::Key<Spec, double> penalty_key(const char* name, double Spec::*member) {
 
 config::Family make_regularizers() {
   config::Family family("regularizer");
-  family.add(type_def<L1Spec>(Schema::of<L1Spec>("L1").positional(penalty_key<L1Spec>("l1", &L1Spec::l1)), {"l1"}));
-  family.add(type_def<L2Spec>(Schema::of<L2Spec>("L2").positional(penalty_key<L2Spec>("l2", &L2Spec::l2)), {"l2"}));
-  family.add(type_def<L1L2Spec>(Schema::of<L1L2Spec>("L1L2")
-                                    .positional(penalty_key<L1L2Spec>("l1", &L1L2Spec::l1))
-                                    .key(penalty_key<L1L2Spec>("l2", &L1L2Spec::l2)),
-                                {"l1_l2", "l1l2"}));
+  family.add(type_def<L1Spec>(Schema::of<L1Spec>("L1").positional(
+                                  penalty_key<L1Spec>("l1", &L1Spec::l1).doc("factor of the sum of absolute values")),
+                              {"l1"}));
+  family.add(type_def<L2Spec>(
+      Schema::of<L2Spec>("L2").positional(penalty_key<L2Spec>("l2", &L2Spec::l2).doc("factor of the sum of squares")),
+      {"l2"}));
+  family.add(type_def<L1L2Spec>(
+      Schema::of<L1L2Spec>("L1L2")
+          .positional(penalty_key<L1L2Spec>("l1", &L1L2Spec::l1).doc("factor of the sum of absolute values"))
+          .key(penalty_key<L1L2Spec>("l2", &L1L2Spec::l2).doc("factor of the sum of squares")),
+      {"l1_l2", "l1l2"}));
   return family;
 }
 

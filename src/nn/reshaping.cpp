@@ -19,12 +19,14 @@ std::vector<OutputDef> outputs(const MaskingSpec&, std::span<const TensorDef> in
   return {{"", in[0].shape, DType::kF32}, mask_output(Shape(std::move(steps)))};
 }
 
-const Registered kMasking = layer<MaskingSpec>("Masking")
-                                .positional(key("mask_value", &MaskingSpec::mask_value))
-                                .inputs(1)
-                                .outputs(outputs)
-                                .masks(MaskRule::kProduces)
-                                .backward_reads(BackwardReads{.output = true});
+const Registered kMasking =
+    layer<MaskingSpec>("Masking")
+        .positional(
+            key("mask_value", &MaskingSpec::mask_value).doc("steps whose features all have this value are masked"))
+        .inputs(1)
+        .outputs(outputs)
+        .masks(MaskRule::kProduces)
+        .backward_reads(BackwardReads{.output = true});
 
 Shape output(const PermuteSpec& spec, std::span<const Shape> in) {
   if (spec.dims.rank() != in[0].rank())
@@ -45,19 +47,23 @@ std::string permute_complaint(const Shape& dims) {
   return dims.rank() == 0 ? "must not be empty" : "";
 }
 
-const Registered kPermute =
-    layer<PermuteSpec>("Permute")
-        .positional(key("dims", &PermuteSpec::dims).required().at_least(1).check(permute_complaint))
-        .inputs(1)
-        .output(output);
+const Registered kPermute = layer<PermuteSpec>("Permute")
+                                .positional(key("dims", &PermuteSpec::dims)
+                                                .required()
+                                                .at_least(1)
+                                                .check(permute_complaint)
+                                                .doc("axes in their new order, counted from 1"))
+                                .inputs(1)
+                                .output(output);
 
-const Registered kRepeatVector = layer<RepeatVectorSpec>("RepeatVector")
-                                     .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(Bounded{}))
-                                     .inputs(1)
-                                     .of_rank(1)
-                                     .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
-                                       return Shape{spec.n, in[0][0]};
-                                     });
+const Registered kRepeatVector =
+    layer<RepeatVectorSpec>("RepeatVector")
+        .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(Bounded{}).doc("number of copies"))
+        .inputs(1)
+        .of_rank(1)
+        .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
+          return Shape{spec.n, in[0][0]};
+        });
 
 Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
   const std::int64_t elements = in[0].elements();
@@ -84,12 +90,15 @@ std::string reshape_complaint(const Shape& target) {
   return Bounded{}(target);
 }
 
-const Registered kReshape =
-    layer<ReshapeSpec>("Reshape")
-        .positional(key("target_shape", &ReshapeSpec::target_shape).required().at_least(-1).check(reshape_complaint))
-        .inputs(1)
-        .view()
-        .output(output);
+const Registered kReshape = layer<ReshapeSpec>("Reshape")
+                                .positional(key("target_shape", &ReshapeSpec::target_shape)
+                                                .required()
+                                                .at_least(-1)
+                                                .check(reshape_complaint)
+                                                .doc("extents of one sample; one can be -1"))
+                                .inputs(1)
+                                .view()
+                                .output(output);
 
 }  // namespace
 }  // namespace dptrain::nn

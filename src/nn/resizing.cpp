@@ -62,7 +62,11 @@ template <int Rank>
 LayerBuilder<CroppingSpec<Rank>> cropping(const char* name) {
   using Spec = CroppingSpec<Rank>;
   auto builder = layer<Spec>(name);
-  builder.positional(key("cropping", &Spec::cropping).at_least(0).check(Bounded{}))
+  builder
+      .positional(key("cropping", &Spec::cropping)
+                      .at_least(0)
+                      .check(Bounded{})
+                      .doc("n at every end, one number for each axis, or [before, after] for each"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(cropped_shape<Rank>);
@@ -73,7 +77,11 @@ template <int Rank>
 LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
   using Spec = ZeroPaddingSpec<Rank>;
   auto builder = layer<Spec>(name);
-  builder.positional(key("padding", &Spec::padding).at_least(0).check(Bounded{}))
+  builder
+      .positional(key("padding", &Spec::padding)
+                      .at_least(0)
+                      .check(Bounded{})
+                      .doc("n at every end, one number for each axis, or [before, after] for each"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(padded_shape<Rank>);
@@ -116,29 +124,31 @@ Shape enlarged_shape(const Shape& in, const Axes& size) {
   return Shape(std::move(all));
 }
 
-const Registered kUpSampling1D = layer<UpSampling1DSpec>("UpSampling1D")
-                                     .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(Bounded{}))
-                                     .inputs(1)
-                                     .of_rank(2)
-                                     .output([](const UpSampling1DSpec& spec, std::span<const Shape> in) {
-                                       return enlarged_shape(in[0], {spec.size});
-                                     })
-                                     .computed_as(+[](const UpSampling1DSpec& spec) {
-                                       return UpSampling2DSpec{.size = {1, spec.size}};
-                                     });
+const Registered kUpSampling1D =
+    layer<UpSampling1DSpec>("UpSampling1D")
+        .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(Bounded{}).doc("factor"))
+        .inputs(1)
+        .of_rank(2)
+        .output(
+            [](const UpSampling1DSpec& spec, std::span<const Shape> in) { return enlarged_shape(in[0], {spec.size}); })
+        .computed_as(+[](const UpSampling1DSpec& spec) {
+          return UpSampling2DSpec{.size = {1, spec.size}};
+        });
 
-const Registered kUpSampling2D = layer<UpSampling2DSpec>("UpSampling2D")
-                                     .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}))
-                                     .key(key("interpolation", &UpSampling2DSpec::interpolation))
-                                     .inputs(1)
-                                     .of_rank(3)
-                                     .output([](const UpSampling2DSpec& spec, std::span<const Shape> in) {
-                                       return enlarged_shape(in[0], axes(spec.size));
-                                     });
+const Registered kUpSampling2D =
+    layer<UpSampling2DSpec>("UpSampling2D")
+        .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}).doc("factor, or [height, width]"))
+        .key(key("interpolation", &UpSampling2DSpec::interpolation).doc("how values between pixels are computed"))
+        .inputs(1)
+        .of_rank(3)
+        .output([](const UpSampling2DSpec& spec, std::span<const Shape> in) {
+          return enlarged_shape(in[0], axes(spec.size));
+        });
 
 const Registered kUpSampling3D =
     layer<UpSampling3DSpec>("UpSampling3D")
-        .positional(key("size", &UpSampling3DSpec::size).at_least(1).check(Bounded{}))
+        .positional(
+            key("size", &UpSampling3DSpec::size).at_least(1).check(Bounded{}).doc("factor, or [depth, height, width]"))
         .inputs(1)
         .of_rank(4)
         .output([](const UpSampling3DSpec& spec, std::span<const Shape> in) {
@@ -150,15 +160,16 @@ const Registered kUpSampling3D =
           return passes;
         });
 
-const Registered kResizing = layer<ResizingSpec>("Resizing")
-                                 .key(key("height", &ResizingSpec::height).required().at_least(1).check(Bounded{}))
-                                 .key(key("width", &ResizingSpec::width).required().at_least(1).check(Bounded{}))
-                                 .key(key("interpolation", &ResizingSpec::interpolation))
-                                 .inputs(1)
-                                 .of_rank(3)
-                                 .output([](const ResizingSpec& spec, std::span<const Shape> in) {
-                                   return Shape{spec.height, spec.width, in[0][2]};
-                                 });
+const Registered kResizing =
+    layer<ResizingSpec>("Resizing")
+        .key(key("height", &ResizingSpec::height).required().at_least(1).check(Bounded{}).doc("rows of the result"))
+        .key(key("width", &ResizingSpec::width).required().at_least(1).check(Bounded{}).doc("columns of the result"))
+        .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
+        .inputs(1)
+        .of_rank(3)
+        .output([](const ResizingSpec& spec, std::span<const Shape> in) {
+          return Shape{spec.height, spec.width, in[0][2]};
+        });
 
 }  // namespace
 }  // namespace dptrain::nn

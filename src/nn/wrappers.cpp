@@ -67,8 +67,12 @@ std::vector<WeightDef> weights(const BidirectionalSpec& spec, std::span<const Sh
 
 const Registered kBidirectional =
     layer<BidirectionalSpec>("Bidirectional")
-        .positional(key("layer", &BidirectionalSpec::layer).required().check(recurrent_layer_error))
-        .key(key("merge_mode", &BidirectionalSpec::merge_mode))
+        .positional(key("layer", &BidirectionalSpec::layer)
+                        .required()
+                        .check(recurrent_layer_error)
+                        .doc("LSTM, GRU or SimpleRNN; the wrapper makes a copy for each direction"))
+        .key(
+            key("merge_mode", &BidirectionalSpec::merge_mode).doc("how the outputs of the two directions are combined"))
         .former("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
         .inputs(1, 5)
         .outputs(outputs)
@@ -125,7 +129,10 @@ MaskRule mask_rule(const TimeDistributedSpec& spec, std::span<const Shape> in) {
 
 const Registered kTimeDistributed =
     layer<TimeDistributedSpec>("TimeDistributed")
-        .positional(key("layer", &TimeDistributedSpec::layer).required().check(step_layer_error))
+        .positional(key("layer", &TimeDistributedSpec::layer)
+                        .required()
+                        .check(step_layer_error)
+                        .doc("layer that is applied to every step, in braces as a step would be"))
         .inputs(1)
         .outputs(outputs)
         .weights([](const TimeDistributedSpec& spec, std::span<const Shape> in) {

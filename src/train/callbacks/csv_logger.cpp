@@ -105,13 +105,14 @@ void check_filename(const CSVLoggerSpec& spec, experiment::CallbackCheck& check)
     check.error(fmt::format("filename '{}' is a file that the run writes itself; choose another", spec.filename));
 }
 
-const RegisteredCallback kCSVLogger = callback<CSVLoggerSpec>("CSVLogger")
-                                          .positional(key("filename", &CSVLoggerSpec::filename))
-                                          .key(key("separator", &CSVLoggerSpec::separator))
-                                          .key(key("append", &CSVLoggerSpec::append))
-                                          .check(check_filename)
-                                          .files([](const CSVLoggerSpec& spec) { return std::vector{spec.filename}; })
-                                          .runs<CSVLogger>();
+const RegisteredCallback kCSVLogger =
+    callback<CSVLoggerSpec>("CSVLogger")
+        .positional(key("filename", &CSVLoggerSpec::filename).doc("file in the run's folder"))
+        .key(key("separator", &CSVLoggerSpec::separator).doc("text between columns"))
+        .key(key("append", &CSVLoggerSpec::append).doc("whether to continue the file instead of replacing it"))
+        .check(check_filename)
+        .files([](const CSVLoggerSpec& spec) { return std::vector{spec.filename}; })
+        .runs<CSVLogger>();
 
 }  // namespace
 }  // namespace dptrain::train

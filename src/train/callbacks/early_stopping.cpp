@@ -101,13 +101,20 @@ class EarlyStopping final : public Callback {
 
 const RegisteredCallback kEarlyStopping =
     callback<EarlyStoppingSpec>("EarlyStopping")
-        .positional(key("monitor", &EarlyStoppingSpec::monitor))
-        .key(key("min_delta", &EarlyStoppingSpec::min_delta))
-        .key(key("patience", &EarlyStoppingSpec::patience).at_least(0))
-        .key(key("mode", &EarlyStoppingSpec::mode))
-        .key(key("baseline", &EarlyStoppingSpec::baseline))
-        .key(key("restore_best_weights", &EarlyStoppingSpec::restore_best_weights))
-        .key(key("start_from_epoch", &EarlyStoppingSpec::start_from_epoch).at_least(0))
+        .positional(key("monitor", &EarlyStoppingSpec::monitor)
+                        .doc("name in the logs that decides: val_loss, val_accuracy, ..."))
+        .key(key("min_delta", &EarlyStoppingSpec::min_delta).doc("a smaller change is no improvement"))
+        .key(key("patience", &EarlyStoppingSpec::patience)
+                 .at_least(0)
+                 .doc("epochs without improvement before training stops"))
+        .key(
+            key("mode", &EarlyStoppingSpec::mode).doc("whether smaller or larger values are better; auto: by the name"))
+        .key(key("baseline", &EarlyStoppingSpec::baseline).doc("value that must be improved on"))
+        .key(key("restore_best_weights", &EarlyStoppingSpec::restore_best_weights)
+                 .doc("whether to end with the weights of the best epoch"))
+        .key(key("start_from_epoch", &EarlyStoppingSpec::start_from_epoch)
+                 .at_least(0)
+                 .doc("first epoch that counts, from 0"))
         .check([](const EarlyStoppingSpec& spec, experiment::CallbackCheck& check) {
           check.require_value(spec.monitor, spec.mode == MonitorMode::kAuto);
         })

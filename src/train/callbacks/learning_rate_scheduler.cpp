@@ -54,7 +54,10 @@ void check_schedule(const LearningRateSchedulerSpec&, experiment::CallbackCheck&
 
 const RegisteredCallback kLearningRateScheduler =
     callback<LearningRateSchedulerSpec>("LearningRateScheduler")
-        .positional(key("schedule", &LearningRateSchedulerSpec::schedule).required().check(schedule_problem))
+        .positional(key("schedule", &LearningRateSchedulerSpec::schedule)
+                        .required()
+                        .check(schedule_problem)
+                        .doc("an expression of epoch, counted from 0, and lr: 'lr * 0.9 if epoch > 3 else lr'"))
         .check(check_schedule)
         .runs<LearningRateScheduler>();
 

@@ -82,16 +82,23 @@ void check_plateau(const ReduceLROnPlateauSpec& spec, experiment::CallbackCheck&
   check.require_value(spec.monitor, spec.mode == MonitorMode::kAuto);
 }
 
-const RegisteredCallback kReduceLROnPlateau = callback<ReduceLROnPlateauSpec>("ReduceLROnPlateau")
-                                                  .positional(key("monitor", &ReduceLROnPlateauSpec::monitor))
-                                                  .key(key("factor", &ReduceLROnPlateauSpec::factor).above(0).below(1))
-                                                  .key(key("patience", &ReduceLROnPlateauSpec::patience).at_least(0))
-                                                  .key(key("mode", &ReduceLROnPlateauSpec::mode))
-                                                  .key(key("min_delta", &ReduceLROnPlateauSpec::min_delta))
-                                                  .key(key("cooldown", &ReduceLROnPlateauSpec::cooldown).at_least(0))
-                                                  .key(key("min_lr", &ReduceLROnPlateauSpec::min_lr).at_least(0))
-                                                  .check(check_plateau)
-                                                  .runs<ReduceLROnPlateau>();
+const RegisteredCallback kReduceLROnPlateau =
+    callback<ReduceLROnPlateauSpec>("ReduceLROnPlateau")
+        .positional(key("monitor", &ReduceLROnPlateauSpec::monitor)
+                        .doc("name in the logs that decides: val_loss, val_accuracy, ..."))
+        .key(key("factor", &ReduceLROnPlateauSpec::factor).above(0).below(1).doc("factor of the learning rate"))
+        .key(key("patience", &ReduceLROnPlateauSpec::patience)
+                 .at_least(0)
+                 .doc("epochs without improvement before the rate is reduced"))
+        .key(key("mode", &ReduceLROnPlateauSpec::mode)
+                 .doc("whether smaller or larger values are better; auto: by the name"))
+        .key(key("min_delta", &ReduceLROnPlateauSpec::min_delta).doc("a smaller change is no improvement"))
+        .key(key("cooldown", &ReduceLROnPlateauSpec::cooldown)
+                 .at_least(0)
+                 .doc("epochs to wait after the rate was reduced"))
+        .key(key("min_lr", &ReduceLROnPlateauSpec::min_lr).at_least(0).doc("smallest rate"))
+        .check(check_plateau)
+        .runs<ReduceLROnPlateau>();
 
 }  // namespace
 }  // namespace dptrain::train
