@@ -90,9 +90,11 @@ std::vector<double> counts_values(const Spec& spec, const MetricSums& sums) {
 template <class Spec, double (*value)(const Confusion&)>
 MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
   return metric<Spec>(name, {alias})
-      .key(key("thresholds", &CountedAbove::thresholds).check(thresholds_in_range))
-      .key(key("top_k", &CountedAbove::top_k).at_least(1))
-      .key(key("class_id", &CountedAbove::class_id).at_least(0))
+      .key(key("thresholds", &CountedAbove::thresholds)
+               .check(thresholds_in_range)
+               .doc("larger predictions are positive; one value for each threshold, or an area over all"))
+      .key(key("top_k", &CountedAbove::top_k).at_least(1).doc("only the k largest values of a row can be positive"))
+      .key(key("class_id", &CountedAbove::class_id).at_least(0).doc("the only class that counts"))
       .reads(MetricReads::kThreshold)
       .larger_is_better()
       .fits(counts_misfit<Spec>)
@@ -177,20 +179,28 @@ double auc_value(const AUCSpec& spec, const MetricSums& sums) {
   return share_of(area, std::accumulate(weights.begin(), weights.end(), 0.0));
 }
 
-const RegisteredMetric kAuc = metric<AUCSpec>("AUC", {"auc"})
-                                  .key(key("num_thresholds", &AUCSpec::num_thresholds).at_least(2).at_most(100000))
-                                  .key(key("curve", &AUCSpec::curve))
-                                  .key(key("summation_method", &AUCSpec::summation_method))
-                                  .key(key("thresholds", &AUCSpec::thresholds).check(thresholds_in_range))
-                                  .key(key("multi_label", &AUCSpec::multi_label))
-                                  .key(key("num_labels", &AUCSpec::num_labels).at_least(1))
-                                  .key(key("label_weights", &AUCSpec::label_weights).at_least(0))
-                                  .key(key("from_logits", &AUCSpec::from_logits))
-                                  .reads(MetricReads::kValues)
-                                  .larger_is_better()
-                                  .fits(auc_misfit)
-                                  .state(auc_state)
-                                  .value(auc_value);
+const RegisteredMetric kAuc =
+    metric<AUCSpec>("AUC", {"auc"})
+        .key(key("num_thresholds", &AUCSpec::num_thresholds)
+                 .at_least(2)
+                 .at_most(100000)
+                 .doc("number of evenly spaced thresholds"))
+        .key(key("curve", &AUCSpec::curve).doc("ROC, or PR: precision over recall"))
+        .key(key("summation_method", &AUCSpec::summation_method)
+                 .doc("height between two thresholds: interpolation, minoring or majoring"))
+        .key(key("thresholds", &AUCSpec::thresholds)
+                 .check(thresholds_in_range)
+                 .doc("larger predictions are positive; one value for each threshold, or an area over all"))
+        .key(key("multi_label", &AUCSpec::multi_label).doc("whether each class has a curve; the areas are averaged"))
+        .key(key("num_labels", &AUCSpec::num_labels).at_least(1).doc("number of classes, with multi_label"))
+        .key(key("label_weights", &AUCSpec::label_weights).at_least(0).doc("weights of the classes"))
+        .key(key("from_logits", &AUCSpec::from_logits)
+                 .doc("whether the model outputs logits: the metric applies a sigmoid"))
+        .reads(MetricReads::kValues)
+        .larger_is_better()
+        .fits(auc_misfit)
+        .state(auc_state)
+        .value(auc_value);
 
 // F1Score. One threshold per class: what counts as positive is bucket 1.
 
@@ -233,14 +243,18 @@ std::vector<double> f1_values(const F1ScoreSpec& spec, const MetricSums& sums) {
   return {std::inner_product(scores.begin(), scores.end(), positives.begin(), 0.0) / whole};
 }
 
-const RegisteredMetric kF1Score = metric<F1ScoreSpec>("F1Score", {"f1_score"})
-                                      .key(key("average", &F1ScoreSpec::average))
-                                      .key(key("threshold", &F1ScoreSpec::threshold).above(0).at_most(1))
-                                      .reads(MetricReads::kValues)
-                                      .larger_is_better()
-                                      .fits(f1_misfit)
-                                      .state(f1_state)
-                                      .values(f1_count, f1_values);
+const RegisteredMetric kF1Score =
+    metric<F1ScoreSpec>("F1Score", {"f1_score"})
+        .key(key("average", &F1ScoreSpec::average).doc("null (a value per class), micro, macro or weighted"))
+        .key(key("threshold", &F1ScoreSpec::threshold)
+                 .above(0)
+                 .at_most(1)
+                 .doc("larger predictions are positive; none: the largest of a row is"))
+        .reads(MetricReads::kValues)
+        .larger_is_better()
+        .fits(f1_misfit)
+        .state(f1_state)
+        .values(f1_count, f1_values);
 
 // MeanIoU. The state is the table [label][prediction].
 
@@ -277,8 +291,12 @@ double mean_io_u_value(const MeanIoUSpec& spec, const MetricSums& sums) {
 
 const RegisteredMetric kMeanIoU =
     metric<MeanIoUSpec>("MeanIoU", {"mean_io_u"})
-        .key(key("num_classes", &MeanIoUSpec::num_classes).required().at_least(2).at_most(kMaxIoUClasses))
-        .key(key("ignore_class", &MeanIoUSpec::ignore_class))
+        .key(key("num_classes", &MeanIoUSpec::num_classes)
+                 .required()
+                 .at_least(2)
+                 .at_most(kMaxIoUClasses)
+                 .doc("number of classes"))
+        .key(key("ignore_class", &MeanIoUSpec::ignore_class).doc("label of the rows that do not count"))
         .example("num_classes: 4")
         .reads(MetricReads::kOrder)
         .larger_is_better()

@@ -27,7 +27,8 @@ const RegisteredLoss kMeanSquaredLogarithmicError =
         .aliases({"msle", "MSLE"});
 
 const RegisteredLoss kHuber =
-    loss<losses::Huber>("Huber", "huber").positional(key("delta", &losses::Huber::delta).above(0));
+    loss<losses::Huber>("Huber", "huber")
+        .positional(key("delta", &losses::Huber::delta).above(0).doc("error up to which the loss is quadratic"));
 
 const RegisteredLoss kLogCosh = loss<losses::LogCosh>("LogCosh", "log_cosh");
 
@@ -45,23 +46,34 @@ const RegisteredLoss kSquaredHinge = loss<losses::SquaredHinge>("SquaredHinge", 
 using BinarySpec = BinaryCrossentropySpec;
 using BinaryFocalSpec = BinaryFocalCrossentropySpec;
 
-const RegisteredLoss kBinaryCrossentropy =
-    loss<BinarySpec>("BinaryCrossentropy", "binary_crossentropy")
-        .aliases({"bce", "BCE"})
-        .reads(Reads::kProbabilities)
-        .shares_of_one()
-        .logits(&BinarySpec::from_logits)
-        .key(key("label_smoothing", &BinarySpec::label_smoothing).at_least(0).at_most(1));
+const RegisteredLoss kBinaryCrossentropy = loss<BinarySpec>("BinaryCrossentropy", "binary_crossentropy")
+                                               .aliases({"bce", "BCE"})
+                                               .reads(Reads::kProbabilities)
+                                               .shares_of_one()
+                                               .logits(&BinarySpec::from_logits)
+                                               .key(key("label_smoothing", &BinarySpec::label_smoothing)
+                                                        .at_least(0)
+                                                        .at_most(1)
+                                                        .doc("share of the label that is spread over all classes"));
 
 const RegisteredLoss kBinaryFocalCrossentropy =
     loss<BinaryFocalSpec>("BinaryFocalCrossentropy", "binary_focal_crossentropy")
-        .key(key("apply_class_balancing", &BinaryFocalSpec::apply_class_balancing))
-        .key(key("alpha", &BinaryFocalSpec::alpha).at_least(0).at_most(1))
-        .key(key("gamma", &BinaryFocalSpec::gamma).at_least(0))
+        .key(key("apply_class_balancing", &BinaryFocalSpec::apply_class_balancing)
+                 .doc("whether to weigh labels of 1 by alpha and labels of 0 by 1 - alpha"))
+        .key(key("alpha", &BinaryFocalSpec::alpha)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("weight of the labels of 1 where classes are balanced"))
+        .key(key("gamma", &BinaryFocalSpec::gamma)
+                 .at_least(0)
+                 .doc("how much less predictions that are nearly right count; 0: crossentropy"))
         .reads(Reads::kProbabilities)
         .shares_of_one()
         .logits(&BinaryFocalSpec::from_logits)
-        .key(key("label_smoothing", &BinaryFocalSpec::label_smoothing).at_least(0).at_most(1));
+        .key(key("label_smoothing", &BinaryFocalSpec::label_smoothing)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the label that is spread over all classes"));
 
 // Scores of classes.
 
@@ -73,7 +85,10 @@ const RegisteredLoss kCategoricalCrossentropy =
         .reads(Reads::kClasses)
         .shares_of_one()
         .logits(&CategoricalSpec::from_logits)
-        .key(key("label_smoothing", &CategoricalSpec::label_smoothing).at_least(0).at_most(1));
+        .key(key("label_smoothing", &CategoricalSpec::label_smoothing)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the label that is spread over all classes"));
 
 const RegisteredLoss kSparseCategoricalCrossentropy =
     loss<SparseCategoricalCrossentropySpec>("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
@@ -84,12 +99,17 @@ const RegisteredLoss kSparseCategoricalCrossentropy =
 
 const RegisteredLoss kCategoricalFocalCrossentropy =
     loss<CategoricalFocalSpec>("CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
-        .key(key("alpha", &CategoricalFocalSpec::alpha).at_least(0))
-        .key(key("gamma", &CategoricalFocalSpec::gamma).at_least(0))
+        .key(key("alpha", &CategoricalFocalSpec::alpha).at_least(0).doc("factor of the whole loss"))
+        .key(key("gamma", &CategoricalFocalSpec::gamma)
+                 .at_least(0)
+                 .doc("how much less predictions that are nearly right count; 0: crossentropy"))
         .reads(Reads::kClasses)
         .shares_of_one()
         .logits(&CategoricalFocalSpec::from_logits)
-        .key(key("label_smoothing", &CategoricalFocalSpec::label_smoothing).at_least(0).at_most(1));
+        .key(key("label_smoothing", &CategoricalFocalSpec::label_smoothing)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the label that is spread over all classes"));
 
 const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge");
 
@@ -97,7 +117,7 @@ const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("Categorical
 
 const RegisteredLoss kCosineSimilarity =
     loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
-        .key(key("axis", &CosineSimilaritySpec::axis))
+        .key(key("axis", &CosineSimilaritySpec::axis).doc("only the last axis, -1"))
         .misfit([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
           if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // counted with the batch's axis
           return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
@@ -141,11 +161,13 @@ std::string dice_misfit(const DiceSpec& spec, const LossFit& fit) {
                                                               : "");
 }
 
-const RegisteredLoss kDice = loss<DiceSpec>("Dice", "dice")
-                                 .positional(key("axis", &DiceSpec::axis))
-                                 .shares_of_one()
-                                 .misfit(dice_misfit)
-                                 .example("axis: [1]");
+const RegisteredLoss kDice =
+    loss<DiceSpec>("Dice", "dice")
+        .positional(
+            key("axis", &DiceSpec::axis).doc("axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
+        .shares_of_one()
+        .misfit(dice_misfit)
+        .example("axis: [1]");
 
 }  // namespace
 

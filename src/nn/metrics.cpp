@@ -65,13 +65,17 @@ std::vector<double> r2_values(const R2ScoreSpec& spec, const MetricSums& sums) {
   return scores;
 }
 
-const RegisteredMetric kR2Score = metric<R2ScoreSpec>("R2Score", {"r2_score"})
-                                      .key(key("class_aggregation", &R2ScoreSpec::class_aggregation))
-                                      .key(key("num_regressors", &R2ScoreSpec::num_regressors).at_least(0))
-                                      .larger_is_better()
-                                      .fits(r2_misfit)
-                                      .state(r2_state)
-                                      .values(r2_count, r2_values);
+const RegisteredMetric kR2Score =
+    metric<R2ScoreSpec>("R2Score", {"r2_score"})
+        .key(key("class_aggregation", &R2ScoreSpec::class_aggregation)
+                 .doc("uniform_average, variance_weighted_average, or null: a score per value"))
+        .key(key("num_regressors", &R2ScoreSpec::num_regressors)
+                 .at_least(0)
+                 .doc("number of regressors that the score is adjusted for; 0: none"))
+        .larger_is_better()
+        .fits(r2_misfit)
+        .state(r2_state)
+        .values(r2_count, r2_values);
 
 // Accuracies.
 
@@ -85,12 +89,13 @@ const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy",
                                        .larger_is_better()
                                        .fits(accuracy_misfit);
 
-const RegisteredMetric kBinaryAccuracy = metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
-                                             .key(key("threshold", &BinaryAccuracySpec::threshold))
-                                             .reads(MetricReads::kThreshold)
-                                             .share_of_single_values()
-                                             .larger_is_better()
-                                             .fits(compares_values);
+const RegisteredMetric kBinaryAccuracy =
+    metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
+        .key(key("threshold", &BinaryAccuracySpec::threshold).doc("larger predictions count as 1"))
+        .reads(MetricReads::kThreshold)
+        .share_of_single_values()
+        .larger_is_better()
+        .fits(compares_values);
 
 const RegisteredMetric kCategoricalAccuracy =
     metric<CategoricalAccuracySpec>("CategoricalAccuracy", {"categorical_accuracy"})
@@ -117,7 +122,7 @@ std::string top_k_misfit(const Spec& spec, const MetricSubject& subject) {
 template <class Spec>
 MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
   return metric<Spec>(name, {alias})
-      .key(key("k", &Spec::k).at_least(1))
+      .key(key("k", &Spec::k).at_least(1).doc("a prediction is right if the class is among the k largest values"))
       .example("k: 2")
       .reads(MetricReads::kOrder)
       .share()

@@ -6,8 +6,11 @@ namespace {
 const RegisteredOptimizer kSgd =
     optimizer<SGDSpec>("SGD")
         .alias("sgd")
-        .key(config::key("momentum", &SGDSpec::momentum).at_least(0).at_most(1))
-        .key(config::key("nesterov", &SGDSpec::nesterov))
+        .key(config::key("momentum", &SGDSpec::momentum)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the previous step that is added"))
+        .key(config::key("nesterov", &SGDSpec::nesterov).doc("whether to apply the momentum before the gradient"))
         .by_element()
         .slots([](const SGDSpec& spec) {
           return spec.momentum != 0 ? std::vector<SlotDef>{{"momentum"}} : std::vector<SlotDef>{};
@@ -18,40 +21,60 @@ const RegisteredOptimizer kSgd =
 const RegisteredOptimizer kAdagrad =
     optimizer<AdagradSpec>("Adagrad")
         .alias("adagrad")
-        .key(config::key("initial_accumulator_value", &AdagradSpec::initial_accumulator_value).at_least(0))
-        .key(config::key("epsilon", &AdagradSpec::epsilon).at_least(0))
+        .key(config::key("initial_accumulator_value", &AdagradSpec::initial_accumulator_value)
+                 .at_least(0)
+                 .doc("initial value of the sums of squares"))
+        .key(config::key("epsilon", &AdagradSpec::epsilon).at_least(0).doc("added to the divisor"))
         .by_element()
         .slots([](const AdagradSpec& spec) {
           return std::vector<SlotDef>{{"accumulator", static_cast<float>(spec.initial_accumulator_value)}};
         });
 
-const RegisteredOptimizer kAdadelta = optimizer<AdadeltaSpec>("Adadelta")
-                                          .alias("adadelta")
-                                          .key(config::key("rho", &AdadeltaSpec::rho).at_least(0).at_most(1))
-                                          .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0))
-                                          .by_element()
-                                          .slots(std::vector<SlotDef>{{"accumulated_grad"}, {"accumulated_delta_var"}});
+const RegisteredOptimizer kAdadelta =
+    optimizer<AdadeltaSpec>("Adadelta")
+        .alias("adadelta")
+        .key(config::key("rho", &AdadeltaSpec::rho)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the average square that each step keeps"))
+        .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0).doc("added to the divisor"))
+        .by_element()
+        .slots(std::vector<SlotDef>{{"accumulated_grad"}, {"accumulated_delta_var"}});
 
-const RegisteredOptimizer kRmsprop = optimizer<RMSpropSpec>("RMSprop")
-                                         .alias("rmsprop")
-                                         .key(config::key("rho", &RMSpropSpec::rho).at_least(0).at_most(1))
-                                         .key(config::key("momentum", &RMSpropSpec::momentum).at_least(0).at_most(1))
-                                         .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0))
-                                         .key(config::key("centered", &RMSpropSpec::centered))
-                                         .by_element()
-                                         .slots([](const RMSpropSpec& spec) {
-                                           std::vector<SlotDef> all{{"velocity"}};
-                                           if (spec.momentum > 0) all.push_back({"momentum"});
-                                           if (spec.centered) all.push_back({"average_gradient"});
-                                           return all;
-                                         })
-                                         .variant("momentum: 0.5")
-                                         .variant("centered: true, momentum: 0.5");
+const RegisteredOptimizer kRmsprop =
+    optimizer<RMSpropSpec>("RMSprop")
+        .alias("rmsprop")
+        .key(config::key("rho", &RMSpropSpec::rho)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the average square that each step keeps"))
+        .key(config::key("momentum", &RMSpropSpec::momentum)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("share of the previous step that is added"))
+        .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0).doc("added to the divisor"))
+        .key(config::key("centered", &RMSpropSpec::centered)
+                 .doc("whether to divide by the variance of the gradient, not by its mean square"))
+        .by_element()
+        .slots([](const RMSpropSpec& spec) {
+          std::vector<SlotDef> all{{"velocity"}};
+          if (spec.momentum > 0) all.push_back({"momentum"});
+          if (spec.centered) all.push_back({"average_gradient"});
+          return all;
+        })
+        .variant("momentum: 0.5")
+        .variant("centered: true, momentum: 0.5");
 
 const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
                                       .alias("lion")
-                                      .key(config::key("beta_1", &LionSpec::beta_1).above(0).at_most(1))
-                                      .key(config::key("beta_2", &LionSpec::beta_2).at_least(0).below(1))
+                                      .key(config::key("beta_1", &LionSpec::beta_1)
+                                               .above(0)
+                                               .at_most(1)
+                                               .doc("share of the average gradient that each step keeps"))
+                                      .key(config::key("beta_2", &LionSpec::beta_2)
+                                               .at_least(0)
+                                               .below(1)
+                                               .doc("share of the average square that each step keeps"))
                                       .by_element()
                                       .slots(std::vector<SlotDef>{{"momentum"}});
 
@@ -59,9 +82,15 @@ const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
 template <class Spec>
 OptimizerBuilder<Spec> adam_relative(const std::string& name) {
   return optimizer<Spec>(name)
-      .key(key_of<Spec>("beta_1", &AdamArguments::beta_1).at_least(0).below(1))
-      .key(key_of<Spec>("beta_2", &AdamArguments::beta_2).at_least(0).below(1))
-      .key(key_of<Spec>("epsilon", &AdamArguments::epsilon).at_least(0));
+      .key(key_of<Spec>("beta_1", &AdamArguments::beta_1)
+               .at_least(0)
+               .below(1)
+               .doc("share of the average gradient that each step keeps"))
+      .key(key_of<Spec>("beta_2", &AdamArguments::beta_2)
+               .at_least(0)
+               .below(1)
+               .doc("share of the average square that each step keeps"))
+      .key(key_of<Spec>("epsilon", &AdamArguments::epsilon).at_least(0).doc("added to the divisor"));
 }
 
 template <class Spec>

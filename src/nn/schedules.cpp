@@ -38,11 +38,22 @@ Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kCosineDecay =
     schedule<Cosine>("CosineDecay")
-        .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate).required().at_least(0))
-        .key(config::key("decay_steps", &Cosine::decay_steps).required().check(positive_steps))
-        .key(config::key("alpha", &Cosine::alpha).at_least(0).at_most(1))
-        .key(config::key("warmup_target", &Cosine::warmup_target).at_least(0))
-        .key(config::key("warmup_steps", &Cosine::warmup_steps).check(steps_or_none))
+        .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("decay_steps", &Cosine::decay_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the decay takes: steps, or `5 epochs`"))
+        .key(config::key("alpha", &Cosine::alpha)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("smallest rate, as a share of the one that the decay starts at"))
+        .key(config::key("warmup_target", &Cosine::warmup_target).at_least(0).doc("rate after the warm-up"))
+        .key(config::key("warmup_steps", &Cosine::warmup_steps)
+                 .check(steps_or_none)
+                 .doc("how long the rate rises from initial_learning_rate"))
         .rule(cosine_rule)
         .rate(cosine_decay);
 
@@ -80,11 +91,24 @@ Rate cosine_decay_restarts(const CosineDecayRestarts& spec, const Epoch& epoch) 
 
 const RegisteredSchedule kCosineDecayRestarts =
     schedule<CosineDecayRestarts>("CosineDecayRestarts")
-        .key(config::key("initial_learning_rate", &CosineDecayRestarts::initial_learning_rate).required().at_least(0))
-        .key(config::key("first_decay_steps", &CosineDecayRestarts::first_decay_steps).required().check(positive_steps))
-        .key(config::key("t_mul", &CosineDecayRestarts::t_mul).at_least(1))
-        .key(config::key("m_mul", &CosineDecayRestarts::m_mul).above(0))
-        .key(config::key("alpha", &CosineDecayRestarts::alpha).at_least(0).at_most(1))
+        .key(config::key("initial_learning_rate", &CosineDecayRestarts::initial_learning_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("first_decay_steps", &CosineDecayRestarts::first_decay_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the first decay takes: steps, or `5 epochs`"))
+        .key(config::key("t_mul", &CosineDecayRestarts::t_mul)
+                 .at_least(1)
+                 .doc("factor of the length of each decay after the first"))
+        .key(config::key("m_mul", &CosineDecayRestarts::m_mul)
+                 .above(0)
+                 .doc("factor of the initial rate of each decay after the first"))
+        .key(config::key("alpha", &CosineDecayRestarts::alpha)
+                 .at_least(0)
+                 .at_most(1)
+                 .doc("smallest rate of each decay, as a share of the one that it starts at"))
         .rate(cosine_decay_restarts);
 
 /// lr0 rate^(s / steps); staircase: whole decay_steps count only.
@@ -104,10 +128,20 @@ Rate exponential_decay(const ExponentialDecay& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kExponentialDecay =
     schedule<ExponentialDecay>("ExponentialDecay")
-        .key(config::key("initial_learning_rate", &ExponentialDecay::initial_learning_rate).required().at_least(0))
-        .key(config::key("decay_steps", &ExponentialDecay::decay_steps).required().check(positive_steps))
-        .key(config::key("decay_rate", &ExponentialDecay::decay_rate).required().above(0))
-        .key(config::key("staircase", &ExponentialDecay::staircase))
+        .key(config::key("initial_learning_rate", &ExponentialDecay::initial_learning_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("decay_steps", &ExponentialDecay::decay_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the decay takes: steps, or `5 epochs`"))
+        .key(config::key("decay_rate", &ExponentialDecay::decay_rate)
+                 .required()
+                 .above(0)
+                 .doc("factor after each decay_steps"))
+        .key(config::key("staircase", &ExponentialDecay::staircase)
+                 .doc("whether the rate changes only after whole decay_steps"))
         .rate(exponential_decay);
 
 /// lr0 / (1 + rate s / steps); staircase: whole decay_steps count only.
@@ -127,10 +161,20 @@ Rate inverse_time_decay(const InverseTimeDecay& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kInverseTimeDecay =
     schedule<InverseTimeDecay>("InverseTimeDecay")
-        .key(config::key("initial_learning_rate", &InverseTimeDecay::initial_learning_rate).required().at_least(0))
-        .key(config::key("decay_steps", &InverseTimeDecay::decay_steps).required().check(positive_steps))
-        .key(config::key("decay_rate", &InverseTimeDecay::decay_rate).required().at_least(0))
-        .key(config::key("staircase", &InverseTimeDecay::staircase))
+        .key(config::key("initial_learning_rate", &InverseTimeDecay::initial_learning_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("decay_steps", &InverseTimeDecay::decay_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the decay takes: steps, or `5 epochs`"))
+        .key(config::key("decay_rate", &InverseTimeDecay::decay_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("factor after each decay_steps"))
+        .key(config::key("staircase", &InverseTimeDecay::staircase)
+                 .doc("whether the rate changes only after whole decay_steps"))
         .rate(inverse_time_decay);
 
 using Polynomial = PolynomialDecaySpec;
@@ -153,11 +197,17 @@ Rate polynomial_decay(const Polynomial& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kPolynomialDecay =
     schedule<Polynomial>("PolynomialDecay")
-        .key(config::key("initial_learning_rate", &Polynomial::initial_learning_rate).required().at_least(0))
-        .key(config::key("decay_steps", &Polynomial::decay_steps).required().check(positive_steps))
-        .key(config::key("end_learning_rate", &Polynomial::end_learning_rate).at_least(0))
-        .key(config::key("power", &Polynomial::power).above(0))
-        .key(config::key("cycle", &Polynomial::cycle))
+        .key(config::key("initial_learning_rate", &Polynomial::initial_learning_rate)
+                 .required()
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("decay_steps", &Polynomial::decay_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the decay takes: steps, or `5 epochs`"))
+        .key(config::key("end_learning_rate", &Polynomial::end_learning_rate).at_least(0).doc("rate at the end"))
+        .key(config::key("power", &Polynomial::power).above(0).doc("exponent of the decay"))
+        .key(config::key("cycle", &Polynomial::cycle).doc("whether to start again after decay_steps"))
         .rate(polynomial_decay);
 
 using Piecewise = PiecewiseConstantDecaySpec;
@@ -193,8 +243,11 @@ Rate piecewise_constant_decay(const Piecewise& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kPiecewiseConstantDecay =
     schedule<Piecewise>("PiecewiseConstantDecay")
-        .key(config::key("boundaries", &Piecewise::boundaries).required().check(every_boundary))
-        .key(config::key("values", &Piecewise::values).required().at_least(0))
+        .key(config::key("boundaries", &Piecewise::boundaries)
+                 .required()
+                 .check(every_boundary)
+                 .doc("steps, or `5 epochs`, at which the next value begins"))
+        .key(config::key("values", &Piecewise::values).required().at_least(0).doc("rates, one more than boundaries"))
         .rule(piecewise_rule)
         .rate(piecewise_constant_decay);
 
@@ -208,9 +261,17 @@ Rate warmup(const WarmupSpec& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kWarmup =
     schedule<WarmupSpec>("Warmup")
-        .key(config::key("initial_learning_rate", &WarmupSpec::initial_learning_rate).at_least(0))
-        .key(config::key("warmup_steps", &WarmupSpec::warmup_steps).required().check(positive_steps))
-        .key(config::key("then", &WarmupSpec::then).required().check(rate_complaint))
+        .key(config::key("initial_learning_rate", &WarmupSpec::initial_learning_rate)
+                 .at_least(0)
+                 .doc("rate at the start"))
+        .key(config::key("warmup_steps", &WarmupSpec::warmup_steps)
+                 .required()
+                 .check(positive_steps)
+                 .doc("how long the rate rises to where `then` begins"))
+        .key(config::key("then", &WarmupSpec::then)
+                 .required()
+                 .check(rate_complaint)
+                 .doc("what follows the warm-up, counted from its end: a number or a schedule"))
         .rate(warmup);
 
 }  // namespace
