@@ -1,3 +1,4 @@
+#include "config/json_fragment.h"
 #include "data/cache.h"
 
 namespace dptrain::config {
@@ -40,9 +41,9 @@ Node Value<CacheOptions>::write(const CacheOptions& value) {
 }
 
 Node Value<CacheOptions>::schema() {
-  const auto object = [](const char* key, Node value) {
+  const auto object = [](const char* key, Node value, const char* text) {
     Node properties = Node::map(), made = Node::map();
-    properties.set(key, std::move(value));
+    properties.set(key, fragment::described(std::move(value), text));
     made.set("type", Node::text("object"));
     made.set("properties", properties);
     made.set("required", Node::sequence({Node::text(key)}));
@@ -51,8 +52,8 @@ Node Value<CacheOptions>::schema() {
   };
   Node words = Node::map(), any = Node::map();
   words.set("enum", Node::sequence({Node::text("none"), Node::text("memory")}));
-  any.set("anyOf",
-          Node::sequence({words, object("memory", Value<ByteSize>::schema()), object("disk", Value<Path>::schema())}));
+  any.set("anyOf", Node::sequence({words, object("memory", Value<ByteSize>::schema(), "bytes that the cache can use"),
+                                   object("disk", Value<Path>::schema(), "folder of the cache")}));
   return any;
 }
 

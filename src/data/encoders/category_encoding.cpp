@@ -51,9 +51,12 @@ class CategoryEncoding final : public NumberEncoder {
 };
 
 const RegisteredEncoder kCategoryEncoding = encoder_def<CategoryEncodingSpec, CategoryEncoding>(
-    table::ColumnType::kNumber,
-    config::Schema::of<CategoryEncodingSpec>("CategoryEncoding")
-        .positional(key("num_tokens", &CategoryEncodingSpec::num_tokens).required().at_least(1).at_most(16'777'216)));
+    table::ColumnType::kNumber, config::Schema::of<CategoryEncodingSpec>("CategoryEncoding")
+                                    .positional(key("num_tokens", &CategoryEncodingSpec::num_tokens)
+                                                    .required()
+                                                    .at_least(1)
+                                                    .at_most(16'777'216)
+                                                    .doc("all numbers are below it")));
 
 }  // namespace
 }  // namespace dptrain::data

@@ -125,12 +125,16 @@ std::string check_discretization(const DiscretizationSpec& spec) {
 }
 
 const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discretization>(
-    table::ColumnType::kNumber, config::Schema::of<DiscretizationSpec>("Discretization")
-                                    .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries))
-                                    .key(key("num_bins", &DiscretizationSpec::num_bins).at_least(1).at_most(1'000'000))
-                                    .key(key("epsilon", &DiscretizationSpec::epsilon).at_least(1e-7).at_most(1))
-                                    .key(key("missing", &DiscretizationSpec::missing))
-                                    .rule<DiscretizationSpec>(check_discretization));
+    table::ColumnType::kNumber,
+    config::Schema::of<DiscretizationSpec>("Discretization")
+        .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries).doc("lower bounds of all bins but the first"))
+        .key(key("num_bins", &DiscretizationSpec::num_bins).at_least(1).at_most(1'000'000).doc("number of bins"))
+        .key(key("epsilon", &DiscretizationSpec::epsilon)
+                 .at_least(1e-7)
+                 .at_most(1)
+                 .doc("error of the bin boundaries, as a share of the rows"))
+        .key(key("missing", &DiscretizationSpec::missing).doc("value for an empty cell"))
+        .rule<DiscretizationSpec>(check_discretization));
 
 }  // namespace
 }  // namespace dptrain::data

@@ -43,10 +43,13 @@ class Hashing final : public WordEncoder {
 const RegisteredEncoder kHashing = encoder_def<HashingSpec, Hashing>(
     table::ColumnType::kCategory,
     config::Schema::of<HashingSpec>("Hashing")
-        .positional(key("num_bins", &HashingSpec::num_bins).required().at_least(1).at_most(1'000'000'000))
-        .key(key("salt", &HashingSpec::salt).check([](const std::vector<std::int64_t>& salt) {
-          return salt.size() <= 2 ? "" : "must be a number or a list of two";
-        })));
+        .positional(
+            key("num_bins", &HashingSpec::num_bins).required().at_least(1).at_most(1'000'000'000).doc("number of bins"))
+        .key(key("salt", &HashingSpec::salt)
+                 .check([](const std::vector<std::int64_t>& salt) {
+                   return salt.size() <= 2 ? "" : "must be a number or a list of two";
+                 })
+                 .doc("key of SipHash in place of FarmHash")));
 
 }  // namespace
 }  // namespace dptrain::data

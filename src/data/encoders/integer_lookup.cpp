@@ -132,10 +132,15 @@ class IntegerLookup final : public WordEncoder {
 const RegisteredEncoder kIntegerLookup = encoder_def<IntegerLookupSpec, IntegerLookup>(
     table::ColumnType::kCategory,
     config::Schema::of<IntegerLookupSpec>("IntegerLookup")
-        .key(key("max_tokens", &IntegerLookupSpec::max_tokens).at_least(2))
-        .key(key("num_oov_indices", &IntegerLookupSpec::num_oov_indices).at_least(0).at_most(1'000'000))
-        .key(key("vocabulary", &IntegerLookupSpec::vocabulary))
-        .key(key("missing", &IntegerLookupSpec::missing)));
+        .key(key("max_tokens", &IntegerLookupSpec::max_tokens)
+                 .at_least(2)
+                 .doc("largest number of entries, the most frequent ones, with that for unknown integers"))
+        .key(key("num_oov_indices", &IntegerLookupSpec::num_oov_indices)
+                 .at_least(0)
+                 .at_most(1'000'000)
+                 .doc("indices for integers that are not in the vocabulary"))
+        .key(key("vocabulary", &IntegerLookupSpec::vocabulary).doc("integers in place of those of the training rows"))
+        .key(key("missing", &IntegerLookupSpec::missing).doc("value for an empty cell")));
 
 }  // namespace
 }  // namespace dptrain::data

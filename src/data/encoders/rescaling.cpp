@@ -51,10 +51,11 @@ class ColumnRescaling final : public NumberEncoder {
 };
 
 const RegisteredEncoder kColumnRescaling = encoder_def<ColumnRescalingSpec, ColumnRescaling>(
-    table::ColumnType::kNumber, config::Schema::of<ColumnRescalingSpec>("Rescaling")
-                                    .positional(key("scale", &ColumnRescalingSpec::scale).required())
-                                    .key(key("offset", &ColumnRescalingSpec::offset))
-                                    .key(key("missing", &ColumnRescalingSpec::missing)));
+    table::ColumnType::kNumber,
+    config::Schema::of<ColumnRescalingSpec>("Rescaling")
+        .positional(key("scale", &ColumnRescalingSpec::scale).required().doc("factor of the values"))
+        .key(key("offset", &ColumnRescalingSpec::offset).doc("added after the scaling"))
+        .key(key("missing", &ColumnRescalingSpec::missing).doc("value for an empty cell")));
 
 }  // namespace
 }  // namespace dptrain::data

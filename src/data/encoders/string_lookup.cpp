@@ -116,7 +116,7 @@ const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLook
                  .at_most(1'000'000)
                  .doc("for words that training had not"))
         .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("in place of the words of the training rows"))
-        .key(key("missing", &StringLookupSpec::missing).doc("what stands for a cell that holds nothing")));
+        .key(key("missing", &StringLookupSpec::missing).doc("value for an empty cell")));
 
 }  // namespace
 }  // namespace dptrain::data

@@ -363,7 +363,7 @@ namespace {
 
 const RegisteredDataset kHdf5DatasetSet = dataset_def<HDF5DatasetSpec>(
     config::Schema::of<HDF5DatasetSpec>("HDF5Dataset")
-        .key(key("file", &HDF5DatasetSpec::file).required())
+        .key(key("file", &HDF5DatasetSpec::file).required().doc("path of the file"))
         .key(key("inputs", &HDF5DatasetSpec::inputs)
                  .required()
                  .doc("name of an array, or {input name: array}; one row per sample"))

@@ -243,22 +243,28 @@ std::string check_vectorization(const TextVectorizationSpec& spec) {
 }
 
 const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, TextVectorization>(
-    table::ColumnType::kText, config::Schema::of<TextVectorizationSpec>("TextVectorization")
-                                  .key(key("max_tokens", &TextVectorizationSpec::max_tokens)
-                                           .at_least(2)
-                                           .at_most(1'000'000'000)
-                                           .doc("the most frequent words, and those for padding and unknown ones"))
-                                  .key(key("standardize", &TextVectorizationSpec::standardize))
-                                  .key(key("split", &TextVectorizationSpec::split).doc("what a text is split into"))
-                                  .key(key("ngrams", &TextVectorizationSpec::ngrams))
-                                  .key(key("output_mode", &TextVectorizationSpec::output_mode))
-                                  .key(key("output_sequence_length", &TextVectorizationSpec::output_sequence_length)
-                                           .at_least(1)
-                                           .at_most(100'000'000))
-                                  .key(key("pad_to_max_tokens", &TextVectorizationSpec::pad_to_max_tokens))
-                                  .key(key("vocabulary", &TextVectorizationSpec::vocabulary))
-                                  .key(key("idf_weights", &TextVectorizationSpec::idf_weights))
-                                  .rule<TextVectorizationSpec>(check_vectorization));
+    table::ColumnType::kText,
+    config::Schema::of<TextVectorizationSpec>("TextVectorization")
+        .key(key("max_tokens", &TextVectorizationSpec::max_tokens)
+                 .at_least(2)
+                 .at_most(1'000'000'000)
+                 .doc("the most frequent words, and those for padding and unknown ones"))
+        .key(key("standardize", &TextVectorizationSpec::standardize).doc("what is done to a text before it is split"))
+        .key(key("split", &TextVectorizationSpec::split).doc("what a text is split into"))
+        .key(
+            key("ngrams", &TextVectorizationSpec::ngrams).doc("3: sequences of 1 to 3 words; [2, 3]: of these lengths"))
+        .key(key("output_mode", &TextVectorizationSpec::output_mode)
+                 .doc("int: ids for Embedding; otherwise a number for each word"))
+        .key(key("output_sequence_length", &TextVectorizationSpec::output_sequence_length)
+                 .at_least(1)
+                 .at_most(100'000'000)
+                 .doc("number of ids of a text, which is cut or padded"))
+        .key(key("pad_to_max_tokens", &TextVectorizationSpec::pad_to_max_tokens)
+                 .doc("whether to add zeros for words that the vocabulary does not have"))
+        .key(key("vocabulary", &TextVectorizationSpec::vocabulary)
+                 .doc("words in place of those of the training rows: a list, or a file"))
+        .key(key("idf_weights", &TextVectorizationSpec::idf_weights).doc("one for each word of a given vocabulary"))
+        .rule<TextVectorizationSpec>(check_vectorization));
 
 }  // namespace
 }  // namespace dptrain::data

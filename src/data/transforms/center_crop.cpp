@@ -53,10 +53,10 @@ class CenterCrop final : public Transform {
   CenterCropSpec spec_;
 };
 
-const RegisteredTransform kCenterCrop =
-    transform_def<CenterCropSpec, CenterCrop>(config::Schema::of<CenterCropSpec>("CenterCrop")
-                                                  .key(key("height", &CenterCropSpec::height).required().at_least(1))
-                                                  .key(key("width", &CenterCropSpec::width).required().at_least(1)));
+const RegisteredTransform kCenterCrop = transform_def<CenterCropSpec, CenterCrop>(
+    config::Schema::of<CenterCropSpec>("CenterCrop")
+        .key(key("height", &CenterCropSpec::height).required().at_least(1).doc("rows of the result"))
+        .key(key("width", &CenterCropSpec::width).required().at_least(1).doc("columns of the result")));
 
 }  // namespace
 

@@ -53,11 +53,16 @@ std::string check_lists(const NormalizationSpec& spec) {
 
 const RegisteredTransform kNormalization = transform_def<NormalizationSpec, Normalization>(
     config::Schema::of<NormalizationSpec>("Normalization")
-        .key(key("axis", &NormalizationSpec::axis).check([](const std::int64_t& axis) {
-          return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
-        }))
-        .key(key("mean", &NormalizationSpec::mean).required())
-        .key(key("variance", &NormalizationSpec::variance).required().at_least(0))
+        .key(key("axis", &NormalizationSpec::axis)
+                 .check([](const std::int64_t& axis) {
+                   return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
+                 })
+                 .doc("only the last axis, -1"))
+        .key(key("mean", &NormalizationSpec::mean).required().doc("mean, one value or one for each channel"))
+        .key(key("variance", &NormalizationSpec::variance)
+                 .required()
+                 .at_least(0)
+                 .doc("variance, one value or one for each channel"))
         .rule<NormalizationSpec>(check_lists));
 
 }  // namespace

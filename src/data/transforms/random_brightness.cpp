@@ -36,8 +36,15 @@ class RandomBrightness final : public Transform {
 
 const RegisteredTransform kRandomBrightness = transform_def<RandomBrightnessSpec, RandomBrightness>(
     config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
-        .positional(key("factor", &RandomBrightnessSpec::factor).required().at_least(-1).at_most(1).check(check_factor))
-        .key(key("value_range", &RandomBrightnessSpec::value_range).check(check_range)));
+        .positional(key("factor", &RandomBrightnessSpec::factor)
+                        .required()
+                        .at_least(-1)
+                        .at_most(1)
+                        .check(check_factor)
+                        .doc("range of the added brightness as a share of the value range"))
+        .key(key("value_range", &RandomBrightnessSpec::value_range)
+                 .check(check_range)
+                 .doc("[smallest, largest] value of a pixel")));
 
 }  // namespace
 

@@ -50,10 +50,17 @@ std::string check_contrast(const std::vector<double>& factor) {
   return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
 }
 
-const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, RandomContrast>(
-    config::Schema::of<RandomContrastSpec>("RandomContrast")
-        .positional(key("factor", &RandomContrastSpec::factor).required().at_least(0).at_most(1).check(check_contrast))
-        .key(key("value_range", &RandomContrastSpec::value_range).check(check_range)));
+const RegisteredTransform kRandomContrast =
+    transform_def<RandomContrastSpec, RandomContrast>(config::Schema::of<RandomContrastSpec>("RandomContrast")
+                                                          .positional(key("factor", &RandomContrastSpec::factor)
+                                                                          .required()
+                                                                          .at_least(0)
+                                                                          .at_most(1)
+                                                                          .check(check_contrast)
+                                                                          .doc("range of the contrast"))
+                                                          .key(key("value_range", &RandomContrastSpec::value_range)
+                                                                   .check(check_range)
+                                                                   .doc("[smallest, largest] value of a pixel")));
 
 }  // namespace
 

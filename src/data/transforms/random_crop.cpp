@@ -64,8 +64,8 @@ class RandomCrop final : public Transform {
 
 const RegisteredTransform kRandomCrop = transform_def<RandomCropSpec, RandomCrop>(
     config::Schema::of<RandomCropSpec>("RandomCrop")
-        .key(key("height", &RandomCropSpec::height).required().at_least(1))
-        .key(key("width", &RandomCropSpec::width).required().at_least(1))
+        .key(key("height", &RandomCropSpec::height).required().at_least(1).doc("rows of the result"))
+        .key(key("width", &RandomCropSpec::width).required().at_least(1).doc("columns of the result"))
         .key(key("padding", &RandomCropSpec::padding).at_least(0).doc("zeros added on every side before")));
 
 }  // namespace

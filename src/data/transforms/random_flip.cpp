@@ -70,7 +70,8 @@ class RandomFlip final : public Transform {
 };
 
 const RegisteredTransform kRandomFlip = transform_def<RandomFlipSpec, RandomFlip>(
-    config::Schema::of<RandomFlipSpec>("RandomFlip").positional(key("mode", &RandomFlipSpec::mode)));
+    config::Schema::of<RandomFlipSpec>("RandomFlip")
+        .positional(key("mode", &RandomFlipSpec::mode).doc("horizontal, vertical or both")));
 
 }  // namespace
 

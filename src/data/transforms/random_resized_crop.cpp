@@ -75,16 +75,17 @@ std::string check_pair(const std::vector<double>& pair) {
 
 const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSpec, RandomResizedCrop>(
     config::Schema::of<RandomResizedCropSpec>("RandomResizedCrop")
-        .key(key("height", &RandomResizedCropSpec::height).required().at_least(1))
-        .key(key("width", &RandomResizedCropSpec::width).required().at_least(1))
+        .key(key("height", &RandomResizedCropSpec::height).required().at_least(1).doc("rows of the result"))
+        .key(key("width", &RandomResizedCropSpec::width).required().at_least(1).doc("columns of the result"))
         .key(key("scale", &RandomResizedCropSpec::scale)
                  .above(0)
                  .at_most(1)
                  .check(check_pair)
                  .doc("of the image's area"))
         .key(key("ratio", &RandomResizedCropSpec::ratio).above(0).check(check_pair).doc("of width to height"))
-        .key(key("interpolation", &RandomResizedCropSpec::interpolation))
-        .key(key("antialias", &RandomResizedCropSpec::antialias)));
+        .key(key("interpolation", &RandomResizedCropSpec::interpolation).doc("how values between pixels are computed"))
+        .key(key("antialias", &RandomResizedCropSpec::antialias)
+                 .doc("whether to average over pixels when the image shrinks")));
 
 }  // namespace
 

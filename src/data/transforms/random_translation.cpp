@@ -27,12 +27,14 @@ const RegisteredTransform kRandomTranslation = transform_def<RandomTranslationSp
                                                        .required()
                                                        .at_least(-1)
                                                        .at_most(1)
-                                                       .check(check_factor))
+                                                       .check(check_factor)
+                                                       .doc("share of the height, or [smallest, largest]"))
                                               .key(key("width_factor", &RandomTranslationSpec::width_factor)
                                                        .required()
                                                        .at_least(-1)
                                                        .at_most(1)
-                                                       .check(check_factor))));
+                                                       .check(check_factor)
+                                                       .doc("share of the width, or [smallest, largest]"))));
 
 }  // namespace
 

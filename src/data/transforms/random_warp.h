@@ -57,7 +57,8 @@ namespace dptrain::data {
 template <class Spec>
 config::Schema with_warp_keys(config::Schema schema) {
   schema.key(key("fill_mode", static_cast<FillMode Spec::*>(&WarpArguments::fill_mode)).doc("what lies outside"));
-  schema.key(key("interpolation", static_cast<Interpolation Spec::*>(&WarpArguments::interpolation)));
+  schema.key(key("interpolation", static_cast<Interpolation Spec::*>(&WarpArguments::interpolation))
+                 .doc("how values between pixels are computed"));
   schema.key(key("fill_value", static_cast<double Spec::*>(&WarpArguments::fill_value)).doc("of fill_mode: constant"));
   return schema;
 }

@@ -30,15 +30,19 @@ class RandomZoom final : public RandomWarp {
 
 std::string check_or_none(const std::vector<double>& factor) { return factor.empty() ? "" : check_factor(factor); }
 
-const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(with_warp_keys<RandomZoomSpec>(
-    config::Schema::of<RandomZoomSpec>("RandomZoom")
-        .positional(
-            key("height_factor", &RandomZoomSpec::height_factor).required().above(-1).at_most(1).check(check_factor))
-        .key(key("width_factor", &RandomZoomSpec::width_factor)
-                 .above(-1)
-                 .at_most(1)
-                 .check(check_or_none)
-                 .doc("absent: the same zoom as for the height"))));
+const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(
+    with_warp_keys<RandomZoomSpec>(config::Schema::of<RandomZoomSpec>("RandomZoom")
+                                       .positional(key("height_factor", &RandomZoomSpec::height_factor)
+                                                       .required()
+                                                       .above(-1)
+                                                       .at_most(1)
+                                                       .check(check_factor)
+                                                       .doc("share of the height, or [smallest, largest]"))
+                                       .key(key("width_factor", &RandomZoomSpec::width_factor)
+                                                .above(-1)
+                                                .at_most(1)
+                                                .check(check_or_none)
+                                                .doc("absent: the same zoom as for the height"))));
 
 }  // namespace
 

@@ -25,10 +25,10 @@ class Rescaling final : public Transform {
   ChannelMap map_;
 };
 
-const RegisteredTransform kRescaling =
-    transform_def<RescalingSpec, Rescaling>(config::Schema::of<RescalingSpec>("Rescaling")
-                                                .positional(key("scale", &RescalingSpec::scale).required())
-                                                .key(key("offset", &RescalingSpec::offset)));
+const RegisteredTransform kRescaling = transform_def<RescalingSpec, Rescaling>(
+    config::Schema::of<RescalingSpec>("Rescaling")
+        .positional(key("scale", &RescalingSpec::scale).required().doc("factor, one value or one for each channel"))
+        .key(key("offset", &RescalingSpec::offset).doc("added after the scaling, one value or one for each channel")));
 
 }  // namespace
 

@@ -62,9 +62,9 @@ std::string check_antialias(const ResizingSpec& spec) {
 
 const RegisteredTransform kResizing = transform_def<ResizingSpec, Resizing>(
     config::Schema::of<ResizingSpec>("Resizing")
-        .key(key("height", &ResizingSpec::height).required().at_least(1))
-        .key(key("width", &ResizingSpec::width).required().at_least(1))
-        .key(key("interpolation", &ResizingSpec::interpolation))
+        .key(key("height", &ResizingSpec::height).required().at_least(1).doc("rows of the result"))
+        .key(key("width", &ResizingSpec::width).required().at_least(1).doc("columns of the result"))
+        .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
         .key(key("crop_to_aspect_ratio", &ResizingSpec::crop_to_aspect_ratio)
                  .doc("cut the sides off instead of distorting"))
         .key(key("antialias", &ResizingSpec::antialias)
