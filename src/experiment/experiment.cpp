@@ -17,7 +17,6 @@
 #include "data/transform.h"
 #include "experiment/callback_type.h"
 #include "experiment/keras_model.h"
-#include "experiment/key_descriptions.h"
 #include "experiment/mixed_labels.h"
 #include "experiment/model_side.h"
 #include "experiment/nonfinite.h"
@@ -433,7 +432,6 @@ config::Node json_schema() {
     family->define(definitions);
   say_once(schema, definitions);
   schema.set("$defs", std::move(definitions));
-  describe_keys(schema);
   return schema;
 }
 
