@@ -1,5 +1,10 @@
 #include "nn/initializer.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
 namespace dptrain::config {
 
 template <>
@@ -22,56 +27,196 @@ namespace dptrain::nn {
 namespace {
 
 using config::key;
-using config::Schema;
-using config::type_def;
+
+// Random numbers
+
+struct Fans {
+  double in = 1, out = 1;
+};
+
+/// Keras's compute_fans: the last two axes are inputs and outputs, those before them the receptive field.
+Fans fans(const Shape& shape) {
+  if (shape.rank() == 0) return {};
+  if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
+  const double in = static_cast<double>(shape[shape.rank() - 2]), out = static_cast<double>(shape.back());
+  const double receptive = static_cast<double>(shape.elements()) / in / out;
+  return {in * receptive, out * receptive};
+}
+
+double truncated_normal(RandomStream& stream) {
+  for (;;)
+    if (const double z = stream.normal(); std::abs(z) <= 2) return z;
+}
+
+template <class Draw>
+void draw_all(std::span<float> values, Draw draw) {
+  std::generate(values.begin(), values.end(), [&] { return static_cast<float>(draw()); });
+}
+
+void draw_uniform(std::span<float> values, double low, double high, RandomStream& stream) {
+  draw_all(values, [&] { return low + (high - low) * static_cast<double>(stream.uniform()); });
+}
+
+void fill_scaled(const VarianceScaling& spec, const Shape& shape, RandomStream& stream, std::span<float> values) {
+  const Fans fan = fans(shape);
+  const double n = spec.mode == FanMode::kFanIn    ? fan.in
+                   : spec.mode == FanMode::kFanOut ? fan.out
+                                                   : (fan.in + fan.out) / 2;
+  const double variance = spec.scale / std::max(1.0, n);
+  if (spec.distribution == Distribution::kUniform) {
+    const double limit = std::sqrt(3 * variance);
+    draw_uniform(values, -limit, limit, stream);
+  } else if (spec.distribution == Distribution::kTruncatedNormal) {
+    // The standard deviation of a standard normal cut at 2 (Keras divides by it, so that the result has the variance).
+    const double stddev = std::sqrt(variance) / 0.87962566103423978;
+    draw_all(values, [&] { return stddev * truncated_normal(stream); });
+  } else {
+    draw_all(values, [&] { return std::sqrt(variance) * stream.normal(); });
+  }
+}
+
+// Orthogonal
+
+/// A column of a tall matrix.
+using Column = std::vector<double>;
+
+double dot(const Column& a, const Column& b, std::size_t from) {
+  return std::inner_product(a.begin() + static_cast<std::ptrdiff_t>(from), a.end(),
+                            b.begin() + static_cast<std::ptrdiff_t>(from), 0.0);
+}
+
+/// x -= 2 v (v . x), the reflection that leaves the first `from` components alone. v has length 1.
+void reflect(const Column& v, Column& x, std::size_t from) {
+  const double twice = 2 * dot(v, x, from);
+  for (std::size_t i = from; i < x.size(); ++i) x[i] -= twice * v[i];
+}
+
+/// Q of the QR factors of a tall matrix by Householder reflections (Golub, Van Loan: "Matrix Computations", 5.2), each
+/// column times the sign of R's diagonal: that makes it uniform over the orthogonal matrices.
+std::vector<Column> orthonormal_columns(std::vector<Column> a) {
+  const std::size_t columns = a.size(), rows = a.front().size();
+  std::vector<Column> mirrors;
+  std::vector<double> signs;
+  for (std::size_t k = 0; k < columns; ++k) {
+    Column v(rows, 0.0);
+    std::copy(a[k].begin() + static_cast<std::ptrdiff_t>(k), a[k].end(), v.begin() + static_cast<std::ptrdiff_t>(k));
+    const double length = std::sqrt(dot(v, v, k));
+    const double diagonal = v[k] > 0 ? -length : length;  // away from cancellation
+    v[k] -= diagonal;
+    const double norm = std::sqrt(dot(v, v, k));
+    if (norm > 0)
+      for (std::size_t i = k; i < rows; ++i) v[i] /= norm;
+    for (std::size_t j = k; j < columns; ++j) reflect(v, a[j], k);
+    mirrors.push_back(std::move(v));
+    signs.push_back(diagonal < 0 ? -1 : 1);
+  }
+  for (std::size_t k = 0; k < columns; ++k) {
+    Column& q = a[k];
+    std::fill(q.begin(), q.end(), 0.0);
+    q[k] = signs[k];
+    for (std::size_t j = columns; j-- > 0;) reflect(mirrors[j], q, j);
+  }
+  return a;
+}
+
+/// Orthogonal initialization (Saxe, McClelland, Ganguli: "Exact solutions to the nonlinear dynamics of learning in deep
+/// linear neural networks", 2013), as Keras computes it: the shape seen as [product of all axes but the last, last]; the
+/// rows or the columns, whichever are fewer, become orthogonal and of length `gain`.
+void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, RandomStream& stream) {
+  const auto last = static_cast<std::size_t>(shape.rank() == 0 ? 1 : shape.back());
+  const std::size_t first = values.size() / last;
+  std::vector<Column> columns(std::min(first, last), Column(std::max(first, last)));
+  for (Column& column : columns)
+    for (double& x : column) x = stream.normal();
+  columns = orthonormal_columns(std::move(columns));
+  for (std::size_t r = 0; r < first; ++r)
+    for (std::size_t c = 0; c < last; ++c)
+      values[r * last + c] = static_cast<float>(gain * (first >= last ? columns[c][r] : columns[r][c]));
+}
+
+// The family
 
 template <class Spec>
-void add(config::Family& family, const std::string& name, std::vector<std::string> aliases) {
-  family.add(type_def<Spec>(Schema::of<Spec>(name), std::move(aliases)));
+InitializerBuilder<Spec> initializer(const char* name) {
+  return InitializerBuilder<Spec>(name);
+}
+
+/// All elements equal: 0, 1 or the value of a Constant.
+template <class Spec>
+InitializerBuilder<Spec> constant(const char* name) {
+  auto builder = initializer<Spec>(name);
+  builder.fill([](const Spec& spec, const Shape&, RandomStream&, std::span<float> values) {
+    float value = std::is_same_v<Spec, Ones> ? 1.0F : 0.0F;
+    if constexpr (std::is_same_v<Spec, Constant>) value = static_cast<float>(spec.value);
+    static_cast<void>(spec);
+    std::fill(values.begin(), values.end(), value);
+  });
+  return builder;
+}
+
+/// A case of VarianceScaling.
+template <class Spec, int scale, FanMode mode, Distribution distribution>
+InitializerBuilder<Spec> scaled(const char* name) {
+  auto builder = initializer<Spec>(name);
+  builder.fill([](const Spec&, const Shape& shape, RandomStream& stream, std::span<float> values) {
+    fill_scaled({scale, mode, distribution}, shape, stream, values);
+  });
+  return builder;
 }
 
 config::Family make_initializers() {
   config::Family family("initializer");
-  add<Zeros>(family, "Zeros", {"zeros", "zero"});
-  add<Ones>(family, "Ones", {"ones", "one"});
-  family.add(type_def<Constant>(
-      Schema::of<Constant>("Constant").positional(key("value", &Constant::value).doc("value of every element")),
-      {"constant"}));
-  family.add(type_def<RandomNormal>(
-      Schema::of<RandomNormal>("RandomNormal")
+  const auto add = [&](auto&& builder) { family.add(builder.build()); };
+  add(constant<Zeros>("Zeros").aliases({"zeros", "zero"}));
+  add(constant<Ones>("Ones").aliases({"ones", "one"}));
+  add(constant<Constant>("Constant").aliases({"constant"})
+          .positional(key("value", &Constant::value).doc("value of every element")));
+  add(initializer<RandomNormal>("RandomNormal")
+          .aliases({"random_normal", "normal"})
           .positional(key("mean", &RandomNormal::mean).doc("mean of the distribution"))
-          .key(key("stddev", &RandomNormal::stddev).at_least(0).doc("standard deviation of the distribution")),
-      {"random_normal", "normal"}));
-  family.add(type_def<RandomUniform>(
-      Schema::of<RandomUniform>("RandomUniform")
+          .key(key("stddev", &RandomNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
+          .fill([](const RandomNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
+            draw_all(values, [&] { return spec.mean + spec.stddev * stream.normal(); });
+          }));
+  add(initializer<RandomUniform>("RandomUniform")
+          .aliases({"random_uniform", "uniform"})
           .positional(key("minval", &RandomUniform::minval).doc("lower bound of the numbers"))
           .key(key("maxval", &RandomUniform::maxval).doc("upper bound of the numbers"))
-          .rule<RandomUniform>([](const RandomUniform& u) {
+          .rule([](const RandomUniform& u) {
             return u.minval <= u.maxval ? std::string() : std::string("minval must be at most maxval");
-          }),
-      {"random_uniform", "uniform"}));
-  family.add(type_def<TruncatedNormal>(
-      Schema::of<TruncatedNormal>("TruncatedNormal")
+          })
+          .fill([](const RandomUniform& spec, const Shape&, RandomStream& stream, std::span<float> values) {
+            draw_uniform(values, spec.minval, spec.maxval, stream);
+          }));
+  add(initializer<TruncatedNormal>("TruncatedNormal")
+          .aliases({"truncated_normal"})
           .positional(key("mean", &TruncatedNormal::mean).doc("mean of the distribution"))
-          .key(key("stddev", &TruncatedNormal::stddev).at_least(0).doc("standard deviation of the distribution")),
-      {"truncated_normal"}));
-  family.add(type_def<VarianceScaling>(
-      Schema::of<VarianceScaling>("VarianceScaling")
+          .key(key("stddev", &TruncatedNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
+          .fill([](const TruncatedNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
+            draw_all(values, [&] { return spec.mean + spec.stddev * truncated_normal(stream); });
+          }));
+  add(initializer<VarianceScaling>("VarianceScaling")
+          .aliases({"variance_scaling"})
           .positional(key("scale", &VarianceScaling::scale).above(0).doc("factor of the variance"))
-          .key(
-              key("mode", &VarianceScaling::mode).doc("what the variance is divided by: fan_in, fan_out or their mean"))
-          .key(key("distribution", &VarianceScaling::distribution).doc("distribution that the numbers are drawn from")),
-      {"variance_scaling"}));
-  add<GlorotUniform>(family, "GlorotUniform", {"glorot_uniform"});
-  add<GlorotNormal>(family, "GlorotNormal", {"glorot_normal"});
-  add<HeUniform>(family, "HeUniform", {"he_uniform"});
-  add<HeNormal>(family, "HeNormal", {"he_normal"});
-  add<LecunUniform>(family, "LecunUniform", {"lecun_uniform"});
-  add<LecunNormal>(family, "LecunNormal", {"lecun_normal"});
-  family.add(
-      type_def<Orthogonal>(Schema::of<Orthogonal>("Orthogonal")
-                               .positional(key("gain", &Orthogonal::gain).doc("factor of the orthogonal matrix")),
-                           {"orthogonal", "OrthogonalInitializer"}));
+          .key(key("mode", &VarianceScaling::mode)
+                   .doc("what the variance is divided by: fan_in, fan_out or their mean"))
+          .key(key("distribution", &VarianceScaling::distribution)
+                   .doc("distribution that the numbers are drawn from"))
+          .fill(fill_scaled));
+  using enum FanMode;
+  constexpr Distribution kNormal = Distribution::kTruncatedNormal, kEven = Distribution::kUniform;
+  add(scaled<GlorotUniform, 1, kFanAvg, kEven>("GlorotUniform").aliases({"glorot_uniform"}));
+  add(scaled<GlorotNormal, 1, kFanAvg, kNormal>("GlorotNormal").aliases({"glorot_normal"}));
+  add(scaled<HeUniform, 2, kFanIn, kEven>("HeUniform").aliases({"he_uniform"}));
+  add(scaled<HeNormal, 2, kFanIn, kNormal>("HeNormal").aliases({"he_normal"}));
+  add(scaled<LecunUniform, 1, kFanIn, kEven>("LecunUniform").aliases({"lecun_uniform"}));
+  add(scaled<LecunNormal, 1, kFanIn, kNormal>("LecunNormal").aliases({"lecun_normal"}));
+  add(initializer<Orthogonal>("Orthogonal")
+          .aliases({"orthogonal", "OrthogonalInitializer"})
+          .positional(key("gain", &Orthogonal::gain).doc("factor of the orthogonal matrix"))
+          .fill([](const Orthogonal& spec, const Shape& shape, RandomStream& stream, std::span<float> values) {
+            fill_orthogonal(values, shape, spec.gain, stream);
+          }));
   return family;
 }
 
@@ -80,6 +225,11 @@ config::Family make_initializers() {
 config::Family& initializer_family() {
   static config::Family family = make_initializers();
   return family;
+}
+
+void fill(const Initializer& initializer, const Shape& shape, RandomStream& stream, std::span<float> values) {
+  if (!initializer) return std::fill(values.begin(), values.end(), 0.0F);
+  static_cast<const InitializerType&>(initializer.def()).fill(initializer.spec(), shape, stream, values);
 }
 
 }  // namespace dptrain::nn

@@ -1,14 +1,41 @@
 #pragma once
 
-// Initializers: specs only (Keras names, defaults and fans); drawing the numbers is graph/initialize.cpp. One closed
-// family, built at first use.
+// Initializers: Keras's names, defaults and fans, and the numbers that they draw (keras.src.initializers: the same
+// distributions, from our own random streams). The family is built at first use and read-only afterwards: any thread
+// may read it.
 
-#include "config/family.h"
+#include <functional>
+#include <span>
+
+#include "config/type_builder.h"
+#include "core/random.h"
+#include "core/shape.h"
 
 namespace dptrain::nn {
 
 config::Family& initializer_family();
 using Initializer = config::Of<initializer_family>;
+
+struct InitializerType final : config::TypeDef {
+  /// Fills `values`, which have this shape. Pure in the stream.
+  std::function<void(const void* spec, const Shape& shape, RandomStream& stream, std::span<float> values)> fill;
+};
+
+/// Fills the values of a weight of this shape; with zeros where there is no initializer.
+void fill(const Initializer& initializer, const Shape& shape, RandomStream& stream, std::span<float> values);
+
+/// Builder, one expression per initializer.
+template <class Spec>
+class InitializerBuilder : public config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType> {
+  using Base = config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType>;
+
+ public:
+  using Base::Base;
+
+  InitializerBuilder&& fill(void (*f)(const Spec&, const Shape&, RandomStream&, std::span<float>)) {
+    return this->type_->fill = this->untyped(f), this->self();
+  }
+};
 
 struct Zeros {};
 struct Ones {};
@@ -21,16 +48,19 @@ struct RandomNormal {
 struct RandomUniform {
   double minval = -0.05, maxval = 0.05;
 };
+/// Numbers beyond two standard deviations are drawn again.
 struct TruncatedNormal {
   double mean = 0, stddev = 0.05;
 };
 enum class FanMode { kFanIn, kFanOut, kFanAvg };
 enum class Distribution { kTruncatedNormal, kUntruncatedNormal, kUniform };
+/// Of variance scale / n, n being the fans that the mode names.
 struct VarianceScaling {
   double scale = 1;
   FanMode mode = FanMode::kFanIn;
   Distribution distribution = Distribution::kTruncatedNormal;
 };
+// Cases of VarianceScaling.
 struct GlorotUniform {};
 struct GlorotNormal {};
 struct HeUniform {};
