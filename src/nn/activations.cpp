@@ -24,7 +24,8 @@ const Registered kELU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.output = true});  // alpha is not negative: signs of input and output agree
+        .backward_reads(BackwardReads{.output = true})
+        .example("", {{7, 6, 4}});  // alpha is not negative: signs of input and output agree
 
 const Registered kLeakyReLU =
     layer<LeakyReLUSpec>("LeakyReLU")
@@ -33,7 +34,8 @@ const Registered kLeakyReLU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.output = true});  // the slope is not negative: signs of input and output agree
+        .backward_reads(BackwardReads{.output = true})
+        .example("", {{7, 6, 4}});  // the slope is not negative: signs of input and output agree
 
 Shape output(const PReLUSpec& spec, std::span<const Shape> in) {
   for (const std::int64_t axis : spec.shared_axes.dims())
@@ -63,7 +65,9 @@ const Registered kPReLU =
         .masks(MaskRule::kPasses)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input = true});  // alpha may be negative: the output does not determine x
+        .backward_reads(BackwardReads{.input = true})
+        .example("alpha_initializer: {Constant: 0.2}, shared_axes: [1, 2]", {{7, 6, 4}})
+        .example("", {{7, 6, 5}});  // alpha may be negative: the output does not determine x
 
 const Registered kReLU =
     layer<ReLUSpec>("ReLU")
@@ -73,7 +77,9 @@ const Registered kReLU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.input = true});  // with a threshold the output does not determine the input
+        .backward_reads(BackwardReads{.input = true})
+        .example("negative_slope: 0.1, max_value: 2",
+                 {{7, 6, 4}});  // with a threshold the output does not determine the input
 
 Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
   require_last_axis(spec.axis, in[0]);
@@ -85,7 +91,8 @@ const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
                                 .inputs(1)
                                 .masks(MaskRule::kHeeds)
                                 .output(output)
-                                .backward_reads(BackwardReads{.output = true});
+                                .backward_reads(BackwardReads{.output = true})
+                                .example("", {{7, 6, 4}});
 
 }  // namespace
 }  // namespace dptrain::nn

@@ -42,7 +42,8 @@ const Registered kAdditiveAttention =
         .heeds_masks()
         .output([](const AdditiveAttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(additive_weights)
-        .backward_reads(BackwardReads{.input = true, .output = true, .masks = true});
+        .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
+        .example("use_causal_mask: true", {{42, 4}, {42, 4}});
 
 std::vector<WeightDef> attention_weights(const AttentionSpec& spec, std::span<const Shape>) {
   std::vector<WeightDef> all;
@@ -69,7 +70,9 @@ const Registered kAttention =
         .heeds_masks()
         .output([](const AttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(attention_weights)
-        .backward_reads(BackwardReads{.input = true, .output = true, .masks = true});
+        .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
+        .example("use_scale: true, dropout: 0.3", {{42, 4}, {42, 4}})
+        .example("use_scale: true, score_mode: concat", {{42, 4}, {42, 4}});
 
 // MultiHeadAttention
 
@@ -157,7 +160,10 @@ const Registered kMultiHeadAttention =
         .heeds_masks()
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+        .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
+        .example("num_heads: 2, key_dim: 3", {{42, 4}})
+        .example("num_heads: 2, key_dim: 3, value_dim: 5, dropout: 0.3", {{42, 4}, {42, 4}})
+        .example("num_heads: 3, key_dim: 8, use_causal_mask: true", {{42, 4}});
 
 }  // namespace
 

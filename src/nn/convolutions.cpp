@@ -117,9 +117,13 @@ LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
       });
 }
 
-const Registered kConv1D = convolution<1>("Conv1D").computed_as(image_of);
-const Registered kConv2D = convolution<2>("Conv2D");
-const Registered kConv3D = convolution<3>("Conv3D");
+const Registered kConv1D = convolution<1>("Conv1D").computed_as(image_of).example(
+    "filters: 5, kernel_size: 3, padding: causal, activation: relu", {{42, 4}});
+const Registered kConv2D =
+    convolution<2>("Conv2D").example("filters: 5, kernel_size: 3, activation: relu", {{7, 6, 4}});
+const Registered kConv3D = convolution<3>("Conv3D")
+                               .example("filters: 5, kernel_size: 3, padding: same, activation: relu", {{3, 7, 2, 4}})
+                               .example("filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", {{3, 7, 2, 4}});
 
 // Transposed convolutions
 
@@ -202,9 +206,14 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
       });
 }
 
-const Registered kConv1DTranspose = transposed_convolution<1>("Conv1DTranspose").computed_as(image_of);
-const Registered kConv2DTranspose = transposed_convolution<2>("Conv2DTranspose");
-const Registered kConv3DTranspose = transposed_convolution<3>("Conv3DTranspose");
+const Registered kConv1DTranspose = transposed_convolution<1>("Conv1DTranspose")
+                                        .computed_as(image_of)
+                                        .example("filters: 5, kernel_size: 3, strides: 2", {{42, 4}});
+const Registered kConv2DTranspose =
+    transposed_convolution<2>("Conv2DTranspose").example("filters: 5, kernel_size: 3, strides: 2", {{7, 6, 4}});
+const Registered kConv3DTranspose =
+    transposed_convolution<3>("Conv3DTranspose")
+        .example("filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", {{3, 7, 2, 4}});
 
 // Depthwise convolutions
 
@@ -239,8 +248,12 @@ LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
       });
 }
 
-const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D").computed_as(image_of);
-const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D");
+const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D")
+                                        .computed_as(image_of)
+                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{42, 4}});
+const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D")
+                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
+                                        .example("kernel_size: 3", {{7, 6, 5}});
 
 // Separable convolutions
 
@@ -281,8 +294,10 @@ LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
       });
 }
 
-const Registered kSeparableConv1D = separable_convolution<1>("SeparableConv1D").computed_as(image_of);
-const Registered kSeparableConv2D = separable_convolution<2>("SeparableConv2D");
+const Registered kSeparableConv1D =
+    separable_convolution<1>("SeparableConv1D").computed_as(image_of).example("filters: 6, kernel_size: 3", {{42, 4}});
+const Registered kSeparableConv2D =
+    separable_convolution<2>("SeparableConv2D").example("filters: 6, kernel_size: 3", {{7, 6, 4}});
 
 }  // namespace
 

@@ -26,7 +26,8 @@ const Registered kDense =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output(output)
-        .weights(weights);
+        .weights(weights)
+        .example("units: 9, activation: relu", {{4}});
 
 }  // namespace
 }  // namespace dptrain::nn

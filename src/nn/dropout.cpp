@@ -38,7 +38,10 @@ const Registered kDropout =
         .output([](const DropoutSpec& spec, std::span<const Shape> in) {
           sample_noise(spec, in[0]);  // throws
           return in[0];
-        });
+        })
+        .example("rate: 0.3", {{7, 6, 4}})
+        .example("rate: 0.3, noise_shape: [null, 7, 1, 4]", {{7, 6, 4}})
+        .example("rate: 0.3", {{7, 6, 5}});
 
 const Registered kGaussianDropout =
     noise<GaussianDropoutSpec>("GaussianDropout")
@@ -46,14 +49,18 @@ const Registered kGaussianDropout =
                         .required()
                         .at_least(0)
                         .below(1)
-                        .doc("strength of the noise: a deviation of sqrt(rate / (1 - rate))"));
+                        .doc("strength of the noise: a deviation of sqrt(rate / (1 - rate))"))
+        .example("rate: 0.3", {{7, 6, 4}})
+        .example("rate: 0.3", {{7, 6, 5}});
 
 const Registered kGaussianNoise = noise<GaussianNoiseSpec>("GaussianNoise")
                                       .positional(key("stddev", &GaussianNoiseSpec::stddev)
                                                       .required()
                                                       .at_least(0)
                                                       .at_most(1)
-                                                      .doc("standard deviation of the noise"));  // Keras 3's range
+                                                      .doc("standard deviation of the noise"))
+                                      .example("stddev: 0.1", {{7, 6, 4}})
+                                      .example("stddev: 0.1", {{7, 6, 5}});  // Keras 3's range
 
 template <int Rank>
 LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
@@ -70,9 +77,10 @@ LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
   return builder;
 }
 
-const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D");
-const Registered kSpatialDropout2D = spatial_dropout<2>("SpatialDropout2D");
-const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D");
+const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D").example("rate: 0.3", {{42, 4}});
+const Registered kSpatialDropout2D =
+    spatial_dropout<2>("SpatialDropout2D").example("rate: 0.3", {{7, 6, 4}}).example("rate: 0.3", {{7, 6, 5}});
+const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D").example("rate: 0.3", {{3, 7, 2, 4}});
 
 const Registered kStochasticDepth = noise<StochasticDepthSpec>("StochasticDepth")
                                         .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
@@ -80,7 +88,8 @@ const Registered kStochasticDepth = noise<StochasticDepthSpec>("StochasticDepth"
                                                         .at_least(0)
                                                         .below(1)
                                                         .doc("share of the samples that are set to zero in training"))
-                                        .masks(MaskRule::kDrops);
+                                        .masks(MaskRule::kDrops)
+                                        .example("drop_path_rate: 0.3", {{7, 6, 4}});
 
 }  // namespace
 

@@ -45,7 +45,8 @@ const Registered kEmbedding =
           return spec.mask_zero ? MaskRule::kProduces : MaskRule::kDrops;
         })
         .weights(weights)
-        .backward_reads(BackwardReads{.input_to_train = true});
+        .backward_reads(BackwardReads{.input_to_train = true})
+        .example("input_dim: 4, output_dim: 5, mask_zero: true", {{9}});
 
 Shape output(const PositionEmbeddingSpec& spec, std::span<const Shape> in) {
   if (in[0][0] > spec.sequence_length)
@@ -69,7 +70,8 @@ const Registered kPositionEmbedding =
         .inputs(1)
         .of_rank(2)
         .output(output)
-        .weights(weights);
+        .weights(weights)
+        .example("sequence_length: 50", {{42, 4}});
 
 }  // namespace
 }  // namespace dptrain::nn

@@ -120,8 +120,8 @@ std::vector<Column> orthonormal_columns(std::vector<Column> a) {
 }
 
 /// Orthogonal initialization (Saxe, McClelland, Ganguli: "Exact solutions to the nonlinear dynamics of learning in deep
-/// linear neural networks", 2013), as Keras computes it: the shape seen as [product of all axes but the last, last]; the
-/// rows or the columns, whichever are fewer, become orthogonal and of length `gain`.
+/// linear neural networks", 2013), as Keras computes it: the shape seen as [product of all axes but the last, last];
+/// the rows or the columns, whichever are fewer, become orthogonal and of length `gain`.
 void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, RandomStream& stream) {
   const auto last = static_cast<std::size_t>(shape.rank() == 0 ? 1 : shape.back());
   const std::size_t first = values.size() / last;
@@ -169,7 +169,8 @@ config::Family make_initializers() {
   const auto add = [&](auto&& builder) { family.add(builder.build()); };
   add(constant<Zeros>("Zeros").aliases({"zeros", "zero"}));
   add(constant<Ones>("Ones").aliases({"ones", "one"}));
-  add(constant<Constant>("Constant").aliases({"constant"})
+  add(constant<Constant>("Constant")
+          .aliases({"constant"})
           .positional(key("value", &Constant::value).doc("value of every element")));
   add(initializer<RandomNormal>("RandomNormal")
           .aliases({"random_normal", "normal"})
@@ -198,10 +199,9 @@ config::Family make_initializers() {
   add(initializer<VarianceScaling>("VarianceScaling")
           .aliases({"variance_scaling"})
           .positional(key("scale", &VarianceScaling::scale).above(0).doc("factor of the variance"))
-          .key(key("mode", &VarianceScaling::mode)
-                   .doc("what the variance is divided by: fan_in, fan_out or their mean"))
-          .key(key("distribution", &VarianceScaling::distribution)
-                   .doc("distribution that the numbers are drawn from"))
+          .key(
+              key("mode", &VarianceScaling::mode).doc("what the variance is divided by: fan_in, fan_out or their mean"))
+          .key(key("distribution", &VarianceScaling::distribution).doc("distribution that the numbers are drawn from"))
           .fill(fill_scaled));
   using enum FanMode;
   constexpr Distribution kNormal = Distribution::kTruncatedNormal, kEven = Distribution::kUniform;

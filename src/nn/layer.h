@@ -98,6 +98,7 @@ struct VolumePasses {
 struct LayerExample {
   std::string arguments;
   std::vector<Shape> inputs;
+  bool masked = false;  ///< with a mask of the steps
 };
 
 struct LayerType final : config::TypeDef {
@@ -257,6 +258,9 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
   /// A use for checks that run every layer: the arguments in a config, and the shapes of the inputs of one sample.
   LayerBuilder&& example(std::string arguments, std::vector<Shape> inputs) {
     return type_->examples.push_back({std::move(arguments), std::move(inputs)}), self();
+  }
+  LayerBuilder&& masked_example(std::string arguments, std::vector<Shape> inputs) {
+    return type_->examples.push_back({std::move(arguments), std::move(inputs), true}), self();
   }
 };
 

@@ -52,6 +52,7 @@ LayerBuilder<Spec> elementwise(const char* name, int most = -1) {
   builder.inputs(2, most).masks(MaskRule::kJoins).output([](const Spec&, std::span<const Shape> in) {
     return broadcast(in);
   });
+  builder.example("", {{7, 6, 4}, {7, 6, 4}}).example("", {{7, 6, 5}, {7, 6, 5}});
   return builder;
 }
 
@@ -105,7 +106,9 @@ const Registered kConcatenate =
                         .doc("axis along which the inputs are joined: -1 for the last, the batch is axis 0"))
         .inputs(2, -1)
         .masks(mask_rule)
-        .output(output);
+        .output(output)
+        .example("", {{7, 6, 4}, {7, 6, 4}})
+        .example("", {{7, 6, 5}, {7, 6, 5}});
 
 // Dot
 
@@ -130,7 +133,9 @@ const Registered kDot =
         .inputs(2)
         .output(output)
         .masks(MaskRule::kEnds)
-        .backward_reads([](const DotSpec& spec) { return BackwardReads{.input = !spec.normalize}; });
+        .backward_reads([](const DotSpec& spec) { return BackwardReads{.input = !spec.normalize}; })
+        .example("axes: 1, normalize: true", {{42, 4}, {42, 4}})
+        .example("axes: [2, 1]", {{42, 4}, {4}});
 
 }  // namespace
 

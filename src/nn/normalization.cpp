@@ -97,7 +97,9 @@ const Registered kBatchNormalization =
         .masks(MaskRule::kHeeds)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input_to_train = true});
+        .backward_reads(BackwardReads{.input_to_train = true})
+        .example("", {{7, 6, 4}})
+        .example("", {{7, 6, 5}});
 
 Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
   require_last_axis(spec.axis, in[0]);
@@ -125,7 +127,9 @@ const Registered kGroupNormalization =
         .weights([](const GroupNormalizationSpec& spec, std::span<const Shape> in) {
           return gamma_and_beta(spec, {in[0].back()});
         })
-        .backward_reads(BackwardReads{.input = true});
+        .backward_reads(BackwardReads{.input = true})
+        .example("groups: 2", {{7, 6, 4}})
+        .example("groups: 5", {{7, 6, 5}});
 
 const Registered kLayerNormalization =
     add_gamma_and_beta(
@@ -142,7 +146,9 @@ const Registered kLayerNormalization =
         .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
           return gamma_and_beta(spec, normalized_shape(spec, in[0]));
         })
-        .backward_reads(BackwardReads{.input = true});
+        .backward_reads(BackwardReads{.input = true})
+        .example("", {{7, 6, 4}})
+        .example("", {{7, 6, 5}});
 
 const Registered kLocalResponseNormalization =
     layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
@@ -156,7 +162,9 @@ const Registered kLocalResponseNormalization =
         .inputs(1)
         .of_rank(3)
         .same_shape()
-        .backward_reads(BackwardReads{.input = true});
+        .backward_reads(BackwardReads{.input = true})
+        .example("", {{7, 6, 4}})
+        .example("beta: 0.5", {{7, 6, 5}});
 
 // Scales and offsets of channels
 
@@ -167,7 +175,8 @@ const Registered kCustomScaleLayer =
         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
           if (in[0] != in[1]) throw LayerError(inputs_differ(in));
           return in[0];
-        });
+        })
+        .example("scale: 0.3", {{7, 6, 4}, {7, 6, 4}});
 
 Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0 || in[0].back() != spec.projection_dim)
@@ -190,7 +199,8 @@ const Registered kLayerScale =
                                          .shape = {spec.projection_dim},
                                          .initializer = Initializer{Constant{spec.init_values}}}};
         })
-        .backward_reads(BackwardReads{.input_to_train = true});
+        .backward_reads(BackwardReads{.input_to_train = true})
+        .example("init_values: 0.5, projection_dim: 4", {{7, 6, 4}});
 
 constexpr double kKerasEpsilon = 1e-7;  ///< keras.backend.epsilon()
 
@@ -232,7 +242,10 @@ const Registered kNormalization =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output(output)
-        .weights(weights);
+        .weights(weights)
+        .example("mean: [0, 0.1, 0.2, 0.3], variance: [1, 2, 3, 4]", {{7, 6, 4}})
+        .example("axis: -1", {{7, 6, 4}})
+        .example("mean: 0.1, variance: 2, invert: true", {{7, 6, 5}});
 
 /// As the layer computes with them.
 void set_channel(ChannelAffine& all, std::size_t c, bool invert, double mean, double variance) {
@@ -265,7 +278,9 @@ const Registered kRescaling = layer<RescalingSpec>("Rescaling")
                                            .doc("added after the scaling, one value or one for each channel"))
                                   .inputs(1)
                                   .masks(MaskRule::kPasses)
-                                  .output(output);
+                                  .output(output)
+                                  .example("scale: 0.5, offset: 0.1", {{7, 6, 4}})
+                                  .example("scale: [0.5, 1, 2, -1], offset: 0.1", {{7, 6, 4}});
 
 }  // namespace
 

@@ -52,12 +52,18 @@ LayerBuilder<SpecOf<Rank>> pooling(const char* name) {
   return builder;
 }
 
-const Registered kAveragePooling1D = pooling<AveragePoolingSpec, 1>("AveragePooling1D");
-const Registered kAveragePooling2D = pooling<AveragePoolingSpec, 2>("AveragePooling2D");
-const Registered kAveragePooling3D = pooling<AveragePoolingSpec, 3>("AveragePooling3D");
-const Registered kMaxPooling1D = pooling<MaxPoolingSpec, 1>("MaxPooling1D");
-const Registered kMaxPooling2D = pooling<MaxPoolingSpec, 2>("MaxPooling2D");
-const Registered kMaxPooling3D = pooling<MaxPoolingSpec, 3>("MaxPooling3D");
+const Registered kAveragePooling1D =
+    pooling<AveragePoolingSpec, 1>("AveragePooling1D").example("padding: same", {{42, 4}});
+const Registered kAveragePooling2D =
+    pooling<AveragePoolingSpec, 2>("AveragePooling2D").example("pool_size: 2, padding: same", {{7, 6, 4}});
+const Registered kAveragePooling3D = pooling<AveragePoolingSpec, 3>("AveragePooling3D").example("", {{3, 7, 2, 4}});
+const Registered kMaxPooling1D =
+    pooling<MaxPoolingSpec, 1>("MaxPooling1D").example("pool_size: 3, strides: 2", {{42, 4}});
+const Registered kMaxPooling2D = pooling<MaxPoolingSpec, 2>("MaxPooling2D")
+                                     .example("pool_size: 3, strides: 2", {{7, 6, 4}})
+                                     .example("pool_size: 2", {{7, 6, 5}});
+const Registered kMaxPooling3D = pooling<MaxPoolingSpec, 3>("MaxPooling3D")
+                                     .example("pool_size: [2, 3, 1], strides: 2, padding: same", {{3, 7, 2, 4}});
 
 template <template <int> class SpecOf, int Rank>
 LayerBuilder<SpecOf<Rank>> global_pooling(const char* name) {
@@ -80,15 +86,21 @@ SpecOf<2> global_image_of(const SpecOf<Rank>& spec) {
 const Registered kGlobalAveragePooling1D = global_pooling<GlobalAveragePoolingSpec, 1>("GlobalAveragePooling1D")
                                                .masks(MaskRule::kEnds)
                                                .heeds_masks()
-                                               .backward_reads(BackwardReads{.masks = true});
-const Registered kGlobalAveragePooling2D = global_pooling<GlobalAveragePoolingSpec, 2>("GlobalAveragePooling2D");
+                                               .backward_reads(BackwardReads{.masks = true})
+                                               .masked_example("", {{9, 5}});
+const Registered kGlobalAveragePooling2D =
+    global_pooling<GlobalAveragePoolingSpec, 2>("GlobalAveragePooling2D").example("", {{7, 6, 4}});
 const Registered kGlobalAveragePooling3D = global_pooling<GlobalAveragePoolingSpec, 3>("GlobalAveragePooling3D")
-                                               .computed_as(global_image_of<GlobalAveragePoolingSpec, 3>);
-const Registered kGlobalMaxPooling1D =
-    global_pooling<GlobalMaxPoolingSpec, 1>("GlobalMaxPooling1D").computed_as(global_image_of<GlobalMaxPoolingSpec, 1>);
-const Registered kGlobalMaxPooling2D = global_pooling<GlobalMaxPoolingSpec, 2>("GlobalMaxPooling2D");
-const Registered kGlobalMaxPooling3D =
-    global_pooling<GlobalMaxPoolingSpec, 3>("GlobalMaxPooling3D").computed_as(global_image_of<GlobalMaxPoolingSpec, 3>);
+                                               .computed_as(global_image_of<GlobalAveragePoolingSpec, 3>)
+                                               .example("", {{3, 7, 2, 4}});
+const Registered kGlobalMaxPooling1D = global_pooling<GlobalMaxPoolingSpec, 1>("GlobalMaxPooling1D")
+                                           .computed_as(global_image_of<GlobalMaxPoolingSpec, 1>)
+                                           .example("", {{42, 4}});
+const Registered kGlobalMaxPooling2D =
+    global_pooling<GlobalMaxPoolingSpec, 2>("GlobalMaxPooling2D").example("", {{7, 6, 4}});
+const Registered kGlobalMaxPooling3D = global_pooling<GlobalMaxPoolingSpec, 3>("GlobalMaxPooling3D")
+                                           .computed_as(global_image_of<GlobalMaxPoolingSpec, 3>)
+                                           .example("", {{3, 7, 2, 4}});
 
 }  // namespace
 }  // namespace dptrain::nn

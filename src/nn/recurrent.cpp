@@ -128,7 +128,10 @@ LayerBuilder<Spec> recurrent(const char* name, int states) {
         return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
       })
       .heeds_masks()
-      .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+      .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
+      .masked_example("units: 6, return_sequences: true, dropout: 0.2", {{9, 5}})
+      .masked_example("units: 5, go_backwards: true", {{9, 5}})
+      .masked_example("units: 6, recurrent_dropout: 0.2", {{9, 5}});
   return builder;
 }
 
@@ -254,7 +257,8 @@ LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
   return builder;
 }
 
-const Registered kConvLstm2D = conv_lstm2d();
+const Registered kConvLstm2D =
+    conv_lstm2d().example("filters: 3, kernel_size: 2, padding: same, dropout: 0.2", {{3, 7, 2, 4}});
 
 Conv2DSpec convolution_of(const ConvLSTM2DSpec& spec, std::int64_t groups) {
   Conv2DSpec conv;

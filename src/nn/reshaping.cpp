@@ -26,7 +26,8 @@ const Registered kMasking =
         .inputs(1)
         .outputs(outputs)
         .masks(MaskRule::kProduces)
-        .backward_reads(BackwardReads{.output = true});
+        .backward_reads(BackwardReads{.output = true})
+        .masked_example("mask_value: 0", {{9, 5}});
 
 Shape output(const PermuteSpec& spec, std::span<const Shape> in) {
   if (spec.dims.rank() != in[0].rank())
@@ -54,7 +55,9 @@ const Registered kPermute = layer<PermuteSpec>("Permute")
                                                 .check(permute_complaint)
                                                 .doc("axes in their new order, counted from 1"))
                                 .inputs(1)
-                                .output(output);
+                                .output(output)
+                                .example("dims: [3, 1, 2]", {{7, 6, 4}})
+                                .example("dims: [2, 1, 3]", {{7, 6, 5}});
 
 const Registered kRepeatVector =
     layer<RepeatVectorSpec>("RepeatVector")
@@ -63,7 +66,8 @@ const Registered kRepeatVector =
         .of_rank(1)
         .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
           return Shape{spec.n, in[0][0]};
-        });
+        })
+        .example("n: 5", {{4}});
 
 Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
   const std::int64_t elements = in[0].elements();

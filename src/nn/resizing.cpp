@@ -88,21 +88,25 @@ LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
   return builder;
 }
 
-const Registered kCropping1D = cropping<1>("Cropping1D").computed_as(+[](const Cropping1DSpec& spec) {
-  return Cropping2DSpec{along(spec.cropping)};
-});
-const Registered kCropping2D = cropping<2>("Cropping2D");
-const Registered kCropping3D = cropping<3>("Cropping3D").computed_in_passes([](const Cropping3DSpec& spec) {
-  return margin_passes<Cropping2DSpec>(spec.cropping);
-});
-const Registered kZeroPadding1D = zero_padding<1>("ZeroPadding1D").computed_as(+[](const ZeroPadding1DSpec& spec) {
-  return ZeroPadding2DSpec{along(spec.padding)};
-});
-const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D");
-const Registered kZeroPadding3D =
-    zero_padding<3>("ZeroPadding3D").computed_in_passes([](const ZeroPadding3DSpec& spec) {
-      return margin_passes<ZeroPadding2DSpec>(spec.padding);
-    });
+const Registered kCropping1D =
+    cropping<1>("Cropping1D")
+        .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; })
+        .example("", {{42, 4}});
+const Registered kCropping2D = cropping<2>("Cropping2D").example("cropping: 1", {{7, 6, 4}});
+const Registered kCropping3D =
+    cropping<3>("Cropping3D")
+        .computed_in_passes([](const Cropping3DSpec& spec) { return margin_passes<Cropping2DSpec>(spec.cropping); })
+        .example("cropping: [1, 2, 0]", {{3, 7, 2, 4}});
+const Registered kZeroPadding1D =
+    zero_padding<1>("ZeroPadding1D")
+        .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; })
+        .example("padding: [1, 2]", {{42, 4}});
+const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D").example("padding: [[1, 2], [0, 3]]", {{7, 6, 4}});
+const Registered kZeroPadding3D = zero_padding<3>("ZeroPadding3D")
+                                      .computed_in_passes([](const ZeroPadding3DSpec& spec) {
+                                        return margin_passes<ZeroPadding2DSpec>(spec.padding);
+                                      })
+                                      .example("padding: [[1, 0], [1, 2], [0, 3]]", {{3, 7, 2, 4}});
 
 // Enlarging
 
@@ -133,7 +137,8 @@ const Registered kUpSampling1D =
             [](const UpSampling1DSpec& spec, std::span<const Shape> in) { return enlarged_shape(in[0], {spec.size}); })
         .computed_as(+[](const UpSampling1DSpec& spec) {
           return UpSampling2DSpec{.size = {1, spec.size}};
-        });
+        })
+        .example("", {{42, 4}});
 
 const Registered kUpSampling2D =
     layer<UpSampling2DSpec>("UpSampling2D")
@@ -143,7 +148,9 @@ const Registered kUpSampling2D =
         .of_rank(3)
         .output([](const UpSampling2DSpec& spec, std::span<const Shape> in) {
           return enlarged_shape(in[0], axes(spec.size));
-        });
+        })
+        .example("size: 2, interpolation: bilinear", {{7, 6, 4}})
+        .example("size: 2", {{7, 6, 5}});
 
 const Registered kUpSampling3D =
     layer<UpSampling3DSpec>("UpSampling3D")
@@ -158,7 +165,8 @@ const Registered kUpSampling3D =
           VolumePasses passes{.frames = layer_family().make(UpSampling2DSpec{.size = within_frame(spec.size)})};
           if (spec.size.d > 1) passes.depth = layer_family().make(UpSampling2DSpec{.size = along_depth(spec.size)});
           return passes;
-        });
+        })
+        .example("size: [2, 1, 3]", {{3, 7, 2, 4}});
 
 const Registered kResizing =
     layer<ResizingSpec>("Resizing")
@@ -169,7 +177,8 @@ const Registered kResizing =
         .of_rank(3)
         .output([](const ResizingSpec& spec, std::span<const Shape> in) {
           return Shape{spec.height, spec.width, in[0][2]};
-        });
+        })
+        .example("height: 5, width: 9", {{7, 6, 4}});
 
 }  // namespace
 }  // namespace dptrain::nn

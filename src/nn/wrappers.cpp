@@ -82,7 +82,9 @@ const Registered kBidirectional =
           return type_of(spec.layer).mask_rule(spec.layer.spec(), in);
         })
         .heeds_masks()
-        .backward_reads(BackwardReads{.input_to_train = true, .masks = true});
+        .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
+        .masked_example("layer: {LSTM: {units: 4, return_sequences: true}}", {{9, 5}})
+        .masked_example("layer: {GRU: 5}, merge_mode: mul", {{9, 5}});
 
 // TimeDistributed
 
@@ -143,7 +145,9 @@ const Registered kTimeDistributed =
         .applies([](const TimeDistributedSpec& spec) -> config::Typed { return spec.layer; },
                  [](const config::Typed& layer) { return TimeDistributedSpec{WrappedLayer(layer)}; })
         .backward_reads(
-            [](const TimeDistributedSpec& spec) { return type_of(spec.layer).backward_reads(spec.layer.spec()); });
+            [](const TimeDistributedSpec& spec) { return type_of(spec.layer).backward_reads(spec.layer.spec()); })
+        .masked_example("layer: {Dense: {units: 4, activation: relu}}", {{9, 5}})
+        .masked_example("layer: {Dropout: 0.2}", {{9, 5}});
 
 }  // namespace
 

@@ -1,11 +1,13 @@
-// What devices are checked with. Every layer that has an op stands here; a test says which one does not.
+// What devices are checked with: the examples of the definitions of layers, losses, metrics and optimizers.
 
+#include <set>
 #include <utility>
 
 #include "config/load.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "nn/activation.h"
+#include "nn/layer.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/optimizer.h"
@@ -13,13 +15,6 @@
 
 namespace dptrain::session {
 namespace {
-
-/// A step between `before` [7, 6, 4] (or `steps` [42, 4], `volume` [3, 7, 2, 4], `vector` [4], `before` and `beside`)
-/// and the end of the network.
-struct Branch {
-  std::string name, arguments;
-  std::string inputs = "before";
-};
 
 constexpr const char* kClasses = "{SparseCategoricalCrossentropy: {from_logits: true}}";
 
@@ -33,150 +28,138 @@ std::string config_of(const std::string& layers, const std::string& loss, const 
 
 std::string line(const std::string& step) { return "    - {" + step + "}\n"; }
 
-/// Every step is a branch of its own between the same beginning and the same end. With an odd number of channels
-/// kernels cannot take several values at a time.
-std::string branches(const std::vector<Branch>& steps, int channels, int only) {
-  const auto wanted = [&](std::size_t i) { return only < 0 || i == static_cast<std::size_t>(only); };
-  const auto is_read = [&](const char* name) {
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      if (wanted(i) && steps[i].inputs.find(name) != std::string::npos) return true;
-    return false;
-  };
-  std::string text =
-      line("Input: {shape: [7, 6, 3], name: input}") +
-      line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: before, inputs: input}}", channels));
-  if (is_read("beside"))
-    text += line(fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: beside, inputs: input}}", channels));
-  if (is_read("steps"))
-    text += line(fmt::format("Reshape: {{target_shape: [42, {}], name: steps, inputs: before}}", channels));
-  if (is_read("volume"))
-    text += line(fmt::format("Reshape: {{target_shape: [3, 7, 2, {}], name: volume, inputs: before}}", channels));
-  if (is_read("vector")) text += line("GlobalAveragePooling2D: {name: vector, inputs: before}");
-  std::string ends;
+std::string step_of(const std::string& type, const std::string& arguments, const std::string& rest) {
+  return fmt::format("{}: {{{}{}{}}}", type, arguments, arguments.empty() ? "" : ", ", rest);
+}
+
+/// The layers before the branches: tensors of any shape of 42 positions and some channels, or of channels alone.
+class Stem {
+ public:
+  /// The name of the `copy`-th tensor of this shape.
+  std::string tensor(const Shape& shape, std::size_t copy) {
+    const Shape image{7, 6, shape.back()};
+    if (shape == image) {
+      const std::string name = fmt::format("image{}_{}", shape.back(), copy);
+      add(name, fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: {}, inputs: input}}", shape.back(), name));
+      return name;
+    }
+    const std::string from = tensor(image, copy),
+                      name = fmt::format(
+                          "{}_{}", shape.rank() == 1 ? fmt::format("vector{}", shape.back()) : "shape" + shape.str(),
+                          copy);
+    if (shape.rank() == 1) {
+      add(name, fmt::format("GlobalAveragePooling2D: {{name: {}, inputs: {}}}", name, from));
+    } else {
+      std::vector<std::string> extents;
+      for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
+      add(name, fmt::format("Reshape: {{target_shape: [{}], name: {}, inputs: {}}}", join(extents, ", "), name, from));
+    }
+    return name;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  void add(const std::string& name, const std::string& step) {
+    if (names_.insert(name).second) text_ += line(step);
+  }
+
+  std::set<std::string> names_;
+  std::string text_ = line("Input: {shape: [7, 6, 3], name: input}");
+};
+
+/// A layer in a branch of its own.
+struct Branch {
+  std::string type;
+  nn::LayerExample use;
+};
+
+/// Every branch has its own layer between the same beginning and the same end.
+std::string branches(const std::vector<Branch>& all, int only) {
+  Stem stem;
+  std::string steps, ends;
   int count = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (!wanted(i)) continue;
-    const Branch& step = steps[i];
-    text += line(fmt::format("{}: {{{}{}name: x{}, inputs: [{}]}}", step.name, step.arguments,
-                             step.arguments.empty() ? "" : ", ", i, step.inputs));
-    text += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (only >= 0 && i != static_cast<std::size_t>(only)) continue;
+    std::vector<std::string> inputs;
+    for (std::size_t k = 0; k < all[i].use.inputs.size(); ++k) inputs.push_back(stem.tensor(all[i].use.inputs[k], k));
+    steps +=
+        line(step_of(all[i].type, all[i].use.arguments, fmt::format("name: x{}, inputs: [{}]", i, join(inputs, ", "))));
+    steps += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
     ends += fmt::format("{}f{}", ends.empty() ? "" : ", ", i);
     ++count;
   }
-  if (count > 1) text += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
-  return text + line("Dense: {units: 3, name: after}");
+  if (count > 1) steps += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
+  return stem.text() + steps + line("Dense: {units: 3, name: after}");
 }
 
-DeviceCheck of_steps(std::vector<Branch> steps, int channels = 4) {
+constexpr const char* kSgd = ", optimizer: {SGD: {learning_rate: 0.05}}";
+
+DeviceCheck check_of(std::vector<Branch> all) {
   DeviceCheck check;
-  for (const Branch& step : steps) check.names.push_back(step.name + (channels == 4 ? "" : ", odd channels"));
-  check.config = [steps = std::move(steps), channels](int only) {
-    return config_of(branches(steps, channels, only), kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}",
-                     "parallel: {check_replicas: 1 steps}\n");
+  for (const Branch& branch : all)
+    check.names.push_back(branch.type + (branch.use.inputs[0].back() % 2 != 0 ? ", odd channels" : ""));
+  check.config = [all = std::move(all)](int only) {
+    return config_of(branches(all, only), kClasses, kSgd, "parallel: {check_replicas: 1 steps}\n");
   };
   return check;
 }
 
+/// One network by itself.
+DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::Kind kind = DeviceCheck::Kind::kSteps) {
+  DeviceCheck check;
+  check.names = {name};
+  check.config = [text](int) { return text; };
+  check.kind = kind;
+  return check;
+}
+
+template <class Family>
+config::Typed read_member(const Family& family, const std::string& text) {
+  config::Diagnostics diagnostics;
+  config::Reader reader(diagnostics);
+  config::Typed made = family.read(config::load_text(text, "check", "", diagnostics), reader);
+  diagnostics.throw_if_errors();
+  return made;
+}
+
+/// A layer of ids, or of steps of which some are nothing but zeros and masked, in a network of its own.
+std::string sequence(const nn::LayerType& type, const nn::LayerExample& use) {
+  const bool ids = type.input_type == DType::kI32;
+  const config::Typed layer = read_member(nn::layer_family(), "{" + step_of(type.name, use.arguments, "") + "}");
+  const std::vector<nn::TensorDef> inputs{{use.inputs[0], type.input_type}};
+  const bool steps = type.outputs(layer.spec(), inputs).front().shape.rank() == 2;
+  std::string text = ids ? line("Input: {shape: [9], dtype: int32, name: input}")
+                         : line("Input: {shape: [9, 5], name: input}") + line("ReLU: {threshold: 1.0, name: zeros}") +
+                               line("Masking: {mask_value: 0, name: masked}");
+  text += line(step_of(type.name, use.arguments, "name: x0"));
+  if (steps) text += line("GlobalAveragePooling1D: {name: x1}");
+  return config_of(text + line("Dense: {units: 3, name: after}"), kClasses, kSgd);
+}
+
+/// Every example of every layer; those of unmasked numbers so many to a network.
 void add_layers(std::vector<DeviceCheck>& all) {
-  const std::string both = "before, beside";
-  all.push_back(of_steps({{"Conv2D", "filters: 5, kernel_size: 3, activation: relu"},
-                          {"Conv2DTranspose", "filters: 5, kernel_size: 3, strides: 2"},
-                          {"DepthwiseConv2D", "kernel_size: 3, padding: same, depth_multiplier: 2"},
-                          {"SeparableConv2D", "filters: 6, kernel_size: 3"},
-                          {"Dense", "units: 9, activation: relu", "vector"}}));
-  all.push_back(of_steps({{"MaxPooling2D", "pool_size: 3, strides: 2"},
-                          {"AveragePooling2D", "pool_size: 2, padding: same"},
-                          {"GlobalMaxPooling2D", ""},
-                          {"GlobalAveragePooling2D", ""},
-                          {"UpSampling2D", "size: 2, interpolation: bilinear"},
-                          {"Resizing", "height: 5, width: 9"},
-                          {"ZeroPadding2D", "padding: [[1, 2], [0, 3]]"},
-                          {"Cropping2D", "cropping: 1"},
-                          {"Permute", "dims: [3, 1, 2]"},
-                          {"RepeatVector", "n: 5", "vector"}}));
-  all.push_back(of_steps({{"Conv1D", "filters: 5, kernel_size: 3, padding: causal, activation: relu", "steps"},
-                          {"Conv1DTranspose", "filters: 5, kernel_size: 3, strides: 2", "steps"},
-                          {"DepthwiseConv1D", "kernel_size: 3, padding: same, depth_multiplier: 2", "steps"},
-                          {"SeparableConv1D", "filters: 6, kernel_size: 3", "steps"},
-                          {"MaxPooling1D", "pool_size: 3, strides: 2", "steps"},
-                          {"AveragePooling1D", "padding: same", "steps"},
-                          {"GlobalMaxPooling1D", "", "steps"},
-                          {"ZeroPadding1D", "padding: [1, 2]", "steps"},
-                          {"Cropping1D", "", "steps"},
-                          {"UpSampling1D", "", "steps"},
-                          {"SpatialDropout1D", "rate: 0.3", "steps"},
-                          {"Dot", "axes: 1, normalize: true", "steps, steps"},
-                          {"Dot", "axes: [2, 1]", "steps, vector"}}));
-  all.push_back(
-      of_steps({{"MultiHeadAttention", "num_heads: 2, key_dim: 3", "steps"},
-                {"MultiHeadAttention", "num_heads: 2, key_dim: 3, value_dim: 5, dropout: 0.3", "steps, steps"},
-                {"MultiHeadAttention", "num_heads: 3, key_dim: 8, use_causal_mask: true", "steps"},
-                {"Attention", "use_scale: true, dropout: 0.3", "steps, steps"},
-                {"Attention", "use_scale: true, score_mode: concat", "steps, steps"},
-                {"AdditiveAttention", "use_causal_mask: true", "steps, steps"},
-                {"PositionEmbedding", "sequence_length: 50", "steps"}}));
-  all.push_back(of_steps({{"Conv3D", "filters: 5, kernel_size: 3, padding: same, activation: relu", "volume"},
-                          {"Conv3D", "filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", "volume"},
-                          {"Conv3DTranspose", "filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", "volume"},
-                          {"MaxPooling3D", "pool_size: [2, 3, 1], strides: 2, padding: same", "volume"},
-                          {"AveragePooling3D", "", "volume"},
-                          {"GlobalMaxPooling3D", "", "volume"},
-                          {"GlobalAveragePooling3D", "", "volume"},
-                          {"ZeroPadding3D", "padding: [[1, 0], [1, 2], [0, 3]]", "volume"},
-                          {"Cropping3D", "cropping: [1, 2, 0]", "volume"},
-                          {"UpSampling3D", "size: [2, 1, 3]", "volume"},
-                          {"SpatialDropout3D", "rate: 0.3", "volume"}}));
-  all.push_back(of_steps({{"Add", "", both},
-                          {"Subtract", "", both},
-                          {"Multiply", "", both},
-                          {"Average", "", both},
-                          {"Maximum", "", both},
-                          {"Minimum", "", both},
-                          {"CustomScaleLayer", "scale: 0.3", both},
-                          {"Concatenate", "", both}}));
-  all.push_back(of_steps({{"BatchNormalization", ""},
-                          {"LayerNormalization", ""},
-                          {"GroupNormalization", "groups: 2"},
-                          {"LocalResponseNormalization", ""}}));
-  all.push_back(of_steps({{"Dropout", "rate: 0.3"},
-                          {"Dropout", "rate: 0.3, noise_shape: [null, 7, 1, 4]"},
-                          {"StochasticDepth", "drop_path_rate: 0.3"},
-                          {"SpatialDropout2D", "rate: 0.3"},
-                          {"GaussianDropout", "rate: 0.3"},
-                          {"GaussianNoise", "stddev: 0.1"},
-                          {"Normalization", "mean: [0, 0.1, 0.2, 0.3], variance: [1, 2, 3, 4]"},
-                          {"Normalization", "axis: -1"},
-                          {"Rescaling", "scale: 0.5, offset: 0.1"},
-                          {"Rescaling", "scale: [0.5, 1, 2, -1], offset: 0.1"},
-                          {"LayerScale", "init_values: 0.5, projection_dim: 4"},
-                          {"ReLU", "negative_slope: 0.1, max_value: 2"},
-                          {"LeakyReLU", ""},
-                          {"ELU", ""},
-                          {"PReLU", "alpha_initializer: {Constant: 0.2}, shared_axes: [1, 2]"},
-                          {"Softmax", ""}}));
-  all.push_back(of_steps({{"Dropout", "rate: 0.3"},
-                          {"SpatialDropout2D", "rate: 0.3"},
-                          {"GaussianDropout", "rate: 0.3"},
-                          {"GaussianNoise", "stddev: 0.1"},
-                          {"Normalization", "mean: 0.1, variance: 2, invert: true"},
-                          {"BatchNormalization", ""},
-                          {"GroupNormalization", "groups: 5"},
-                          {"LayerNormalization", ""},
-                          {"LocalResponseNormalization", "beta: 0.5"},
-                          {"PReLU", ""},
-                          {"Permute", "dims: [2, 1, 3]"},
-                          {"MaxPooling2D", "pool_size: 2"},
-                          {"UpSampling2D", "size: 2"},
-                          {"DepthwiseConv2D", "kernel_size: 3"},
-                          {"Add", "", both},
-                          {"Multiply", "", both},
-                          {"Concatenate", "", both}},
-                         5));
+  constexpr std::size_t kTogether = 10;
+  std::vector<Branch> together;
+  const auto flush = [&] {
+    if (!together.empty()) all.push_back(check_of(std::exchange(together, {})));
+  };
+  for (const config::TypeDef* def : nn::layer_family().types()) {
+    const auto& type = static_cast<const nn::LayerType&>(*def);
+    for (const nn::LayerExample& use : type.examples) {
+      if (use.masked || type.input_type == DType::kI32) {
+        all.push_back(one(type.name, sequence(type, use)));
+        continue;
+      }
+      together.push_back({type.name, use});
+      if (together.size() == kTogether) flush();
+    }
+  }
+  flush();
   std::vector<Branch> activations;
   for (const auto& [value, word] : config::EnumNames<nn::Activation>::names)
-    activations.push_back({"Activation", fmt::format("activation: {}", word)});
-  DeviceCheck check = of_steps(activations);
-  for (std::size_t i = 0; i < activations.size(); ++i) check.names[i] = activations[i].arguments;
+    activations.push_back({"Activation", {fmt::format("activation: {}", word), {{7, 6, 4}}}});
+  DeviceCheck check = check_of(activations);
+  for (std::size_t i = 0; i < activations.size(); ++i) check.names[i] = activations[i].use.arguments;
   all.push_back(std::move(check));
 }
 
@@ -212,8 +195,7 @@ void add_convolutions(std::vector<DeviceCheck>& all) {
         ends += fmt::format("{}f{}", ends.empty() ? "" : ", ", i);
       }
       if (only < 0) text += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
-      return config_of(text + line("Dense: {units: 3, name: after}"), kClasses,
-                       ", optimizer: {SGD: {learning_rate: 0.05}}" + keys);
+      return config_of(text + line("Dense: {units: 3, name: after}"), kClasses, kSgd + keys);
     };
     all.push_back(std::move(check));
   }
@@ -223,51 +205,6 @@ std::string small_network(int outputs, const std::string& last = "") {
   return line("Input: [6, 5, 3]") + line("Conv2D: {filters: 4, kernel_size: 3, activation: relu}") +
          line("BatchNormalization: {}") + line("Flatten: {}") +
          line(fmt::format("Dense: {{units: {}{}}}", outputs, last));
-}
-
-/// One network by itself.
-DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::Kind kind = DeviceCheck::Kind::kSteps) {
-  DeviceCheck check;
-  check.names = {name};
-  check.config = [text](int) { return text; };
-  check.kind = kind;
-  return check;
-}
-
-/// Layers of masked steps, which stand in a network of their own: some ids are 0, some steps nothing but zeros.
-void add_sequences(std::vector<DeviceCheck>& all) {
-  const std::string ids = line("Input: {shape: [9], dtype: int32, name: input}") +
-                          line("Embedding: {input_dim: 4, output_dim: 5, mask_zero: true, name: x0}");
-  const std::string steps = line("Input: {shape: [9, 5], name: input}") + line("ReLU: {threshold: 1.0, name: zeros}") +
-                            line("Masking: {mask_value: 0, name: x0}");
-  const std::string end = line("GlobalAveragePooling1D: {name: x1}") + line("Dense: {units: 3, name: after}");
-  const std::string train = ", optimizer: {SGD: {learning_rate: 0.05}}";
-  all.push_back(one("Embedding", config_of(ids + end, kClasses, train)));
-  all.push_back(one("Masking", config_of(steps + end, kClasses, train)));
-  for (const std::string cell : {"LSTM", "GRU", "SimpleRNN"}) {
-    const std::string first =
-        line(fmt::format("{}: {{units: 6, return_sequences: true, dropout: 0.2, name: x1}}", cell));
-    const std::string dropping = line(fmt::format("{}: {{units: 6, recurrent_dropout: 0.2, name: x1}}", cell));
-    const std::string last = line(fmt::format("{}: {{units: 5, go_backwards: true, name: x2}}", cell));
-    const std::string after = line("Dense: {units: 3, name: after}");
-    all.push_back(one(cell, config_of(steps + first + last + after, kClasses, train)));
-    all.push_back(one(cell + ", recurrent_dropout", config_of(ids + dropping + after, kClasses, train)));
-  }
-  const std::string both = line("Bidirectional: {layer: {LSTM: {units: 4, return_sequences: true}}, name: x1}") +
-                           line("Bidirectional: {layer: {GRU: 5}, merge_mode: mul, name: x2}") +
-                           line("Dense: {units: 3, name: after}");
-  all.push_back(one("Bidirectional", config_of(steps + both, kClasses, train)));
-  const std::string frames = line("Input: {shape: [9, 5], name: input}") +
-                             line("Reshape: {target_shape: [3, 3, 5, 1], name: x0}") +
-                             line("ConvLSTM2D: {filters: 3, kernel_size: 2, padding: same, dropout: 0.2, name: x1}") +
-                             line("Flatten: {name: x2}") + line("Dense: {units: 3, name: after}");
-  all.push_back(one("ConvLSTM2D", config_of(frames, kClasses, train)));
-  const std::string each = line("TimeDistributed: {layer: {Dense: {units: 4, activation: relu}}, name: x1}") +
-                           line("TimeDistributed: {layer: {Dropout: 0.2}, name: x2}") +
-                           line("GRU: {units: 5, name: x3}") + line("Dense: {units: 3, name: after}");
-  all.push_back(one("TimeDistributed", config_of(steps + each, kClasses, train)));
-  all.push_back(
-      one("GlobalAveragePooling1D", config_of(line("Input: {shape: [9, 5], name: input}") + end, kClasses, train)));
 }
 
 /// Every loss of the family: over four classes, of one probability, or of four values between 0 and 1.
@@ -285,18 +222,14 @@ void add_losses(std::vector<DeviceCheck>& all) {
   }
   std::string penalized = small_network(4, ", kernel_regularizer: {L1L2: {l1: 0.01, l2: 0.02}}");
   penalized.replace(penalized.find("BatchNormalization: {}"), 22, "BatchNormalization: {trainable: false}");
-  all.push_back(one("regularizers, a frozen BatchNormalization",
-                    config_of(penalized, kClasses, ", optimizer: {SGD: {learning_rate: 0.05}}")));
+  all.push_back(one("regularizers, a frozen BatchNormalization", config_of(penalized, kClasses, kSgd)));
   all.push_back(one("Softmax and crossentropy", config_of(small_network(4, ", activation: softmax"),
                                                           "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
 }
 
 /// Whether the metric can be measured on four classes with labels that are class numbers.
 bool fits_classes(const nn::MetricType& type, const std::string& text) {
-  config::Diagnostics diagnostics;
-  config::Reader reader(diagnostics);
-  const config::Typed metric = nn::metric_family().read(config::load_text(text, "metric", "", diagnostics), reader);
-  diagnostics.throw_if_errors();
+  const config::Typed metric = read_member(nn::metric_family(), text);
   return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
 }
 
@@ -376,7 +309,6 @@ void add_ways_to_run(std::vector<DeviceCheck>& all) {
 std::vector<DeviceCheck> device_checks() {
   std::vector<DeviceCheck> all;
   add_layers(all);
-  add_sequences(all);
   add_convolutions(all);
   add_losses(all);
   add_metrics(all);
