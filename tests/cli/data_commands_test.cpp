@@ -9,7 +9,7 @@
 #include "cli/data_stats.h"
 #include "core/error.h"
 #include "data/transform.h"
-#include "data/transforms/rescaling.h"
+#include "data/transforms/normalization.h"
 
 namespace dptrain::cli {
 namespace {

@@ -14,11 +14,9 @@
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/transform.h"
-#include "data/transforms/center_crop.h"
-#include "data/transforms/preprocess_input.h"
-#include "data/transforms/random_crop.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/resizing.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/normalization.h"
 
 namespace dptrain::data {
 namespace {

@@ -12,12 +12,10 @@
 #include "data/sources/synthetic.h"
 #include "data/sources/windows.h"
 #include "data/transform.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
 #include "data/transforms/normalization.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_contrast.h"
-#include "data/transforms/random_crop.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
 
 namespace dptrain::data {
 namespace {

@@ -11,9 +11,9 @@
 #include "data/agreement.h"
 #include "data/loader_batches.h"
 #include "data/transform.h"
-#include "data/transforms/mix_up.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_flip.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/mixing.h"
 
 namespace dptrain::data {
 namespace {

@@ -6,10 +6,10 @@
 #include "data/sources/subset.h"
 #include "data/sources/synthetic.h"
 #include "data/transform.h"
-#include "data/transforms/center_crop.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/normalization.h"
 
 namespace dptrain::data {
 namespace {

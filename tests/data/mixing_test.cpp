@@ -10,10 +10,9 @@
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/pixel_program.h"
-#include "data/transforms/cut_mix.h"
-#include "data/transforms/mix_up.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/mixing.h"
+#include "data/transforms/normalization.h"
 
 namespace dptrain::data {
 namespace {

@@ -10,11 +10,9 @@
 #include "core/error.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/text.h"
-#include "data/transforms/center_crop.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
 #include "data/transforms/normalization.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
-#include "data/transforms/resizing.h"
 #include "data/yaml_sets.h"
 #include "support/folder.h"
 

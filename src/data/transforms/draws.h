@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/shape.h"
+#include "data/source.h"
 #include "data/transform.h"
 
 namespace dptrain::data {
@@ -34,5 +36,18 @@ std::pair<double, double> factor_range(const std::vector<double>& factor);
 std::string check_part(const std::vector<double>& factor);
 /// A factor f as [0, f], or as it is.
 std::pair<double, double> part_range(const std::vector<double>& factor);
+
+/// Draws from Beta(alpha, alpha), alpha > 0: x / (x + y) of two Gamma(alpha) draws by the method of Marsaglia and Tsang
+/// ("A Simple Method for Generating Gamma Variables", 2000), in logarithms, so that a small alpha loses nothing.
+double draw_beta(RandomStream& stream, double alpha);
+
+/// The rectangle that RandomErasing and CutMix cut, with Keras's arithmetic: parts of the width and height, at a place
+/// drawn in what they leave (random_erasing.py and cut_mix.py, _compute_crop_bounds).
+struct BoxDraw {
+  float width = 0, height = 0;  ///< parts of the image's
+  float x = 0, y = 0;           ///< where in the room left, 0..1
+};
+/// The pixels whose whole numbers lie in it.
+Window box_of(const BoxDraw& draw, const Shape& image);
 
 }  // namespace dptrain::data

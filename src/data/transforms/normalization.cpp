@@ -5,8 +5,17 @@
 
 #include "core/format.h"
 #include "core/quantity.h"
-#include "data/transforms/pixel_op.h"
+#include "data/transforms/pixels.h"
 #include "data/transforms/transform_def.h"
+
+namespace dptrain::config {
+template <>
+struct EnumNames<data::PreprocessMode> {
+  static constexpr std::array names{std::pair{data::PreprocessMode::kCaffe, "caffe"},
+                                    std::pair{data::PreprocessMode::kTf, "tf"},
+                                    std::pair{data::PreprocessMode::kTorch, "torch"}};
+};
+}  // namespace dptrain::config
 
 namespace dptrain::data {
 namespace {
@@ -65,6 +74,90 @@ const RegisteredTransform kNormalization = transform_def<NormalizationSpec, Norm
                  .doc("variance, one value or one for each channel"))
         .rule<NormalizationSpec>(check_lists));
 
-}  // namespace
+class PerImageStandardization final : public Transform {
+ public:
+  explicit PerImageStandardization(const PerImageStandardizationSpec&) {}
 
+  Shape output(const Shape& input) const override { return input; }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    copy_floats(in, out);
+    const auto elements = static_cast<double>(out.f32.size());
+    double sum = 0, squares = 0;
+    for (const float x : out.f32) sum += static_cast<double>(x);
+    const double mean = sum / elements;
+    for (const float x : out.f32) squares += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
+    const double scale = 1 / std::max(std::sqrt(squares / elements), 1 / std::sqrt(elements));
+    for (float& x : out.f32) x = static_cast<float>((static_cast<double>(x) - mean) * scale);
+  }
+  std::optional<exporting::ImageStep> image_step() const override { return exporting::StandardizeImage{}; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return op.kind = kernels::PixelOpKind::kStandardize, true;
+  }
+};
+
+const RegisteredTransform kPerImageStandardization =
+    transform_def<PerImageStandardizationSpec, PerImageStandardization>(
+        config::Schema::of<PerImageStandardizationSpec>("PerImageStandardization"));
+
+/// keras/src/applications/imagenet_utils.py, _preprocess_numpy_input.
+ChannelMap map_of(PreprocessMode mode) {
+  if (mode == PreprocessMode::kTf) return {.scale = {1 / 127.5F}, .offset = {-1.0F}};
+  if (mode == PreprocessMode::kCaffe)  // to BGR, then the means
+    return {.scale = {1.0F, 1.0F, 1.0F}, .offset = {-103.939F, -116.779F, -123.68F}, .reverse = true};
+  constexpr double kMean[] = {0.485, 0.456, 0.406}, kDeviation[] = {0.229, 0.224, 0.225};
+  ChannelMap map{.scale = {}, .offset = {}};
+  for (int c = 0; c < 3; ++c) {
+    map.scale.push_back(static_cast<float>(1 / (255 * kDeviation[c])));
+    map.offset.push_back(static_cast<float>(-kMean[c] / kDeviation[c]));
+  }
+  return map;
+}
+
+class PreprocessInput final : public Transform {
+ public:
+  explicit PreprocessInput(const PreprocessInputSpec& spec) : map_(map_of(spec.mode)) {}
+
+  Shape output(const Shape& input) const override {
+    map_.check(input);
+    return input;
+  }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    map_image(in, map_, out);
+  }
+  std::optional<ChannelMap> channel_map() const override { return map_; }
+  bool expects_pixels() const override { return true; }
+
+ private:
+  ChannelMap map_;
+};
+
+const RegisteredTransform kPreprocessInput = transform_def<PreprocessInputSpec, PreprocessInput>(
+    config::Schema::of<PreprocessInputSpec>("PreprocessInput")
+        .positional(key("mode", &PreprocessInputSpec::mode)
+                        .required()
+                        .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalised")));
+
+class Rescaling final : public Transform {
+ public:
+  explicit Rescaling(const RescalingSpec& spec)
+      : map_{.scale = {static_cast<float>(spec.scale)}, .offset = {static_cast<float>(spec.offset)}} {}
+
+  Shape output(const Shape& input) const override { return input; }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
+    map_image(in, map_, out);
+  }
+  std::optional<ChannelMap> channel_map() const override { return map_; }
+  bool expects_pixels() const override { return std::fabs(static_cast<double>(map_.scale[0])) <= kLargestPixelScale; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map_, op); }
+
+ private:
+  ChannelMap map_;
+};
+
+const RegisteredTransform kRescaling = transform_def<RescalingSpec, Rescaling>(
+    config::Schema::of<RescalingSpec>("Rescaling")
+        .positional(key("scale", &RescalingSpec::scale).required().doc("factor, one value or one for each channel"))
+        .key(key("offset", &RescalingSpec::offset).doc("added after the scaling, one value or one for each channel")));
+
+}  // namespace
 }  // namespace dptrain::data

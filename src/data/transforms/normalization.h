@@ -11,4 +11,19 @@ struct NormalizationSpec {
   std::vector<double> mean, variance;
 };
 
+/// (x - mean) / max(standard deviation, 1 / sqrt(elements)) over the image (TensorFlow's).
+struct PerImageStandardizationSpec {};
+
+/// What keras.applications does to the pixels of its networks.
+enum class PreprocessMode { kCaffe, kTf, kTorch };
+struct PreprocessInputSpec {
+  PreprocessMode mode = PreprocessMode::kCaffe;
+};
+
+/// x * scale + offset (Keras Rescaling, of one value for all channels).
+struct RescalingSpec {
+  double scale = 1;
+  double offset = 0;
+};
+
 }  // namespace dptrain::data

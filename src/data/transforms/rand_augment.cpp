@@ -1,27 +1,152 @@
 // keras/src/nn/preprocessing/image_preprocessing/rand_augment.py (Cubuk et al., "RandAugment: Practical automated
-// data augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color degeneration,
-// contrast, sharpness, posterization, solarization, auto-contrast, equalization. An operation that comes twice does the
-// same twice, as in Keras. Keras draws the operations once per batch, here each sample has its own.
+// data augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color
+// degeneration, contrast, sharpness, posterization, solarization, auto-contrast, equalization. An operation that
+// comes twice does the same twice, as in Keras. Keras draws the operations once per batch, here each sample has its
+// own.
 
 #include "data/transforms/rand_augment.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/transforms/augment_ops.h"
+#include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
+#include "data/transforms/geometric.h"
 #include "data/transforms/pixels.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_contrast.h"
-#include "data/transforms/random_rotation.h"
-#include "data/transforms/random_shear.h"
-#include "data/transforms/random_translation.h"
 #include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
+namespace {
+
+constexpr float kByte = 255;
+
+/// From values of a range to those of another; nothing where they are the same.
+class Scale {
+ public:
+  Scale(double from_low, double from_high, double to_low, double to_high)
+      : same_(from_low == to_low && from_high == to_high),
+        low_(static_cast<float>(from_low)),
+        size_(static_cast<float>(from_high - from_low)),
+        to_size_(static_cast<float>(to_high - to_low)),
+        to_low_(static_cast<float>(to_low)) {}
+  float operator()(float x) const { return same_ ? x : (x - low_) / size_ * to_size_ + to_low_; }
+
+ private:
+  bool same_;
+  float low_, size_, to_size_, to_low_;
+};
+
+Scale to_bytes(const ValueRange& range) { return {range[0], range[1], 0, 255}; }
+Scale from_bytes(const ValueRange& range) { return {0, 255, range[0], range[1]}; }
+
+/// Calls f(first value, step) for each channel.
+template <class F>
+void for_each_channel(Array& image, const F& f) {
+  const std::int64_t channels = image.shape[2];
+  for (std::int64_t c = 0; c < channels; ++c) f(image.f32.data() + c, channels);
+}
+
+/// 5/13 of the pixel and 1/13 of each neighbour.
+float smoothed(const std::vector<float>& from, const Shape& shape, std::int64_t y, std::int64_t x, std::int64_t c) {
+  constexpr float kItself = 5.0F / 13, kNeighbour = 1.0F / 13;
+  float sum = 0;
+  for (std::int64_t row = std::max<std::int64_t>(0, y - 1); row < std::min(shape[0], y + 2); ++row)
+    for (std::int64_t column = std::max<std::int64_t>(0, x - 1); column < std::min(shape[1], x + 2); ++column)
+      sum += (row == y && column == x ? kItself : kNeighbour) *
+             from[static_cast<std::size_t>((row * shape[1] + column) * shape[2] + c)];
+  return sum;
+}
+
+constexpr int kBins = 256;
+
+/// What becomes of each bin; nothing for a histogram of one bin.
+std::optional<std::array<float, kBins>> even_table(const std::array<std::int64_t, kBins>& histogram) {
+  if (std::ranges::count_if(histogram, [](std::int64_t n) { return n > 0; }) <= 1) return std::nullopt;
+  const std::int64_t least = *std::ranges::find_if(histogram, [](std::int64_t n) { return n > 0; });
+  std::int64_t all = 0, below = 0;
+  for (const std::int64_t n : histogram) all += n;
+  std::array<float, kBins> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    below += histogram[i];
+    const double even = static_cast<double>((below - least) * 255) / static_cast<double>(all - least);
+    table[i] = static_cast<float>(std::clamp(std::nearbyint(even), 0.0, 255.0));  // ties to even, as NumPy rounds
+  }
+  return table;
+}
+
+}  // namespace
+
+void degenerate_color(Array& image, float factor, const ValueRange& range) {
+  for (std::size_t i = 0; image.shape[2] == 3 && i < image.f32.size(); i += 3) {
+    float* const rgb = image.f32.data() + i;
+    const float gray = luminance(rgb);
+    for (int c = 0; c < 3; ++c) rgb[c] += factor * (gray - rgb[c]);
+  }
+  clip(image.f32, range);
+}
+
+void sharpen(Array& image, float factor, const ValueRange& range) {
+  thread_local std::vector<float> before;  // of a worker
+  before = image.f32;
+  std::size_t i = 0;
+  for (std::int64_t y = 0; y < image.shape[0]; ++y)
+    for (std::int64_t x = 0; x < image.shape[1]; ++x)
+      for (std::int64_t c = 0; c < image.shape[2]; ++c, ++i)
+        image.f32[i] += (1 - 2 * factor) * (smoothed(before, image.shape, y, x, c) - before[i]);
+  clip(image.f32, range);
+}
+
+void posterize(Array& image, int bits, const ValueRange& range) {
+  const Scale in = to_bytes(range), out = from_bytes(range);
+  const int shift = 8 - bits;
+  for (float& x : image.f32) {
+    const auto byte = static_cast<unsigned>(std::clamp(in(x), 0.0F, kByte));
+    x = out(static_cast<float>(byte >> shift << shift));
+  }
+}
+
+void solarize(Array& image, float addition, float threshold, const ValueRange& range) {
+  const Scale in = to_bytes(range), out = from_bytes(range);
+  for (float& x : image.f32) {
+    const float sum = std::clamp(in(x) + addition, 0.0F, kByte);
+    x = out(sum < threshold ? sum : kByte - sum);
+  }
+}
+
+void stretch_contrast(Array& image, const ValueRange& range) {
+  const Scale in = to_bytes(range), out = from_bytes(range);
+  for_each_channel(image, [&](float* values, std::int64_t step) {
+    const std::int64_t count = image.shape.elements() / step;
+    float low = in(values[0]), high = low;
+    for (std::int64_t i = 0; i < count; ++i) {
+      low = std::min(low, in(values[i * step]));
+      high = std::max(high, in(values[i * step]));
+    }
+    if (!(high > low)) return;
+    const float scale = kByte / (high - low), offset = -low * scale;
+    for (std::int64_t i = 0; i < count; ++i)
+      values[i * step] = out(std::clamp(in(values[i * step]) * scale + offset, 0.0F, kByte));
+  });
+}
+
+void equalize(Array& image, const ValueRange& range) {
+  const Scale in = to_bytes(range), out = from_bytes(range);
+  for_each_channel(image, [&](float* values, std::int64_t step) {
+    const std::int64_t count = image.shape.elements() / step;
+    const auto bin = [&](float x) { return static_cast<std::size_t>(std::clamp(in(x), 0.0F, kByte)); };
+    std::array<std::int64_t, kBins> histogram{};
+    for (std::int64_t i = 0; i < count; ++i) ++histogram[bin(values[i * step])];
+    const auto table = even_table(histogram);
+    for (std::int64_t i = 0; table && i < count; ++i) values[i * step] = out((*table)[bin(values[i * step])]);
+  });
+}
+
 namespace {
 
 class RandAugment final : public Transform {

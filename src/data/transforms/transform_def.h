@@ -1,8 +1,8 @@
 #pragma once
 
-// How a transform is defined: transforms/<name>.h has its spec with Keras's words, transforms/<name>.cpp its arithmetic
-// and one `transform_def<Spec, Made>(schema)` expression that registers it. The family is filled before main and
-// read-only afterwards. Where Keras draws once per batch, transforms draw once per sample.
+// How a transform is defined: the header of its theme has the spec with Keras's words, the source its arithmetic and
+// one `transform_def<Spec, Made>(schema)` expression that registers it. The family is filled before main and read-only
+// afterwards. Where Keras draws once per batch, transforms draw once per sample.
 
 #include <functional>
 #include <memory>

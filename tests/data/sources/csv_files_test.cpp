@@ -13,10 +13,10 @@
 #include "data/loader.h"
 #include "data/mixing.h"
 #include "data/sources/csv_stream.h"
-#include "data/transforms/mix_up.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
-#include "data/transforms/resizing.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/mixing.h"
+#include "data/transforms/normalization.h"
 #include "data/yaml_sets.h"
 
 namespace dptrain::data {

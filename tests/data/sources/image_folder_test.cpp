@@ -12,8 +12,7 @@
 #include "data/sources/image_folder.h"
 #include "data/sources/split.h"
 #include "data/transform.h"
-#include "data/transforms/center_crop.h"
-#include "data/transforms/resizing.h"
+#include "data/transforms/cropping.h"
 #include "support/tier.h"
 
 namespace dptrain::data {

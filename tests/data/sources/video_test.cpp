@@ -15,13 +15,11 @@
 #include "data/loader.h"
 #include "data/loader_batches.h"
 #include "data/transform.h"
-#include "data/transforms/cut_mix.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_crop.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/random_rotation.h"
-#include "data/transforms/rescaling.h"
-#include "data/transforms/resizing.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/mixing.h"
+#include "data/transforms/normalization.h"
 
 namespace dptrain::data {
 namespace {

@@ -9,15 +9,12 @@
 #include <set>
 
 #include "data/fixtures.h"
-#include "data/transforms/beta.h"
+#include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
+#include "data/transforms/geometric.h"
 #include "data/transforms/rand_augment.h"
-#include "data/transforms/random_erasing.h"
+#include "data/transforms/erasing.h"
 #include "data/transforms/random_gaussian_blur.h"
-#include "data/transforms/random_grayscale.h"
-#include "data/transforms/random_hue.h"
-#include "data/transforms/random_saturation.h"
-#include "data/transforms/random_shear.h"
 
 namespace dptrain::data {
 namespace {

@@ -8,17 +8,14 @@
 #include <set>
 
 #include "data/fixtures.h"
-#include "data/transforms/augment_ops.h"
-#include "data/transforms/box.h"
-#include "data/transforms/cut_mix.h"
-#include "data/transforms/mix_up.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/draws.h"
+#include "data/transforms/geometric.h"
+#include "data/transforms/mixing.h"
 #include "data/transforms/pixels.h"
-#include "data/transforms/random_erasing.h"
+#include "data/transforms/rand_augment.h"
+#include "data/transforms/erasing.h"
 #include "data/transforms/random_gaussian_blur.h"
-#include "data/transforms/random_grayscale.h"
-#include "data/transforms/random_hue.h"
-#include "data/transforms/random_saturation.h"
-#include "data/transforms/random_shear.h"
 #include "support/test_data.h"
 
 namespace dptrain::data {

@@ -6,15 +6,10 @@
 
 #include "data/fixtures.h"
 #include "data/transform.h"
-#include "data/transforms/center_crop.h"
+#include "data/transforms/colour.h"
+#include "data/transforms/cropping.h"
+#include "data/transforms/geometric.h"
 #include "data/transforms/normalization.h"
-#include "data/transforms/per_image_standardization.h"
-#include "data/transforms/preprocess_input.h"
-#include "data/transforms/random_brightness.h"
-#include "data/transforms/random_contrast.h"
-#include "data/transforms/random_crop.h"
-#include "data/transforms/random_flip.h"
-#include "data/transforms/rescaling.h"
 
 namespace dptrain::data {
 namespace {

@@ -1,7 +1,7 @@
 // keras/src/nn/preprocessing/image_preprocessing/random_erasing.py (Zhong et al., "Random Erasing Data
 // Augmentation", 2017).
 
-#include "data/transforms/random_erasing.h"
+#include "data/transforms/erasing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 #include "data/source.h"
-#include "data/transforms/box.h"
+#include "data/transforms/draws.h"
 
 namespace dptrain::data {
 

@@ -1,0 +1,263 @@
+#include "data/transforms/colour.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "data/transforms/draws.h"
+#include "data/transforms/pixels.h"
+#include "data/transforms/transform_def.h"
+
+namespace dptrain::data {
+namespace {
+
+/// Colours as TensorFlow's rgb_to_hsv and hsv_to_rgb have them (tensorflow/core/kernels/image/colorspace_op.h): hue and
+/// saturation in 0..1, the value as large as the largest channel.
+struct Hsv {
+  float hue = 0, saturation = 0, value = 0;
+};
+
+Hsv to_hsv(const float* rgb) {
+  const float red = rgb[0], green = rgb[1], blue = rgb[2];
+  const float most = std::max({red, green, blue}), range = most - std::min({red, green, blue});
+  Hsv hsv{.hue = 0, .saturation = most > 0 ? range / most : 0, .value = most};
+  if (!(range > 0)) return hsv;
+  const float norm = 1 / (6 * range);
+  if (red == most) {
+    hsv.hue = norm * (green - blue);
+  } else if (green == most) {
+    hsv.hue = norm * (blue - red) + 2.0F / 6;
+  } else {
+    hsv.hue = norm * (red - green) + 4.0F / 6;
+  }
+  if (hsv.hue < 0) hsv.hue += 1;
+  return hsv;
+}
+
+void to_rgb(const Hsv& hsv, float* rgb) {
+  const float turn = hsv.hue * 6;
+  const float part[] = {std::fabs(turn - 3) - 1, 2 - std::fabs(turn - 2), 2 - std::fabs(turn - 4)};
+  for (int c = 0; c < 3; ++c)
+    rgb[c] = (1 - hsv.saturation + hsv.saturation * std::clamp(part[c], 0.0F, 1.0F)) * hsv.value;
+}
+
+class RandomBrightness final : public Transform {
+ public:
+  explicit RandomBrightness(const RandomBrightnessSpec& spec)
+      : low_(factor_range(spec.factor).first), high_(factor_range(spec.factor).second), range_(spec.value_range) {}
+
+  bool random() const override { return true; }
+  Shape output(const Shape& input) const override { return input; }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    copy_floats(in, out);
+    RandomStream stream = draws(key, index);
+    const float added = uniform(stream, low_, high_) * static_cast<float>(range_[1] - range_[0]);
+    for (float& x : out.f32) x += added;
+    clip(out.f32, range_);
+  }
+  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    op.kind = kernels::PixelOpKind::kBrightness;
+    write_range(low_, high_, range_, op);
+    return true;
+  }
+
+ private:
+  double low_, high_;
+  std::vector<double> range_;
+};
+
+const RegisteredTransform kRandomBrightness = transform_def<RandomBrightnessSpec, RandomBrightness>(
+    config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
+        .positional(key("factor", &RandomBrightnessSpec::factor)
+                        .required()
+                        .at_least(-1)
+                        .at_most(1)
+                        .check(check_factor)
+                        .doc("range of the added brightness as a share of the value range"))
+        .key(key("value_range", &RandomBrightnessSpec::value_range)
+                 .check(check_range)
+                 .doc("[smallest, largest] value of a pixel")));
+
+class RandomContrast final : public Transform {
+ public:
+  explicit RandomContrast(const RandomContrastSpec& spec)
+      : low_(1 - spec.factor.front()), high_(1 + spec.factor.back()), range_(spec.value_range) {}
+
+  bool random() const override { return true; }
+  Shape output(const Shape& input) const override {
+    if (input.rank() > 0) check_image(input);
+    return input;
+  }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    copy_floats(in, out);
+    RandomStream stream = draws(key, index);
+    const float contrast = uniform(stream, low_, high_);
+    const auto channels = static_cast<std::size_t>(in.shape[2]);
+    const auto pixels = static_cast<double>(in.shape[0] * in.shape[1]);
+    std::vector<double> sums(channels);
+    for (std::size_t i = 0; i < out.f32.size(); i += channels) {
+      for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(out.f32[i + c]);
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto mean = static_cast<float>(sums[c] / pixels);
+      for (std::size_t i = c; i < out.f32.size(); i += channels) out.f32[i] = (out.f32[i] - mean) * contrast + mean;
+    }
+    clip(out.f32, range_);
+  }
+  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
+  bool write_op(std::int32_t channels, kernels::PixelOp& op) const override {
+    op.kind = kernels::PixelOpKind::kContrast;
+    write_range(low_, high_, range_, op);
+    return channels <= kernels::kMaxPixelChannels;
+  }
+
+ private:
+  double low_, high_;
+  std::vector<double> range_;
+};
+
+std::string check_contrast(const std::vector<double>& factor) {
+  return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
+}
+
+const RegisteredTransform kRandomContrast =
+    transform_def<RandomContrastSpec, RandomContrast>(config::Schema::of<RandomContrastSpec>("RandomContrast")
+                                                          .positional(key("factor", &RandomContrastSpec::factor)
+                                                                          .required()
+                                                                          .at_least(0)
+                                                                          .at_most(1)
+                                                                          .check(check_contrast)
+                                                                          .doc("range of the contrast"))
+                                                          .key(key("value_range", &RandomContrastSpec::value_range)
+                                                                   .check(check_range)
+                                                                   .doc("[smallest, largest] value of a pixel")));
+
+/// Base of RandomHue and RandomSaturation: changes an RGB image by a factor drawn from a part of 0..1.
+class RandomColour : public Transform {
+ public:
+  RandomColour(const std::vector<double>& factor, const std::vector<double>& value_range)
+      : factor_(part_range(factor)), range_(value_range) {}
+
+  bool random() const final { return true; }
+  bool expects_pixels() const final { return range_[1] - range_[0] > kSmallestPixelRange; }
+  Shape output(const Shape& input) const final { return check_rgb(input), input; }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const final {
+    RandomStream stream = draws(key, index);
+    copy_floats(in, out);
+    change(stream, out);
+  }
+
+ protected:
+  float draw_factor(RandomStream& stream) const { return uniform(stream, factor_.first, factor_.second); }
+  const std::vector<double>& range() const { return range_; }
+
+ private:
+  virtual void change(RandomStream& stream, Array& image) const = 0;
+
+  std::pair<double, double> factor_;
+  std::vector<double> range_;
+};
+
+/// Keys of a spec with `factor` and `value_range`, with these descriptions.
+template <class Spec>
+config::Schema colour_schema(std::string name, const std::string& factor, const std::string& value_range) {
+  return config::Schema::of<Spec>(std::move(name))
+      .positional(key("factor", &Spec::factor).required().at_least(0).at_most(1).check(check_part).doc(factor))
+      .key(key("value_range", &Spec::value_range).check(check_range).doc(value_range));
+}
+
+// keras/src/nn/preprocessing/image_preprocessing/random_hue.py
+class RandomHue final : public RandomColour {
+ public:
+  explicit RandomHue(const RandomHueSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
+
+ private:
+  void change(RandomStream& stream, Array& image) const override {
+    const float sign = stream.uniform() > 0.5F ? -1.0F : 1.0F;
+    turn_hue(image, sign * draw_factor(stream) * 0.5F, range());
+  }
+};
+
+const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(colour_schema<RandomHueSpec>(
+    "RandomHue", "of half a turn of the hue, to either side: f for [0, f], or [lower, upper]",
+    "least and largest value"));
+
+// keras/src/nn/preprocessing/image_preprocessing/random_saturation.py
+class RandomSaturation final : public RandomColour {
+ public:
+  explicit RandomSaturation(const RandomSaturationSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
+
+ private:
+  void change(RandomStream& stream, Array& image) const override {
+    scale_saturation(image, saturation_scale(draw_factor(stream)));
+  }
+};
+
+const RegisteredTransform kRandomSaturation =
+    transform_def<RandomSaturationSpec, RandomSaturation>(colour_schema<RandomSaturationSpec>(
+        "RandomSaturation", "0: gray, 0.5: as it is, 1: full; f for [0, f], or [lower, upper]",
+        "least and largest value; the saturation does not depend on it"));
+
+// keras/src/nn/preprocessing/image_preprocessing/random_grayscale.py
+class RandomGrayscale final : public Transform {
+ public:
+  explicit RandomGrayscale(const RandomGrayscaleSpec& spec) : factor_(static_cast<float>(spec.factor)) {}
+
+  bool random() const override { return true; }
+  Shape output(const Shape& input) const override { return check_rgb(input), input; }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    copy_floats(in, out);
+    if (draws(key, index).uniform() < factor_) make_gray(out);
+  }
+
+ private:
+  float factor_;
+};
+
+const RegisteredTransform kRandomGrayscale = transform_def<RandomGrayscaleSpec, RandomGrayscale>(
+    config::Schema::of<RandomGrayscaleSpec>("RandomGrayscale")
+        .positional(key("factor", &RandomGrayscaleSpec::factor)
+                        .at_least(0)
+                        .at_most(1)
+                        .doc("the probability that an image becomes gray")));
+
+}  // namespace
+
+void turn_hue(Array& image, float delta, const std::vector<double>& value_range) {
+  const auto low = static_cast<float>(value_range[0]), size = static_cast<float>(value_range[1] - value_range[0]);
+  for (std::size_t i = 0; i < image.f32.size(); i += 3) {
+    float* const rgb = image.f32.data() + i;
+    for (int c = 0; c < 3; ++c) rgb[c] = (rgb[c] - low) / size;
+    Hsv hsv = to_hsv(rgb);
+    hsv.hue += delta;
+    if (hsv.hue > 1) hsv.hue -= 1;
+    if (hsv.hue < 0) hsv.hue += 1;
+    to_rgb(hsv, rgb);
+    for (int c = 0; c < 3; ++c) rgb[c] = std::clamp(rgb[c], 0.0F, 1.0F) * size + low;
+  }
+}
+
+float saturation_scale(float factor) {
+  constexpr float kEpsilon = 1e-7F;  // keras.backend.epsilon()
+  return factor / (1 - factor + kEpsilon);
+}
+
+void scale_saturation(Array& image, float scale) {
+  for (std::size_t i = 0; i < image.f32.size(); i += 3) {
+    float* const rgb = image.f32.data() + i;
+    Hsv hsv = to_hsv(rgb);
+    hsv.saturation = std::clamp(hsv.saturation * scale, 0.0F, 1.0F);
+    to_rgb(hsv, rgb);
+  }
+}
+
+void make_gray(Array& image) {
+  for (std::size_t i = 0; i < image.f32.size(); i += 3) {
+    float* const rgb = image.f32.data() + i;
+    std::fill_n(rgb, 3, luminance(rgb));
+  }
+}
+
+}  // namespace dptrain::data
