@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "core/missing_file.h"
 #include "core/text.h"
-#include "data/encoders/image.h"
+#include "data/encoders/files.h"
 #include "data/images/image_info.h"
 #include "data/sources/csv_learned.h"
 #include "data/sources/csv_stream.h"

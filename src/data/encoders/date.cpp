@@ -9,7 +9,7 @@
 
 #include "core/format.h"
 #include "data/encoders/encoder_def.h"
-#include "data/encoders/number_sums.h"
+#include "data/encoders/numeric.h"
 
 namespace dptrain::data {
 namespace {

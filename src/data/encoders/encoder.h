@@ -1,6 +1,7 @@
 #pragma once
 
-// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing layers.
+// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing
+// layers.
 // An encoder learns from the training rows once; what it has learned is JSON and travels with the model.
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/family.h"
+#include "config/value.h"
 #include "data/source.h"
 #include "export/preparation.h"
 #include "table/schema.h"
@@ -142,4 +144,43 @@ bool reads_files(const config::Typed& spec);
 /// The encoder of a column of which the config says nothing.
 config::Typed default_encoder(table::ColumnType type);
 
+/// A column that the model does not see.
+struct IgnoreSpec {};
+
+// What stands for a cell that holds nothing: `missing: mean | most_frequent | error | NUMBER` of a column of numbers,
+// `missing: category | most_frequent | error` of one of words.
+
+enum class MissingNumber { kMean, kMostFrequent, kError };
+
+struct MissingNumberRule {
+  MissingNumber rule = MissingNumber::kMean;
+  std::optional<double> number{};  ///< before the rule
+  bool operator==(const MissingNumberRule&) const = default;
+};
+
+enum class MissingWord { kCategory, kMostFrequent, kError };
+
 }  // namespace dptrain::data
+
+namespace dptrain::config {
+
+template <>
+struct EnumNames<data::MissingNumber> {
+  static constexpr std::array names{std::pair{data::MissingNumber::kMean, "mean"},
+                                    std::pair{data::MissingNumber::kMostFrequent, "most_frequent"},
+                                    std::pair{data::MissingNumber::kError, "error"}};
+};
+template <>
+struct EnumNames<data::MissingWord> {
+  static constexpr std::array names{std::pair{data::MissingWord::kCategory, "category"},
+                                    std::pair{data::MissingWord::kMostFrequent, "most_frequent"},
+                                    std::pair{data::MissingWord::kError, "error"}};
+};
+template <>
+struct Value<data::MissingNumberRule> {
+  static bool read(const Node& node, Reader& reader, data::MissingNumberRule& out);
+  static Node write(const data::MissingNumberRule& value);
+  static Node schema();
+};
+
+}  // namespace dptrain::config

@@ -1,8 +1,8 @@
 #pragma once
 
-// How an encoder is defined: encoders/<name>.h has its spec with Keras's words, encoders/<name>.cpp its arithmetic and
-// one `encoder_def<Spec, Made>(type, schema)` expression that registers it. The family is filled before main and
-// read-only afterwards.
+// How an encoder is defined: the header of its theme has the spec with Keras's words, the source its arithmetic and one
+// `encoder_def<Spec, Made>(type, schema)` expression that registers it. The family is filled before main and read-only
+// afterwards.
 
 #include <memory>
 #include <type_traits>

@@ -8,8 +8,8 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/encoders/ignore.h"
-#include "data/encoders/string_lookup.h"
+#include "data/encoders/encoder.h"
+#include "data/encoders/lookup.h"
 #include "table/look.h"
 
 namespace dptrain::data {

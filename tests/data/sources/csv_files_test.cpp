@@ -7,8 +7,7 @@
 
 #include "core/format.h"
 #include "data/cache.h"
-#include "data/encoders/image.h"
-#include "data/encoders/video.h"
+#include "data/encoders/files.h"
 #include "data/image_files.h"
 #include "data/loader.h"
 #include "data/mixing.h"

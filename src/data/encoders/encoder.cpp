@@ -1,13 +1,18 @@
+#include "data/encoders/encoder.h"
+
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
+#include "config/expression.h"
+#include "config/json_fragment.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "data/encoders/date.h"
 #include "data/encoders/encoder_def.h"
-#include "data/encoders/normalization.h"
-#include "data/encoders/string_lookup.h"
+#include "data/encoders/lookup.h"
+#include "data/encoders/numeric.h"
 
 namespace dptrain::data {
 namespace {
@@ -57,4 +62,39 @@ config::Typed default_encoder(table::ColumnType type) {
   }
 }
 
+namespace {
+
+/// Whoever has a column asks for this type first; there is no encoder.
+struct Nothing {
+  [[noreturn]] static std::unique_ptr<const Encoder> learn(const IgnoreSpec&, const TrainingColumn&) { fail(); }
+  [[noreturn]] static std::unique_ptr<const Encoder> restore(const IgnoreSpec&, const nlohmann::json&) { fail(); }
+  [[noreturn]] static void fail() { throw Error(ErrorKind::kInternal, "an ignored column has no encoder"); }
+};
+
+const RegisteredEncoder kIgnore =
+    encoder_def<IgnoreSpec, Nothing>(table::ColumnType::kId, config::Schema::of<IgnoreSpec>("Ignore"));
+
+}  // namespace
 }  // namespace dptrain::data
+
+namespace dptrain::config {
+
+bool Value<data::MissingNumberRule>::read(const Node& node, Reader& reader, data::MissingNumberRule& out) {
+  const Node found = reader.substituted(node);
+  if (found.is_scalar() && !found.quoted() && is_number_literal(found.str())) {
+    out.number = reader.number(found);
+    return out.number.has_value();
+  }
+  out.number.reset();
+  return Value<data::MissingNumber>::read(found, reader, out.rule);
+}
+
+Node Value<data::MissingNumberRule>::write(const data::MissingNumberRule& value) {
+  return value.number ? Node::number(*value.number) : Value<data::MissingNumber>::write(value.rule);
+}
+
+Node Value<data::MissingNumberRule>::schema() {
+  return fragment::any_of({fragment::number("number"), Value<data::MissingNumber>::schema()});
+}
+
+}  // namespace dptrain::config

@@ -1,4 +1,4 @@
-#include "data/encoders/video.h"
+#include "data/encoders/files.h"
 
 #include <filesystem>
 
@@ -6,9 +6,43 @@
 
 #include "core/format.h"
 #include "data/encoders/encoder_def.h"
+#include "data/images/image_decoders.h"
 
 namespace dptrain::data {
 namespace {
+
+class ImageColumn final : public FileEncoder {
+ public:
+  explicit ImageColumn(const ImageReading& reading) : reading_(reading) {}
+  static std::unique_ptr<const Encoder> learn(const ImageSpec& spec, const TrainingColumn&) {
+    return std::make_unique<ImageColumn>(spec);
+  }
+  static std::unique_ptr<const Encoder> restore(const ImageSpec& spec, const nlohmann::json&) {
+    return std::make_unique<ImageColumn>(spec);
+  }
+
+  const char* what() const override { return "an image"; }
+  Shape extents() const override { return {0, 0, channels_of(reading_.color_mode)}; }
+  Shape peek(const std::string& path) const override { return peek_image_file(path, reading_); }
+  void read(const std::string& path, const ReadHint& hint, Array& out) const override {
+    read_image_file(path, reading_, hint, out);
+  }
+  std::string describe() const override {
+    return fmt::format("images of {} channels, {}", channels_of(reading_.color_mode),
+                       reading_.exif == Exif::kRotate ? "upright" : "as stored");
+  }
+
+ private:
+  ImageReading reading_;
+};
+
+const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
+    table::ColumnType::kText,
+    config::Schema::of<ImageSpec>("Image")
+        .key(
+            key("color_mode", static_cast<ColorMode ImageSpec::*>(&ImageReading::color_mode)).doc("1, 3 or 4 channels"))
+        .key(key("exif", static_cast<Exif ImageSpec::*>(&ImageReading::exif))
+                 .doc("turn photos upright as their EXIF orientation says, or not")));
 
 class VideoColumn final : public FileEncoder {
  public:

@@ -1,0 +1,302 @@
+#include "data/encoders/numeric.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "data/encoders/encoder_def.h"
+
+namespace dptrain::data {
+namespace {
+
+double most_frequent(const TrainingColumn& column) {
+  std::map<double, std::int64_t> counts;
+  column.numbers([&](std::span<const double> block) {
+    for (const double number : block)
+      if (!std::isnan(number)) ++counts[number];
+  });
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+}  // namespace
+
+NumberSums sums_of(const TrainingColumn& column) {
+  if (const auto known = column.sums()) return *known;
+  NumberSums sums;
+  double sum = 0, squares = 0, shift = 0;
+  column.numbers([&](std::span<const double> block) {
+    for (const double number : block) {
+      if (std::isnan(number)) {
+        ++sums.missing;
+        continue;
+      }
+      if (sums.present++ == 0) shift = number;  // near the mean: squares of large numbers would lose the variance
+      const double distance = number - shift;
+      sum += distance;
+      squares += distance * distance;
+    }
+  });
+  if (sums.present == 0) return sums;
+  const auto count = static_cast<double>(sums.present);
+  sums.mean = shift + sum / count;
+  sums.variance = std::max(0.0, squares / count - (sum / count) * (sum / count));
+  return sums;
+}
+
+NumberSums filled(const NumberSums& sums, double fill) {
+  if (sums.missing == 0) return sums;
+  const auto present = static_cast<double>(sums.present), missing = static_cast<double>(sums.missing);
+  const double all = present + missing, mean = (present * sums.mean + missing * fill) / all;
+  const auto square = [](double x) { return x * x; };
+  return {.present = sums.present,
+          .missing = sums.missing,
+          .mean = mean,
+          .variance = (present * (sums.variance + square(sums.mean - mean)) + missing * square(fill - mean)) / all};
+}
+
+std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums) {
+  if (rule.number) return rule.number;
+  switch (rule.rule) {
+    case MissingNumber::kMean: return sums.mean;
+    case MissingNumber::kMostFrequent: return most_frequent(column);
+    case MissingNumber::kError: break;
+  }
+  return std::nullopt;
+}
+
+double present(double number, const std::optional<double>& fill) {
+  if (!std::isnan(number)) return number;
+  if (!fill) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
+  return *fill;
+}
+
+namespace {
+
+class ColumnNormalization final : public NumberEncoder {
+ public:
+  ColumnNormalization(double mean, double variance, std::optional<double> fill)
+      : mean_(mean), variance_(variance), deviation_(std::max(std::sqrt(variance), kKerasEpsilon)), fill_(fill) {}
+
+  static std::unique_ptr<const Encoder> learn(const ColumnNormalizationSpec& spec, const TrainingColumn& column) {
+    NumberSums sums = sums_of(column);
+    const std::optional<double> fill = fill_of(spec.missing, column, sums);
+    if (fill) sums = filled(sums, *fill);
+    return std::make_unique<ColumnNormalization>(spec.mean.value_or(sums.mean), spec.variance.value_or(sums.variance),
+                                                 fill);
+  }
+  static std::unique_ptr<const Encoder> restore(const ColumnNormalizationSpec&, const nlohmann::json& learned) {
+    std::optional<double> fill;
+    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    return std::make_unique<ColumnNormalization>(learned.at("mean").get<double>(), learned.at("variance").get<double>(),
+                                                 fill);
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
+  std::int64_t floats() const override { return 1; }
+  void encode(double number, float* out) const override {
+    number = present(number, fill_);
+    *out = static_cast<float>((number - mean_) / deviation_);
+  }
+  std::optional<LinearMap> linear() const override {
+    return LinearMap{mean_, deviation_, fill_.value_or(std::numeric_limits<double>::quiet_NaN())};
+  }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    return exporting::PreparedColumn{column, exporting::NormalizeNumber{mean_, deviation_}, fill_};
+  }
+  std::string describe() const override {
+    return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));
+  }
+  nlohmann::json learned() const override {
+    nlohmann::json learned{{"mean", mean_}, {"variance", variance_}};
+    if (fill_) learned["missing"] = *fill_;
+    return learned;
+  }
+
+ private:
+  double mean_, variance_, deviation_;
+  std::optional<double> fill_;
+};
+
+const RegisteredEncoder kNormalization = encoder_def<ColumnNormalizationSpec, ColumnNormalization>(
+    table::ColumnType::kNumber,
+    config::Schema::of<ColumnNormalizationSpec>("Normalization")
+        .key(key("mean", &ColumnNormalizationSpec::mean).doc("in place of that of the training rows"))
+        .key(key("variance", &ColumnNormalizationSpec::variance).at_least(0).doc("likewise"))
+        .key(key("missing", &ColumnNormalizationSpec::missing).doc("what stands for a cell that holds nothing")));
+
+class ColumnRescaling final : public NumberEncoder {
+ public:
+  ColumnRescaling(const ColumnRescalingSpec& spec, std::optional<double> fill) : spec_(spec), fill_(fill) {}
+  static std::unique_ptr<const Encoder> learn(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
+    return std::make_unique<ColumnRescaling>(spec, fill_of(spec.missing, column, sums_of(column)));
+  }
+  static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& learned) {
+    std::optional<double> fill;
+    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    return std::make_unique<ColumnRescaling>(spec, fill);
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
+  std::int64_t floats() const override { return 1; }
+  void encode(double number, float* out) const override {
+    number = present(number, fill_);
+    // In floats, as Keras.
+    *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
+  }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    const exporting::RescaleNumber map{static_cast<float>(spec_.scale), static_cast<float>(spec_.offset)};
+    return exporting::PreparedColumn{column, map, fill_};
+  }
+  std::string describe() const override {
+    return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
+  }
+  nlohmann::json learned() const override {
+    nlohmann::json learned = nlohmann::json::object();
+    if (fill_) learned["missing"] = *fill_;
+    return learned;
+  }
+
+ private:
+  ColumnRescalingSpec spec_;
+  std::optional<double> fill_;
+};
+
+const RegisteredEncoder kColumnRescaling = encoder_def<ColumnRescalingSpec, ColumnRescaling>(
+    table::ColumnType::kNumber,
+    config::Schema::of<ColumnRescalingSpec>("Rescaling")
+        .positional(key("scale", &ColumnRescalingSpec::scale).required().doc("factor of the values"))
+        .key(key("offset", &ColumnRescalingSpec::offset).doc("added after the scaling"))
+        .key(key("missing", &ColumnRescalingSpec::missing).doc("value for an empty cell")));
+
+/// What Keras keeps of a column: values in order, and how many rows each stands for. In its floats, step by step.
+struct Summary {
+  std::vector<float> values, weights;
+};
+
+Summary summary_of(std::vector<float> values, double epsilon) {
+  std::ranges::sort(values);
+  const double step = std::max(static_cast<double>(values.size()) / (1.0 / epsilon), 1.0);
+  Summary summary;
+  for (auto i = static_cast<std::size_t>(step - 1); i < values.size(); i += static_cast<std::size_t>(step)) {
+    summary.values.push_back(values[i]);
+    summary.weights.push_back(static_cast<float>(step));
+  }
+  return summary;
+}
+
+/// numpy.interp.
+double interpolated(double x, const std::vector<float>& xs, const std::vector<float>& ys) {
+  const auto above = std::ranges::upper_bound(xs, x, {}, [](float v) { return static_cast<double>(v); });
+  if (above == xs.begin()) return static_cast<double>(ys.front());
+  const auto at = static_cast<std::size_t>(above - xs.begin()) - 1;
+  const double left = static_cast<double>(xs[at]), low = static_cast<double>(ys[at]);
+  if (above == xs.end() || left == x) return low;
+  const double slope = (static_cast<double>(ys[at + 1]) - low) / (static_cast<double>(xs[at + 1]) - left);
+  return slope * (x - left) + low;
+}
+
+Summary compressed(const Summary& summary, double epsilon) {
+  if (static_cast<double>(summary.values.size()) * epsilon < 1) return summary;
+  std::vector<float> sums, parts;
+  float sum = 0;
+  for (const float weight : summary.weights) sums.push_back(sum += weight);
+  for (const float s : sums) parts.push_back(s / sum);
+  Summary result;
+  double before = 0;
+  const auto count = static_cast<std::int64_t>(std::ceil(1.0 / epsilon));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double percent = epsilon + static_cast<double>(i) * epsilon;
+    const double reached = interpolated(percent, parts, sums);
+    result.values.push_back(static_cast<float>(interpolated(percent, parts, summary.values)));
+    result.weights.push_back(static_cast<float>(reached - before));
+    before = reached;
+  }
+  return result;
+}
+
+class Discretization final : public NumberEncoder {
+ public:
+  Discretization(std::vector<float> boundaries, std::optional<double> fill)
+      : boundaries_(std::move(boundaries)), fill_(fill) {}
+
+  static std::unique_ptr<const Encoder> learn(const DiscretizationSpec& spec, const TrainingColumn& column) {
+    const std::optional<double> fill = fill_of(spec.missing, column, sums_of(column));
+    if (!spec.num_bins)
+      return std::make_unique<Discretization>(
+          std::vector<float>(spec.bin_boundaries.begin(), spec.bin_boundaries.end()), fill);
+    std::vector<float> values;
+    column.numbers([&](std::span<const double> block) {
+      for (const double number : block)
+        if (!std::isnan(number))
+          values.push_back(static_cast<float>(number));
+        else if (fill)
+          values.push_back(static_cast<float>(*fill));
+    });
+    if (values.empty()) throw Error(ErrorKind::kData, "no number is there to find the bins of");
+    // Keras merges the one batch's summary with nothing, which compresses it.
+    Summary summary = compressed(summary_of(std::move(values), spec.epsilon), spec.epsilon);
+    summary = compressed(summary, 1.0 / static_cast<double>(*spec.num_bins));
+    if (!summary.values.empty()) summary.values.pop_back();
+    return std::make_unique<Discretization>(std::move(summary.values), fill);
+  }
+  static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& learned) {
+    std::optional<double> fill;
+    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    return std::make_unique<Discretization>(learned.at("bin_boundaries").get<std::vector<float>>(), fill);
+  }
+
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
+  std::int64_t floats() const override { return static_cast<std::int64_t>(boundaries_.size()) + 1; }
+  std::int64_t ids() const override { return 1; }
+  std::int64_t id_limit() const override { return floats(); }
+  void encode(double number, float* out) const override {
+    std::fill_n(out, floats(), 0.0F);
+    out[bin(number)] = 1;
+  }
+  void encode_ids(double number, std::int32_t* out) const override { *out = static_cast<std::int32_t>(bin(number)); }
+  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+    return exporting::PreparedColumn{column, exporting::FindBin{boundaries_}, fill_};
+  }
+  std::string describe() const override { return fmt::format("{} bins", floats()); }
+  nlohmann::json learned() const override {
+    nlohmann::json learned{{"bin_boundaries", boundaries_}};
+    if (fill_) learned["missing"] = *fill_;
+    return learned;
+  }
+
+ private:
+  std::ptrdiff_t bin(double number) const {
+    number = present(number, fill_);
+    return std::ranges::upper_bound(boundaries_, static_cast<float>(number)) - boundaries_.begin();
+  }
+
+  std::vector<float> boundaries_;
+  std::optional<double> fill_;
+};
+
+std::string check_discretization(const DiscretizationSpec& spec) {
+  if (spec.num_bins.has_value() == !spec.bin_boundaries.empty()) return "give either num_bins or bin_boundaries";
+  return std::ranges::is_sorted(spec.bin_boundaries) ? "" : "bin_boundaries must not fall from one to the next";
+}
+
+const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discretization>(
+    table::ColumnType::kNumber,
+    config::Schema::of<DiscretizationSpec>("Discretization")
+        .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries).doc("lower bounds of all bins but the first"))
+        .key(key("num_bins", &DiscretizationSpec::num_bins).at_least(1).at_most(1'000'000).doc("number of bins"))
+        .key(key("epsilon", &DiscretizationSpec::epsilon)
+                 .at_least(1e-7)
+                 .at_most(1)
+                 .doc("error of the bin boundaries, as a share of the rows"))
+        .key(key("missing", &DiscretizationSpec::missing).doc("value for an empty cell"))
+        .rule<DiscretizationSpec>(check_discretization));
+
+}  // namespace
+}  // namespace dptrain::data
