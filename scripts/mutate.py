@@ -44,7 +44,7 @@ FAULTS = [
           "return position - (std::ranges::lower_bound(missing, position) - missing.begin());", "return position;", ["data", "replica"]),
     Fault("a share of others' rows", "src/data/loader.cpp", "const std::int64_t position = slot.share.first + row;",
           "const std::int64_t position = row;", ["data"]),
-    Fault("another process's file removed", "src/data/cache_part.cpp", "out_.lock(F_WRLCK, kPresence, false) && has_name", "has_name", ["data"]),
+    Fault("another process's file removed", "src/data/cache_disk.cpp", "out_.lock(F_WRLCK, kPresence, false) && has_name", "has_name", ["data"]),
     Fault("an unchecked key", "src/data/cache_disk.cpp", "|| header.key != key ||", "||", ["data"]),
     Fault("a wrong order", "src/data/sources/split.cpp", "return remainder[a] > remainder[b];",
           "return remainder[a] < remainder[b];", ["data"]),

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/batch_rows.h"
-#include "data/bad_rows.h"
 #include "data/length_buckets.h"
+#include "data/on_error.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "nn/loss.h"

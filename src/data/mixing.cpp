@@ -1,5 +1,10 @@
 #include "data/mixing.h"
 
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "data/filler.h"
 #include "data/transforms/draws.h"
 #include "data/transforms/pixels.h"
 
@@ -20,6 +25,118 @@ void Mixing::mix_samples(const ImageView& own, const ImageView& other, Array& ou
 std::int64_t Mixing::partner(const DrawKey& key, std::uint32_t index, std::int64_t samples) const {
   RandomStream stream = draws(key, inner_index(index, kPartnerDraw));
   return static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(samples)));
+}
+
+namespace {
+
+// Filler's part for pipelines that mix samples: what a sample and its partner are after the transforms up to the mixer,
+// mixed, and so on to the end; labels and sample weights in the same proportions.
+
+/// A partner cannot be read. It stands in the order of the epoch itself, where its source's account notes it.
+class PartnerError : public Error {
+ public:
+  explicit PartnerError(const SampleError& bad) : Error(ErrorKind::kData, bad.what()) {}
+};
+
+/// own = weight own + (1 - weight) other.
+void blend(float weight, const float* other, std::int64_t width, float* own) {
+  for (std::int64_t i = 0; i < width; ++i) own[i] = weight * own[i] + (1 - weight) * other[i];
+}
+
+}  // namespace
+
+/// A sample whose partner cannot be read stays unmixed, image and label.
+void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
+                        Batch::Slot& slot) const {
+  scratch.mixes.resize(parts_.size());
+  const std::size_t last = parts_.size() - 1;
+  bool mixed = true;
+  try {
+    for (std::size_t i = 0; i < slot.inputs.size(); ++i) {
+      const Input& input = inputs_[i];
+      if (!input.is_transformed) {
+        mix_numbers(input, last, index, epoch, scratch, float_row(slot, i, row));
+        continue;
+      }
+      Array& image = scratch.mixes[0].mixed;
+      mix_input(input, last, index, epoch, scratch, image);
+      parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.wanted,
+                              float_row(slot, i, row));
+    }
+  } catch (const PartnerError&) {
+    mixed = false;
+    for (std::size_t i = 0; i < slot.inputs.size(); ++i)
+      fill_input(inputs_[i], index, epoch, scratch, float_row(slot, i, row));
+  }
+  fill_labels(index, epoch, row, mixed, scratch, slot);
+}
+
+/// After so many mixers, but before the transforms that follow the last of them.
+void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                       Array& out) const {
+  const DrawKey key = key_of(index, epoch);
+  const auto made = [&](std::int64_t sample, Array& result) {
+    const DrawKey of = key_of(sample, epoch);
+    if (level == 1) {
+      const ImageView view = view_sample(input, sample, of, scratch.image);
+      parts_[0].rest.run(view, scratch.pipeline, result, of);
+      return;
+    }
+    mix_input(input, level - 1, sample, epoch, scratch, scratch.mixes[level - 1].mixed);
+    parts_[level - 1].rest.run(view_of(scratch.mixes[level - 1].mixed), scratch.pipeline, result, of);
+  };
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  Scratch::Mix& mix = scratch.mixes[level];
+  made(index, mix.own);
+  const std::int64_t partner = mixer.partner(key, part.index, source_->size());
+  try {
+    made(partner, mix.other);
+  } catch (const SampleError& bad) {
+    throw PartnerError(bad);
+  }
+  if (mix.own.shape != mix.other.shape)
+    throw Error(ErrorKind::kData,
+                fmt::format("sample {} is {}, its partner {} is {}; samples that are mixed have one shape", index,
+                            mix.own.shape.str(), partner, mix.other.shape.str()));
+  mixer.mix_samples(view_of(mix.own), view_of(mix.other), out, key, part.index);
+}
+
+void Filler::mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch,
+                         Scratch& scratch, float* out) const {
+  if (level == 0) return fill_input(input, index, epoch, scratch, out);
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  const DrawKey key = key_of(index, epoch);
+  std::vector<float>& other = scratch.mixes[level].row;
+  other.resize(static_cast<std::size_t>(input.elements));
+  mix_numbers(input, level - 1, index, epoch, scratch, out);
+  mix_numbers(input, level - 1, mixer.partner(key, part.index, source_->size()), epoch, scratch, other.data());
+  blend(mixer.weight(key, part.index), other.data(), input.elements, out);
+}
+
+void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,
+                        Scratch& scratch, float* out) const {
+  if (level == 0) return label.write(index, scratch.row, reinterpret_cast<std::byte*>(out));
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  const DrawKey key = key_of(index, epoch);
+  std::vector<float>& other = scratch.mixes[level].row;
+  other.resize(static_cast<std::size_t>(label.width()));
+  mix_labels(label, level - 1, index, epoch, scratch, out);
+  mix_labels(label, level - 1, mixer.partner(key, part.index, source_->size()), epoch, scratch, other.data());
+  blend(mixer.weight(key, part.index), other.data(), label.width(), out);
+}
+
+float Filler::mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const {
+  if (level == 0) return source_->sample_weight(index);
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  const DrawKey key = key_of(index, epoch);
+  float own = mix_weights(level - 1, index, epoch);
+  const float other = mix_weights(level - 1, mixer.partner(key, part.index, source_->size()), epoch);
+  blend(mixer.weight(key, part.index), &other, 1, &own);
+  return own;
 }
 
 }  // namespace dptrain::data

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/world.h"
-#include "data/bad_rows.h"
+#include "data/on_error.h"
 #include "graph/model.h"
 #include "mpi/processes.h"
 #include "reduce/bucket_sum.h"

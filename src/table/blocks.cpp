@@ -5,8 +5,8 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "table/dialect.h"
-#include "table/row.h"
+#include "table/fields.h"
+#include "table/types.h"
 
 namespace dptrain::table {
 namespace {

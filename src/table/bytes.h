@@ -35,7 +35,7 @@ class Bytes {
 /// Plain or gzip: the first two bytes decide. `activity` advances by what is read of the file; it may be null.
 std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file, Activity* activity = nullptr);
 std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name);
-/// What gzip members one behind the other hold (table/gzip_bytes.cpp). `begin`: bytes that `packed` has given already.
+/// The contents of consecutive gzip members. `begin`: bytes that `packed` has given already.
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin);
 
 }  // namespace dptrain::table

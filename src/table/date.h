@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/schema.h"
+#include "table/table.h"
 
 namespace dptrain::table {
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "table/row.h"
+#include "table/fields.h"
 
 namespace dptrain::table {
 

@@ -6,9 +6,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "table/feed.h"
-#include "table/intake.h"
 #include "table/parts.h"
+#include "table/reader.h"
 
 namespace dptrain::table {
 

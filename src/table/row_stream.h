@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "table/read.h"
-#include "table/schema.h"
+#include "table/reader.h"
 #include "table/table.h"
 
 namespace dptrain::table {

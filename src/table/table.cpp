@@ -1,13 +1,31 @@
 #include "table/table.h"
 
 #include <algorithm>
-
 #include <utility>
 
 #include "core/prefetch.h"
 #include "table/parts.h"
 
 namespace dptrain::table {
+
+std::string_view type_name(ColumnType type) {
+  switch (type) {
+    case ColumnType::kNumber: return "number";
+    case ColumnType::kCategory: return "category";
+    case ColumnType::kDate: return "date";
+    case ColumnType::kText: return "text";
+    case ColumnType::kId: return "id";
+  }
+  return "";
+}
+
+std::vector<std::string> usual_missing_words() { return {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"}; }
+
+int Schema::find(std::string_view name) const {
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].name == name) return static_cast<int>(i);
+  return -1;
+}
 
 Table::Table() : Table(std::make_unique<TableParts>(Schema{}, std::make_shared<std::vector<Vocabulary>>())) {}
 Table::Table(std::unique_ptr<TableParts> parts) : parts_(std::move(parts)) {}

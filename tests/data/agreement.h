@@ -6,7 +6,7 @@
 #include <iterator>
 #include <vector>
 
-#include "data/bad_rows.h"
+#include "data/on_error.h"
 
 namespace dptrain::data {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "data/loader_batches.h"
-#include "data/sources/subset.h"
+#include "data/sources/split.h"
 #include "data/sources/synthetic.h"
 #include "data/transform.h"
 #include "data/transforms/colour.h"

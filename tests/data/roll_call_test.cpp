@@ -1,5 +1,5 @@
-// Every registered data set and transform has a row in docs/config.md and a test, and a data set has a header and a source
-// of its name. The message names the missing one.
+// Every registered data set and transform has a row in docs/config.md and a test, and a data set has a header and a
+// source of its name. The message names the missing one.
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "table/bytes.h"
-#include "table/look.h"
-#include "table/read.h"
+#include "table/reader.h"
+#include "table/sniffer.h"
 
 namespace {
 

@@ -10,9 +10,9 @@
 
 #include "core/error.h"
 #include "support/tier.h"
+#include "table/fields.h"
 #include "table/files.h"
 #include "table/naive_csv.h"
-#include "table/row.h"
 #include "table/row_stream.h"
 
 namespace dptrain::table::test {

@@ -10,8 +10,8 @@
 
 #include "core/file_bytes.h"
 #include "table/bytes.h"
-#include "table/look.h"
-#include "table/read.h"
+#include "table/reader.h"
+#include "table/sniffer.h"
 
 namespace dptrain::table::test {
 

@@ -17,8 +17,8 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "table/look.h"
-#include "table/read.h"
+#include "table/reader.h"
+#include "table/sniffer.h"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "data/images/image_file.h"
+#include "data/images/image.h"
 #include "data/images/image_info.h"
-#include "table/row.h"
+#include "table/fields.h"
 #include "table/row_stream.h"
 
 namespace dptrain::cli {

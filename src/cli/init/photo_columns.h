@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/shape.h"
-#include "table/schema.h"
+#include "table/table.h"
 
 namespace dptrain::cli {
 

@@ -21,7 +21,7 @@
 #include "data/sources/csv.h"
 #include "data/sources/split.h"
 #include "data/text/text_vectorization.h"
-#include "table/look.h"
+#include "table/sniffer.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;

@@ -1,7 +1,6 @@
 #pragma once
 
-// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing
-// layers.
+// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing layers.
 // An encoder learns from the training rows once; what it has learned is JSON and travels with the model.
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 #include "config/value.h"
 #include "data/source.h"
 #include "export/preparation.h"
-#include "table/schema.h"
+#include "table/table.h"
 
 namespace dptrain::data {
 

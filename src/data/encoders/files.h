@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/images/image_file.h"
+#include "data/images/image.h"
 #include "data/video/clip_reading.h"
 
 namespace dptrain::data {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/format.h"
@@ -141,6 +144,159 @@ std::string format_of_name(const std::string& path) {
   for (const auto& [known, format] : kSuffixes)
     if (suffix == known) return format;
   return "";
+}
+
+namespace {
+
+// EXIF: a TIFF file inside a JPEG's APP1 marker. Of it we want one number, tag 0x0112.
+
+constexpr std::array<std::uint8_t, 6> kExif{'E', 'x', 'i', 'f', 0, 0};
+constexpr std::uint16_t kOrientation = 0x0112, kShort = 3;
+
+/// Numbers of a TIFF file in its byte order; 0 beyond its end.
+class Tiff {
+ public:
+  explicit Tiff(ImageBytes bytes) : bytes_(bytes), little_(bytes.size() > 1 && bytes[0] == 'I') {}
+
+  std::uint32_t u16(std::size_t at) const { return number(at, 2); }
+  std::uint32_t u32(std::size_t at) const { return number(at, 4); }
+
+ private:
+  std::uint32_t number(std::size_t at, std::size_t size) const {
+    if (at > bytes_.size() || bytes_.size() - at < size) return 0;
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < size; ++i) value = value << 8 | bytes_[little_ ? at + size - 1 - i : at + i];
+    return value;
+  }
+
+  ImageBytes bytes_;
+  bool little_;
+};
+
+/// Side of the squares in which pixels are moved, so that rows read and rows written both stay in the cache.
+constexpr std::int64_t kTile = 32;
+
+/// to[y][x] = from[source row][source column], where the source position is linear in y and x: first, plus `down` for
+/// each row of the result, plus `right` for each column (all counted in pixels).
+template <int kChannels>
+void move_pixels(const std::uint8_t* from, std::int64_t first, std::int64_t down, std::int64_t right,
+                 std::int64_t height, std::int64_t width, std::uint8_t* to) {
+  for (std::int64_t top = 0; top < height; top += kTile)
+    for (std::int64_t left = 0; left < width; left += kTile)
+      for (std::int64_t y = top; y < std::min(height, top + kTile); ++y)
+        for (std::int64_t x = left; x < std::min(width, left + kTile); ++x)
+          std::memcpy(to + (y * width + x) * kChannels, from + (first + y * down + x * right) * kChannels, kChannels);
+}
+
+}  // namespace
+
+int exif_orientation(ImageBytes app1) {
+  if (app1.size() < kExif.size() || !std::equal(kExif.begin(), kExif.end(), app1.begin())) return 1;
+  const Tiff tiff(app1.subspan(kExif.size()));
+  const std::size_t directory = tiff.u32(4), entries = tiff.u16(directory);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + 12 * i;
+    if (tiff.u16(entry) != kOrientation || tiff.u16(entry + 2) != kShort) continue;
+    const std::uint32_t value = tiff.u16(entry + 8);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+void apply_orientation(int orientation, Array& image) {
+  if (orientation < 2 || orientation > 8) return;
+  const std::int64_t h = image.shape[0], w = image.shape[1], channels = image.shape[2];
+  // Where pixel (0, 0) of the result comes from, and the way to the next row and column.
+  const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+  const std::int64_t first = (from_bottom ? (h - 1) * w : 0) + (from_right ? w - 1 : 0);
+  const std::int64_t along_y = from_bottom ? -w : w, along_x = from_right ? -1 : 1;
+  const bool swaps = swaps_axes(orientation);
+  const std::int64_t down = swaps ? along_x : along_y, right = swaps ? along_y : along_x;
+  const std::int64_t height = swaps ? w : h, width = swaps ? h : w;
+  std::vector<std::uint8_t> turned(image.u8.size());
+  const auto move = channels == 1 ? move_pixels<1> : channels == 3 ? move_pixels<3> : move_pixels<4>;
+  move(image.u8.data(), first, down, right, height, width, turned.data());
+  image.u8.swap(turned);
+  image.shape = Shape{height, width, channels};
+}
+
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+  std::size_t at;
+  std::string_view bytes;
+};
+struct Known {
+  Signature signature;
+  ImageFormat format;
+};
+struct Foreign {
+  Signature signature;
+  const char* what;
+};
+
+constexpr std::array kKnown{
+    Known{{0, "\xFF\xD8\xFF"sv}, ImageFormat::kJpeg},
+    Known{{0, "\x89PNG\r\n\x1A\n"sv}, ImageFormat::kPng},
+    Known{{0, "GIF87a"sv}, ImageFormat::kGif},
+    Known{{0, "GIF89a"sv}, ImageFormat::kGif},
+    Known{{0, "BM"sv}, ImageFormat::kBmp},
+    Known{{0, "P5"sv}, ImageFormat::kPnm},
+    Known{{0, "P6"sv}, ImageFormat::kPnm},
+};
+/// What people take for images, or mix up with them.
+constexpr std::array kForeign{
+    Foreign{{8, "WEBP"sv}, "a WebP image"},
+    Foreign{{0, "II*\0"sv}, "a TIFF image"},
+    Foreign{{0, "MM\0*"sv}, "a TIFF image"},
+    Foreign{{4, "ftypavif"sv}, "an AVIF image"},
+    Foreign{{4, "ftyphei"sv}, "a HEIF image"},
+    Foreign{{4, "ftypmif1"sv}, "a HEIF image"},
+    Foreign{{4, "ftyp"sv}, "a video"},
+    Foreign{{0, "P2"sv}, "a PGM image in ASCII"},
+    Foreign{{0, "P3"sv}, "a PPM image in ASCII"},
+    Foreign{{0, "%PDF"sv}, "a PDF document"},
+    Foreign{{0, "PK\3\4"sv}, "a zip archive"},
+    Foreign{{0, "\x1F\x8B"sv}, "a gzip archive"},
+    Foreign{{0, "\x89HDF"sv}, "an HDF5 file"},
+    Foreign{{0, "\0\0\0\xCjP  "sv}, "a JPEG 2000 image"},
+    Foreign{{0, "\xFF\xD8"sv}, "a damaged JPEG"},
+    Foreign{{0, "\x89PNG"sv}, "a damaged PNG"},
+};
+
+bool has(ImageBytes file, const Signature& signature) {
+  if (file.size() < signature.at + signature.bytes.size()) return false;
+  return std::equal(signature.bytes.begin(), signature.bytes.end(),
+                    file.begin() + static_cast<std::ptrdiff_t>(signature.at),
+                    [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
+}
+
+bool looks_like_text(ImageBytes file) {
+  const ImageBytes head = file.first(std::min<std::size_t>(file.size(), 512));
+  return std::all_of(head.begin(), head.end(), [](std::uint8_t c) { return c >= 0x20 || (c >= 0x07 && c <= 0x0D); });
+}
+
+std::string what_it_is(ImageBytes file) {
+  for (const Foreign& foreign : kForeign)
+    if (has(file, foreign.signature)) return foreign.what;
+  if (looks_like_text(file)) return "a text file";
+  std::string bytes = "a file that begins with";
+  for (const std::uint8_t byte : file.first(std::min<std::size_t>(file.size(), 4)))
+    bytes += fmt::format(" {:02x}", byte);
+  return bytes;
+}
+
+}  // namespace
+
+ImageFormat image_format(ImageBytes file) {
+  if (file.empty()) throw ImageError(0, "the file is empty");
+  for (const Known& known : kKnown)
+    if (has(file, known.signature)) return known.format;
+  throw ImageError(0,
+                   "no image that can be read but " + what_it_is(file) + "; expected JPEG, PNG, BMP, GIF, PGM or PPM");
 }
 
 }  // namespace dptrain::data

@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "table/date.h"
-#include "table/row.h"
+#include "table/fields.h"
 
 namespace dptrain::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/sources/csv_learned.h"
-#include "table/schema.h"
+#include "table/table.h"
 
 namespace dptrain::data {
 

@@ -1,24 +1,244 @@
 #include "data/sources/csv_rows.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <map>
+#include <numeric>
 #include <set>
+#include <vector>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/huge_pages.h"
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "data/sources/csv_labels.h"
 #include "data/sources/csv_plan.h"
-#include "data/sources/file_stamp.h"
-#include "table/look.h"
-#include "table/read.h"
+#include "data/sources/file_list.h"
+#include "table/reader.h"
+#include "table/sniffer.h"
 
 namespace dptrain::data {
+
 namespace fs = std::filesystem;
+
 namespace {
+
+// Labels and sample weights of a table's rows.
+
+constexpr std::size_t kClassesInMessages = 10;
+constexpr float kClassLimit = 0x1p24F;  // from which on floats skip whole numbers
+
+/// By number where all are numbers.
+std::vector<std::string> sorted_words(std::vector<std::string> words) {
+  std::map<std::string, double> numbers;
+  for (const std::string& word : words) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc() && end == word.data() + word.size()) numbers[word] = number;
+  }
+  std::ranges::sort(words);
+  if (numbers.size() == words.size())
+    std::ranges::stable_sort(words, {}, [&](const std::string& word) { return numbers.at(word); });
+  return words;
+}
+
+std::string listed(const std::vector<std::string>& classes) {
+  std::vector<std::string> some(
+      classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(std::min(classes.size(), kClassesInMessages)));
+  for (std::string& name : some) name = printable(name);
+  return join(some, ", ") + (classes.size() > some.size() ? ", ..." : "");
+}
+
+/// A label column of words: what each code is as a class.
+struct Classes {
+  const table::Table& table;
+  int column, cell;
+  std::vector<std::string> names;
+  std::vector<std::int32_t> of_code{};  // -1: none
+
+  Classes(const table::Table& from, int which, std::vector<std::string> known)
+      : table(from), column(which), cell(from.cell_of(which)), names(std::move(known)) {
+    const std::vector<std::string>& words = table.words(column);
+    if (names.empty()) names = sorted_words(words);
+    std::map<std::string_view, std::int32_t> places;
+    for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], static_cast<std::int32_t>(i));
+    for (const std::string& word : words) {
+      const auto found = places.find(word);
+      of_code.push_back(found == places.end() ? -1 : found->second);
+    }
+  }
+
+  bool knows(std::int32_t code) const { return code >= 0 && of_code[static_cast<std::size_t>(code)] >= 0; }
+  /// What keeps the row from being a sample, or "".
+  std::string complaint(std::int64_t row) const {
+    const std::int32_t code = table.row(row)[cell].code;
+    if (code < 0) return "the label is missing";
+    if (of_code[static_cast<std::size_t>(code)] >= 0) return "";
+    return fmt::format("'{}' is none of the {} classes {}{}",
+                       printable(table.words(column)[static_cast<std::size_t>(code)]), names.size(), listed(names),
+                       did_you_mean(table.words(column)[static_cast<std::size_t>(code)], names));
+  }
+  std::int32_t at(std::int64_t row) const { return of_code[static_cast<std::size_t>(table.row(row)[cell].code)]; }
+};
+
+class LabelReader {
+ public:
+  LabelReader(const CSVSpec& spec, const ModelSide& model, CsvRows& rows)
+      : model_(model), rows_(rows), table_(rows.table) {
+    for (CsvLearned::Label& label : rows.plan.labels) {
+      const int column = column_of(label.columns.front());
+      if (type_of(column) != table::ColumnType::kCategory) {
+        for (const std::string& name : label.columns)
+          numbers_.push_back({.name = name, .cell = table_.cell_of(column_of(name)), .integer = label.integers});
+        continue;
+      }
+      Classes& classes = classes_.emplace_back(table_, column, label.classes);
+      label.classes = classes.names;
+    }
+    if (spec.sample_weight) {
+      weight_ = table_.cell_of(column_of(*spec.sample_weight));
+      numbers_.push_back({.name = *spec.sample_weight, .cell = weight_, .weight = true});
+    }
+  }
+
+  /// Those that are not whole join `bad`, or are an error where none may be left out.
+  std::vector<std::int64_t> broken_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
+    std::vector<std::int64_t> broken;
+    for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      if (whole(table_.row(row))) continue;
+      std::optional<table::BadRow> complaint = complaint_about(row);
+      if (!complaint) continue;
+      if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
+      bad.push_back(std::move(*complaint));
+      broken.push_back(row);
+    }
+    return broken;
+  }
+
+  void put() {
+    std::size_t of_words = 0;
+    for (const CsvLearned::Label& label : rows_.plan.labels) {
+      LabelColumn column{.name = label.name, .place = rows_.place};
+      if (label.integers)
+        put_integers(label, column);
+      else if (label.classes.empty())
+        put_values(label, column);
+      else
+        put_classes(classes_[of_words++], column);
+      rows_.labels.push_back(std::move(column));
+    }
+    if (weight_ < 0) return;
+    LabelColumn weights{.place = rows_.place, .type = LabelType::kValues, .width = 1};
+    for (std::int64_t i = 0; i < rows_.size(); ++i) weights.values.push_back(cells(i)[weight_].number);
+    rows_.sample_weights = sample_weights_of(weights, "row");
+  }
+
+ private:
+  struct Number {
+    std::string name;
+    int cell;
+    bool integer = false;  ///< a class number
+    bool weight = false;   ///< a sample weight
+    bool fits(float value) const {
+      if (weight) return is_sample_weight(value);
+      return integer ? value >= 0 && value < kClassLimit && value == std::floor(value) : !std::isnan(value);
+    }
+  };
+
+  int column_of(const std::string& name) const { return table_.schema().find(name); }
+  table::ColumnType type_of(int column) const { return table_.schema().columns[static_cast<std::size_t>(column)].type; }
+  const table::Cell* cells(std::int64_t sample) const { return table_.row(rows_.row_of(sample)); }
+
+  bool whole(const table::Cell* cells) const {
+    return std::ranges::all_of(numbers_, [&](const Number& of) { return of.fits(cells[of.cell].number); }) &&
+           std::ranges::all_of(classes_, [&](const Classes& of) { return of.knows(cells[of.cell].code); });
+  }
+  std::optional<table::BadRow> complaint_about(std::int64_t row) const {
+    const auto about = [&](const std::string& column, std::string words) {
+      return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
+    };
+    for (const Classes& classes : classes_)
+      if (std::string words = classes.complaint(row); !words.empty())
+        return about(table_.schema().columns[static_cast<std::size_t>(classes.column)].name, std::move(words));
+    for (const Number& number : numbers_) {
+      const float value = table_.row(row)[number.cell].number;
+      if (std::isnan(value))
+        return about(number.name, number.weight ? "the sample weight is missing" : "the label is missing");
+      if (number.weight && !number.fits(value))
+        return about(number.name, fmt::format("the sample weight is {}; expected a number >= 0", shortest(value)));
+      if (!number.fits(value))
+        return about(number.name, fmt::format("label {} is not a class; expected a whole number from 0 on, or "
+                                              "`columns: {{{}: StringLookup}}` for classes of any numbers",
+                                              shortest(value), printable(number.name)));
+    }
+    return std::nullopt;
+  }
+
+  void put_classes(const Classes& classes, LabelColumn& column) const {
+    column.type = LabelType::kClass;
+    column.width = 1;
+    reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
+    for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
+  }
+  void put_integers(const CsvLearned::Label& label, LabelColumn& column) const {
+    const std::string& name = label.columns.front();
+    const int cell = table_.cell_of(column_of(name));
+    const std::int64_t classes = model_.classes_of(label.name);
+    column.type = LabelType::kClass;
+    column.width = 1;
+    reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
+    for (std::int64_t i = 0; i < rows_.size(); ++i) {
+      const float value = cells(i)[cell].number;
+      if (classes > 0 && value >= static_cast<float>(classes))
+        throw Error(ErrorKind::kData,
+                    fmt::format("{}: column '{}': label {} is outside 0..{} (the model has {} outputs); "
+                                "`columns: {{{}: StringLookup}}` numbers the classes that occur",
+                                table_.place(rows_.row_of(i)), printable(name), shortest(value), classes - 1, classes,
+                                printable(name)));
+      column.classes.push_back(static_cast<std::int32_t>(value));
+    }
+  }
+  void put_values(const CsvLearned::Label& label, LabelColumn& column) const {
+    column.type = LabelType::kValues;
+    column.width = static_cast<std::int64_t>(label.columns.size());
+    reserve_huge(column.values, static_cast<std::size_t>(rows_.size() * column.width));
+    std::vector<int> places;
+    for (const std::string& name : label.columns) places.push_back(table_.cell_of(column_of(name)));
+    for (std::int64_t i = 0; i < rows_.size(); ++i) {
+      const table::Cell* const row = cells(i);
+      for (const int place : places) column.values.push_back(row[place].number);
+    }
+  }
+
+  const ModelSide& model_;
+  CsvRows& rows_;
+  const table::Table& table_;
+  std::vector<Classes> classes_;
+  std::vector<Number> numbers_;
+  int weight_ = -1;
+};
+
+/// Fills `rows.labels` and `rows.sample_weights`. If the plan has no classes yet, they are the words of the column,
+/// sorted, as numbers if all are numbers. A row without a label or weight, or with a label that is not a class, is an
+/// Error{kData}; with `on_error: skip` it is left out and added to `bad`. A class number for which the model has no
+/// output is always an Error{kData}.
+void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std::vector<table::BadRow>& bad) {
+  LabelReader reader(spec, model, rows);
+  const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
+  if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: no row can be a sample; the last one: {}", rows.table.place(0), bad.back().str()));
+  if (!broken.empty()) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(rows.table.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    std::ranges::set_difference(all, broken, std::back_inserter(rows.rows));
+  }
+  reader.put();
+}
 
 constexpr std::int64_t kRowsInFingerprint = 1000;
 

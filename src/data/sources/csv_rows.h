@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/sources/csv_learned.h"
-#include "data/sources/label_column.h"
-#include "table/read.h"
+#include "data/sources/labelled_source.h"
+#include "table/reader.h"
 #include "table/table.h"
 
 namespace dptrain::data {

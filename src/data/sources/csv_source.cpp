@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <future>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -13,12 +15,38 @@
 #include "core/task_pool.h"
 #include "core/text.h"
 #include "data/sources/csv_columns.h"
-#include "data/sources/csv_files.h"
+#include "data/sources/file_list.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"
 
 namespace dptrain::data {
 namespace {
+
+// The files that a column of a table names, as fingerprints and caches see them.
+
+constexpr std::int64_t kHashedRows = 1000, kHashedNames = 64;
+
+/// Of some rows, evenly spread: the paths as they stand in the table, and the files' sizes and ends.
+std::uint64_t hash_of_named_files(const CsvRows& rows, const CsvFeature& column) {
+  std::uint64_t hash = kHashStart;
+  const std::int64_t count = rows.size(), named = std::min(count, kHashedRows), read = std::min(count, kHashedNames);
+  for (std::int64_t i = 0; i < named; ++i) {
+    const std::string name = column.cell_text(rows.row_of(i * count / named));
+    hash = hash_bytes(name.data(), name.size(), hash);
+  }
+  for (std::int64_t i = 0; i < read; ++i) hash = hash_ends(column.path(rows.row_of(i * count / read)), hash);
+  return hash;
+}
+
+/// Of all rows: the files' names, sizes and times of change.
+std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
+  std::uint64_t hash = kHashStart;
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    const std::string path = column.path(rows.row_of(i));
+    hash = hash_stamp(path, hash_bytes(path.data(), path.size(), hash));
+  }
+  return hash;
+}
 
 /// What both kinds say of labels and rows.
 class CsvBase : public LabelledSource {

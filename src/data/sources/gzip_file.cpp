@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/byte_reader.h"
+#include "data/sources/idx.h"
 
 namespace dptrain::data {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/format.h"
 #include "core/hdf5_lock.h"
 #include "core/text.h"
-#include "data/sources/file_stamp.h"
+#include "data/sources/file_list.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"
 

@@ -3,15 +3,63 @@
 // IDX, the file format of MNIST: two zero bytes, the element type, the rank, then each extent as a big-endian 32-bit
 // number, then the elements, big endian, last index fastest. Pure functions over a ByteReader; any thread.
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/dtype.h"
 #include "core/shape.h"
-#include "data/sources/byte_reader.h"
 
 namespace dptrain::data {
+
+// ByteReader: the bytes of a file from front to back, unpacked where the file is a gzip archive. Owned and used by one
+// thread, the one that opens a data set. Parsers take a ByteReader, so tests and fuzzers hand them memory instead.
+
+class ByteReader {
+ public:
+  virtual ~ByteReader() = default;
+
+  /// Reads `count` bytes, fewer only where the file ends. Throws Error{kData} when the file cannot be read or unpacked.
+  virtual std::size_t read(void* to, std::size_t count) = 0;
+  /// Bytes handed out so far.
+  virtual std::uint64_t offset() const = 0;
+  /// As the user knows the file.
+  virtual const std::string& name() const = 0;
+  /// Bytes as stored on disk: the exact length of what can be read, or, where packed() is true, of the archive.
+  virtual std::uint64_t stored_bytes() const = 0;
+  virtual bool packed() const = 0;
+  /// The end that read() came to is not the end of the archive: bytes or the checksum are missing.
+  virtual bool cut_short() const { return false; }
+};
+
+/// A file, plain or gzip: its first bytes decide, not its name. Throws Error{kData} when it cannot be opened.
+std::unique_ptr<ByteReader> open_bytes(const std::string& path);
+
+/// Bytes that the caller keeps.
+class MemoryReader final : public ByteReader {
+ public:
+  MemoryReader(const std::uint8_t* data, std::size_t size, std::string name)
+      : data_(data), size_(size), name_(std::move(name)) {}
+
+  std::size_t read(void* to, std::size_t count) override {
+    const std::size_t taken = count < size_ - offset_ ? count : size_ - offset_;
+    if (taken > 0) std::memcpy(to, data_ + offset_, taken);
+    offset_ += taken;
+    return taken;
+  }
+  std::uint64_t offset() const override { return offset_; }
+  const std::string& name() const override { return name_; }
+  std::uint64_t stored_bytes() const override { return size_; }
+  bool packed() const override { return false; }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_, offset_ = 0;
+  std::string name_;
+};
 
 /// One file in memory. The elements are still as the file holds them.
 struct IdxFile {

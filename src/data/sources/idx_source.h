@@ -9,9 +9,27 @@
 #include <utility>
 #include <vector>
 
+#include "config/value.h"
 #include "data/sources/dataset.h"
 #include "data/sources/idx.h"
-#include "data/sources/named_paths.h"
+
+namespace dptrain::data {
+
+/// `inputs:` one path, or {input name: path}.
+struct NamedPaths {
+  std::vector<std::pair<std::string, config::Path>> paths;  ///< name "" when one unnamed
+};
+
+}  // namespace dptrain::data
+
+namespace dptrain::config {
+template <>
+struct Value<data::NamedPaths> {
+  static bool read(const Node&, Reader&, data::NamedPaths& out);
+  static Node write(const data::NamedPaths&);
+  static Node schema();
+};
+}  // namespace dptrain::config
 
 namespace dptrain::data {
 

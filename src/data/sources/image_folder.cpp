@@ -14,7 +14,6 @@
 #include "data/images/image_decoders.h"
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
-#include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
 
 namespace dptrain::data {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/images/image_file.h"
+#include "data/images/image.h"
 #include "data/on_error.h"
 #include "data/sources/dataset.h"
 

@@ -3,6 +3,9 @@
 #include "data/sources/join.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
 
 #include "config/json_fragment.h"
 #include "core/error.h"
@@ -137,6 +140,276 @@ ModelSide model_of_part(const ModelSide& model, const std::string& name) {
   side.id_limits = {model.id_limit(i)};
   side.paddings = {model.padding(i)};
   return side;
+}
+
+namespace {
+
+// Join as a Source: which input, label and line of a column is whose. Immutable; any thread.
+
+constexpr const char* kJoinKind = "Join";
+
+/// Whether sample i is row i of its memory.
+bool rows_in_order(const Source& source) {
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    if (source.row(i) != i) return false;
+  return true;
+}
+
+class Joined final : public Source {
+ public:
+  Joined(std::vector<JoinedPart> parts, std::optional<std::string> labels)
+      : parts_(std::move(parts)), labels_from_(std::move(labels)) {
+    check_sizes();
+    for (const JoinedPart& part : parts_) {
+      add_inputs(part);
+      in_order_.push_back(rows_in_order(*part.source));
+      if (!labels_from_ || *labels_from_ == part.name) add_labels(part);
+    }
+    settle_account();
+  }
+
+  std::int64_t size() const override { return parts_.front().source->size(); }
+  int inputs() const override { return static_cast<int>(inputs_.size()); }
+  std::string input_name(int input) const override { return of(input).name; }
+  Shape input_shape(int input) const override { return of(input).source->input_shape(of(input).which); }
+  bool has_one_shape(int input) const override { return of(input).source->has_one_shape(of(input).which); }
+  Shape peek_shape(std::int64_t index, int input) const override {
+    return of(input).source->peek_shape(index, of(input).which);
+  }
+  void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
+    of(input).source->read(index, of(input).which, out, hint);
+  }
+  std::optional<ClipInfo> inspect(std::int64_t index) const override {
+    std::optional<ClipInfo> info;
+    for (const JoinedPart& part : parts_)
+      if (const auto found = part.source->inspect(index)) info = found;
+    return info;
+  }
+  bool draws() const override {
+    return std::ranges::any_of(parts_, [](const JoinedPart& part) { return part.source->draws(); });
+  }
+  bool gives(int input, DType type) const override { return of(input).source->gives(of(input).which, type); }
+  void read_exact(std::int64_t index, int input, DType type, void* out) const override {
+    of(input).source->read_exact(index, of(input).which, type, out);
+  }
+  bool view(std::int64_t index, int input, ImageView& out) const override {
+    return of(input).source->view(index, of(input).which, out);
+  }
+  void expect(std::int64_t index) const override {
+    for (const JoinedPart& part : parts_) part.source->expect(index);
+  }
+  std::shared_ptr<BadSamples> bad_samples() const override { return account_; }
+  /// row() serves all inputs, so memory whose rows stand in another order is none to others.
+  const std::uint8_t* u8_rows(int input) const override {
+    return in_order_[of(input).part] ? of(input).source->u8_rows(of(input).which) : nullptr;
+  }
+  const float* f32_rows(int input) const override {
+    return in_order_[of(input).part] ? of(input).source->f32_rows(of(input).which) : nullptr;
+  }
+  std::int64_t shared_before() const override {
+    std::int64_t most = 0;
+    for (const JoinedPart& part : parts_) most = std::max(most, part.source->shared_before());
+    return most;
+  }
+
+  int labels() const override { return static_cast<int>(labels_.size()); }
+  std::string label_name(int which) const override { return label(which).name; }
+  LabelType label_type(int which) const override {
+    return labels_.empty() ? LabelType::kNone : label(which).source->label_type(label(which).which);
+  }
+  std::int64_t label_width(int which) const override {
+    return labels_.empty() ? 0 : label(which).source->label_width(label(which).which);
+  }
+  std::int64_t label_class(std::int64_t index, int which) const override {
+    return label(which).source->label_class(index, label(which).which);
+  }
+  void label_values(std::int64_t index, float* out, int which) const override {
+    label(which).source->label_values(index, out, label(which).which);
+  }
+  const float* all_label_values(int which) const override {
+    return label(which).source->all_label_values(label(which).which);
+  }
+  std::string label_place(std::int64_t index, int which) const override {
+    return labels_.empty() ? parts_.front().source->label_place(index)
+                           : label(which).source->label_place(index, label(which).which);
+  }
+  bool has_sample_weights() const override { return weights_ != nullptr; }
+  float sample_weight(std::int64_t index) const override {
+    return weights_ == nullptr ? 1 : weights_->sample_weight(index);
+  }
+
+  std::string learn(const std::vector<std::int64_t>& samples) const override {
+    nlohmann::json all = nlohmann::json::array();
+    bool any = false;
+    for (const JoinedPart& part : parts_) {
+      const std::string learned = part.source->learn(samples);
+      any = any || !learned.empty();
+      const std::string& text = learned.empty() ? part.learned : learned;
+      all.push_back(text.empty() ? nlohmann::json() : nlohmann::json::parse(text));
+    }
+    return any ? nlohmann::json{{"data_set", kJoinKind}, {"parts", all}}.dump() : "";
+  }
+  std::shared_ptr<const Source> taught(const std::string& learned) const override {
+    const std::vector<std::string> texts = learned_of_parts(learned, parts_.size());
+    std::vector<JoinedPart> all = parts_;
+    bool any = false;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (auto source = texts[i].empty() ? nullptr : all[i].source->taught(texts[i])) {
+        all[i].source = std::move(source);
+        any = true;
+      }
+    return any ? join_sources(std::move(all), labels_from_) : nullptr;
+  }
+
+  std::vector<std::string> class_names(int which) const override {
+    return labels_.empty() ? std::vector<std::string>() : label(which).source->class_names(label(which).which);
+  }
+  std::vector<std::string> column_lines() const override {
+    return lines([](const Source& source) { return source.column_lines(); });
+  }
+  std::vector<std::string> cell_lines(std::int64_t index) const override {
+    return lines([index](const Source& source) { return source.cell_lines(index); });
+  }
+  std::string fingerprint() const override {
+    return texts([](const Source& source) { return source.fingerprint(); });
+  }
+  std::string cache_key() const override {
+    return texts([](const Source& source) { return source.cache_key(); });
+  }
+
+ private:
+  /// An input or a label of a part.
+  struct Column {
+    std::string name;
+    std::size_t part;
+    const Source* source;
+    int which;
+  };
+  const Column& of(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const Column& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
+  std::size_t index_of(const JoinedPart& part) const { return static_cast<std::size_t>(&part - parts_.data()); }
+
+  void check_sizes() const {
+    const JoinedPart& first = parts_.front();
+    for (const JoinedPart& part : parts_)
+      if (part.source->size() != first.source->size())
+        throw Error(
+            ErrorKind::kData,
+            fmt::format("{} has {} samples, {} {}; row i of all parts is one sample, so expected as many in each",
+                        first.place, with_commas(first.source->size()), part.place, with_commas(part.source->size())));
+  }
+
+  void add_inputs(const JoinedPart& part) {
+    for (int i = 0; i < part.source->inputs(); ++i) {
+      std::string name = part.source->input_name(i);
+      if (name.empty()) name = part.name;
+      if (name.empty())
+        throw Error(
+            ErrorKind::kUsage,
+            fmt::format("{} has an input without a name; write of: {{NAME: {{...}}, ...}} with the names of the "
+                        "model's inputs",
+                        part.place));
+      refuse_twice(inputs_, name, "input", part);
+      inputs_.push_back({std::move(name), index_of(part), part.source.get(), i});
+    }
+  }
+
+  void add_labels(const JoinedPart& part) {
+    const bool has_other = !labels_.empty();
+    for (int i = 0; i < part.source->labels(); ++i) {
+      const std::string name = part.source->label_name(i);
+      refuse_twice(labels_, name, "label", part);
+      if (has_other && name.empty() != labels_.front().name.empty())
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("{} has labels for every output, and so has {} for some; give all of them names, as in "
+                                "labels: {{OUTPUT: ...}}, or say whose count: `labels: PART`",
+                                parts_[name.empty() ? index_of(part) : labels_.front().part].place,
+                                parts_[name.empty() ? labels_.front().part : index_of(part)].place));
+      labels_.push_back({name, index_of(part), part.source.get(), i});
+    }
+    if (!part.source->has_sample_weights()) return;
+    if (weights_ != nullptr)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} has sample weights, and so has a part before it; expected one with "
+                              "such, or `labels: PART` to say whose count",
+                              part.place));
+    weights_ = part.source.get();
+  }
+
+  void refuse_twice(const std::vector<Column>& known, const std::string& name, const char* what,
+                    const JoinedPart& part) const {
+    const auto found = std::ranges::find(known, name, &Column::name);
+    if (found == known.end()) return;
+    const std::string of_name = name.empty() ? "" : fmt::format(" '{}'", name);
+    const bool is_label = std::string_view(what) == "label";
+    throw Error(ErrorKind::kUsage, fmt::format("{} and {} both have a{} {}{}; {}", parts_[found->part].place,
+                                               part.place, is_label ? "" : "n", what, of_name,
+                                               is_label ? "say whose labels count: of: {NAME: {...}, ...}, labels: NAME"
+                                                        : "give one of them another name"));
+  }
+
+  /// Parts that can leave samples out share the account of the first, which must be like theirs.
+  void settle_account() {
+    const JoinedPart* first = nullptr;
+    for (const JoinedPart& part : parts_) {
+      const auto account = part.source->bad_samples();
+      if (!account) continue;
+      if (first == nullptr) {
+        first = &part;
+        account_ = account;
+      } else if (account->policy() != account_->policy()) {
+        throw Error(
+            ErrorKind::kUsage,
+            fmt::format("{} and {} have another on_error each; a sample is left out as a whole, so write the same "
+                        "for both",
+                        first->place, part.place));
+      }
+    }
+  }
+
+  template <class F>
+  std::vector<std::string> lines(const F& of_source) const {
+    std::vector<std::string> all;
+    for (const JoinedPart& part : parts_)
+      for (std::string& line : of_source(*part.source))
+        all.push_back((part.name.empty() ? "" : part.name + ": ") + std::move(line));
+    return all;
+  }
+  template <class F>
+  std::string texts(const F& of_source) const {
+    std::vector<std::string> all;
+    for (const JoinedPart& part : parts_) all.push_back(of_source(*part.source));
+    return fmt::format("join of [{}]{}", join(all, " | "), labels_from_ ? ", labels of " + *labels_from_ : "");
+  }
+
+  std::vector<JoinedPart> parts_;
+  std::optional<std::string> labels_from_;
+  std::vector<Column> inputs_, labels_;
+  std::vector<bool> in_order_;  ///< of each part: rows_in_order()
+  const Source* weights_ = nullptr;
+  std::shared_ptr<BadSamples> account_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> join_sources(std::vector<JoinedPart> parts, const std::optional<std::string>& labels) {
+  return std::make_shared<Joined>(std::move(parts), labels);
+}
+
+std::vector<std::string> learned_of_parts(const std::string& learned, std::size_t parts) try {
+  std::vector<std::string> all(parts);
+  if (learned.empty()) return all;
+  const nlohmann::json json = nlohmann::json::parse(learned);
+  const nlohmann::json& found = json.at("parts");
+  if (const auto kind = json.at("data_set").get<std::string>(); kind != kJoinKind || found.size() != parts)
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the model was trained on a {} of {} data sets, and the config joins {}", kind,
+                            found.size(), parts));
+  for (std::size_t i = 0; i < parts; ++i)
+    if (!found[i].is_null()) all[i] = found[i].dump();
+  return all;
+} catch (const nlohmann::json::exception&) {
+  throw Error(ErrorKind::kCheckpoint, "what the model has learned of its data is not that of a Join");
 }
 
 }  // namespace dptrain::data

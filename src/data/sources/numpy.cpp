@@ -11,7 +11,7 @@
 #include "core/machine.h"
 #include "core/text.h"
 #include "core/zip_archive.h"
-#include "data/sources/file_stamp.h"
+#include "data/sources/file_list.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"
 #include "data/sources/npy.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/diagnostics.h"
+#include "config/json_fragment.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -13,10 +14,54 @@
 #include "core/text.h"
 #include "data/sources/dataset.h"
 #include "data/sources/split.h"
-#include "data/sources/subset.h"
 #include "data/sources/synthetic.h"
 
+namespace dptrain::config {
+namespace {
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+bool Value<ClassNames>::read(const Node& node, Reader& reader, ClassNames& out) {
+  out = {};
+  const Node found = reader.substituted(node);
+  Names names;
+  if (!found.is_map()) {
+    if (!Value<Names>::read(node, reader, names)) return false;
+    out = std::move(names);
+    return true;
+  }
+  bool good = true;
+  for (const Node::Entry& entry : found.entries()) {
+    const Reader::Key element(reader, reader.key() + "." + entry.key);
+    good = Value<Names>::read(entry.value, reader, names) && good;
+    out.add(entry.key, std::move(names));
+  }
+  return good;
+}
+
+Node Value<ClassNames>::write(const ClassNames& value) {
+  if (!value.has_named_output()) return Value<Names>::write(value.first());
+  Node map = Node::map();
+  for (const ClassNames::Entry& entry : value.entries()) map.set(entry.output, Value<Names>::write(entry.names));
+  return map;
+}
+
+Node Value<ClassNames>::schema() {
+  const Node names = Value<Names>::schema();
+  return fragment::any_of({names, detail::map_schema(names)});
+}
+
+}  // namespace dptrain::config
+
 namespace dptrain::data {
+
+config::Family& dataset_family() {
+  static config::Family family("data set");
+  return family;
+}
+
 namespace {
 
 constexpr std::array<const char*, 3> kRoleNames{"train", "validation", "test"};

@@ -3,12 +3,23 @@
 // Split: one data set cut in two, by seed alone or in order.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "data/source.h"
 #include "data/sources/dataset.h"
 
 namespace dptrain::data {
+
+// Subset: some samples of another source, in a given order, sharing its memory. What `take` and Split make. Immutable.
+
+/// Samples `indices` of `whole`. `label` says which, for the fingerprint.
+std::shared_ptr<const Source> subset(std::shared_ptr<const Source> whole, std::vector<std::int64_t> indices,
+                                     const std::string& label);
+/// The first `count` samples; `whole` itself when it has no more.
+std::shared_ptr<const Source> take(std::shared_ptr<const Source> whole, std::int64_t count);
 
 /// A part of another role's data set: the samples of `of` that fall into `fraction`; `of` keeps the rest.
 struct SplitSpec : DatasetCommon {

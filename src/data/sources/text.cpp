@@ -16,7 +16,6 @@
 #include "core/text.h"
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
-#include "data/sources/file_stamp.h"
 #include "data/sources/hash.h"
 
 namespace dptrain::data {

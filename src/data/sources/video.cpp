@@ -13,7 +13,7 @@
 #include "data/images/image_decoders.h"
 #include "data/sources/class_folders.h"
 #include "data/sources/hash.h"
-#include "data/video/clip_file.h"
+#include "data/video/clip.h"
 #include "data/video/clip_list.h"
 
 namespace dptrain::data {

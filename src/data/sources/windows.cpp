@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "data/sources/subset.h"
+#include "data/sources/split.h"
 #include "data/sources/wrapped_source.h"
 
 namespace dptrain::data {

@@ -4,19 +4,60 @@
 #include <cmath>
 #include <exception>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include "config/json_fragment.h"
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/encoders/encoder_def.h"
-#include "data/text/text_counts.h"
 
 namespace dptrain::data {
+
+void TextCounts::add(std::string_view text) {
+  tokens_->each(text, scratch_, [this](const char* word, std::size_t size) {
+    const auto place = static_cast<std::size_t>(words_.add(word, size));
+    if (place == counts_.size()) counts_.emplace_back();
+    Count& count = counts_[place];
+    ++count.times;
+    if (count.last != texts_) count.last = texts_, ++count.texts;
+    return true;
+  });
+  ++texts_;
+}
+
+void TextCounts::add(const TextCounts& other) {
+  for (std::int64_t i = 0; i < other.words_.size(); ++i) {
+    const auto place = static_cast<std::size_t>(words_.add(other.words_.word(i)));
+    if (place == counts_.size()) counts_.emplace_back();
+    counts_[place].times += other.counts_[static_cast<std::size_t>(i)].times;
+    counts_[place].texts += other.counts_[static_cast<std::size_t>(i)].texts;
+  }
+  texts_ += other.texts_;
+  for (Count& count : counts_) count.last = -1;
+}
+
+std::vector<TextCounts::Word> TextCounts::vocabulary(std::optional<std::int64_t> most) const {
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < words_.size(); ++i)
+    if (!words_.word(i).empty() && words_.word(i) != "[UNK]") order.push_back(i);
+  std::ranges::sort(order, [this](std::int64_t a, std::int64_t b) {
+    const std::int64_t of_a = counts_[static_cast<std::size_t>(a)].times;
+    const std::int64_t of_b = counts_[static_cast<std::size_t>(b)].times;
+    return of_a != of_b ? of_a > of_b : words_.word(a) > words_.word(b);
+  });
+  if (most && std::cmp_less(*most, order.size())) order.resize(static_cast<std::size_t>(*most));
+  std::vector<Word> vocabulary;
+  for (const std::int64_t i : order)
+    vocabulary.push_back({std::string(words_.word(i)), counts_[static_cast<std::size_t>(i)].texts});
+  return vocabulary;
+}
+
 namespace {
 
 constexpr const char* kUnknownWord = "[UNK]";
@@ -267,4 +308,56 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
         .rule<TextVectorizationSpec>(check_vectorization));
 
 }  // namespace
+
+// Values of TextVectorization's keys that are two things.
+
+std::vector<std::int64_t> NGrams::widths() const {
+  if (!up_to) return these;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(*up_to));
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+}
+
 }  // namespace dptrain::data
+
+namespace dptrain::config {
+
+bool Value<data::GivenVocabulary>::read(const Node& node, Reader& reader, data::GivenVocabulary& out) {
+  out = {};
+  const Node found = reader.substituted(node);
+  if (found.is_scalar()) return Value<Path>::read(found, reader, out.file);
+  return Value<std::vector<std::string>>::read(found, reader, out.words);
+}
+
+Node Value<data::GivenVocabulary>::write(const data::GivenVocabulary& value) {
+  return value.file.value.empty() ? Value<std::vector<std::string>>::write(value.words)
+                                  : Value<Path>::write(value.file);
+}
+
+Node Value<data::GivenVocabulary>::schema() { return Value<std::vector<std::string>>::schema(); }
+
+bool Value<data::NGrams>::read(const Node& node, Reader& reader, data::NGrams& out) {
+  out = {};
+  const Node found = reader.substituted(node);
+  if (found.is_scalar()) {
+    std::int64_t up_to = 0;
+    if (!Value<std::int64_t>::read(found, reader, up_to)) return false;
+    out.up_to = up_to;
+  } else if (!Value<std::vector<std::int64_t>>::read(found, reader, out.these)) {
+    return false;
+  }
+  constexpr std::int64_t kMost = 100;
+  if (out.up_to && *out.up_to >= 1 && *out.up_to <= kMost) return true;
+  bool good = !out.up_to;
+  for (const std::int64_t width : out.these) good = good && width >= 1 && width <= kMost;
+  if (!good) reader.expected(found, "a number of words from 1 to 100, or a list of them");
+  return good;
+}
+
+Node Value<data::NGrams>::write(const data::NGrams& value) {
+  return value.up_to ? Node::integer(*value.up_to) : Value<std::vector<std::int64_t>>::write(value.these);
+}
+
+Node Value<data::NGrams>::schema() { return Value<std::vector<std::int64_t>>::schema(); }
+
+}  // namespace dptrain::config

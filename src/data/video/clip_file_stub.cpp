@@ -1,6 +1,6 @@
 // In place of libav/, where the headers of FFmpeg's libraries were not there when dptrain was built.
 
-#include "data/video/clip_file.h"
+#include "data/video/clip.h"
 
 namespace dptrain::data {
 

@@ -8,8 +8,8 @@
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/on_error.h"
-#include "data/video/clip_file.h"
-#include "data/video/frame_folder.h"
+#include "data/video/clip.h"
+#include "data/video/clip_list.h"
 
 namespace dptrain::data {
 namespace {

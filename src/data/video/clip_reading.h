@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/schema.h"
-#include "data/images/image_file.h"
+#include "data/images/image.h"
 #include "data/video/clip.h"
 #include "data/video/clip_list.h"
 

@@ -1,6 +1,6 @@
 // Images: channels mapped, pictures cropped and resized. ONNX's Resize is not used: how it rounds places between two
 // pixels differs between its versions and from TensorFlow's. Nodes compute the places and weights from the image's
-// size, in the floats of data/images/resize_tables.cpp, so the pixels are the same. x: [batch, height, width,
+// size, in the floats of data/images/image_resize.cpp, so the pixels are the same. x: [batch, height, width,
 // channels].
 
 #include <algorithm>

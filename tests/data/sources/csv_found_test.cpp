@@ -10,7 +10,7 @@
 
 #include "core/format.h"
 #include "data/fixtures.h"
-#include "table/read.h"
+#include "table/reader.h"
 
 namespace dptrain::data {
 namespace {

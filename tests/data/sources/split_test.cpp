@@ -7,7 +7,6 @@
 
 #include "data/fixtures.h"
 #include "data/sources/idx_source.h"
-#include "data/sources/subset.h"
 #include "data/sources/synthetic.h"
 
 namespace dptrain::data {

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "data/fixtures.h"
 #include "data/sources/video.h"
-#include "data/video/clip_file.h"
+#include "data/video/clip.h"
 #include "data/video/container_length.h"
 #include "support/tier.h"
 

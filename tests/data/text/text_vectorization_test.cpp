@@ -6,7 +6,7 @@
 
 #include "data/encoders/columns.h"
 #include "data/image_files.h"
-#include "data/text/text_counts.h"
+#include "data/text/text_vectorization.h"
 
 namespace dptrain::data {
 namespace {

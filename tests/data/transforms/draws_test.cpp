@@ -11,9 +11,9 @@
 #include "data/fixtures.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
+#include "data/transforms/erasing.h"
 #include "data/transforms/geometric.h"
 #include "data/transforms/rand_augment.h"
-#include "data/transforms/erasing.h"
 #include "data/transforms/random_gaussian_blur.h"
 
 namespace dptrain::data {

@@ -10,11 +10,11 @@
 #include "data/fixtures.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
+#include "data/transforms/erasing.h"
 #include "data/transforms/geometric.h"
 #include "data/transforms/mixing.h"
 #include "data/transforms/pixels.h"
 #include "data/transforms/rand_augment.h"
-#include "data/transforms/erasing.h"
 #include "data/transforms/random_gaussian_blur.h"
 #include "support/test_data.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/fixtures.h"
-#include "data/images/resize_tables.h"
+#include "data/images/image_resize.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/cropping.h"
 #include "data/transforms/geometric.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "data/images/jpeg/jpeg_header.h"
 #include "data/images/jpeg/jpeg_tables.h"
 #include "kernels/cpu/jpeg_color.h"
 #include "kernels/cpu/jpeg_idct.h"

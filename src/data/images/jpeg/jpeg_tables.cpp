@@ -4,8 +4,174 @@
 #include <array>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 namespace dptrain::data {
+namespace {
+
+constexpr std::uint8_t kMarkerStart = 0xFF, kStartOfImage = 0xD8, kStartOfScan = 0xDA, kQuantisation = 0xDB,
+                       kHuffman = 0xC4, kRestartInterval = 0xDD, kBaseline = 0xC0, kExtended = 0xC1, kApp0 = 0xE0,
+                       kApp1 = 0xE1, kApp14 = 0xEE, kApp15 = 0xEF, kComment = 0xFE;
+constexpr std::int64_t kMostSide = 65500;  // libjpeg's
+constexpr std::size_t kJfifBytes = 14, kAdobeBytes = 12, kAdobeTransform = 11;
+constexpr std::uint8_t kAdobeYcc = 1;
+
+std::size_t big_endian_16(ImageBytes bytes) { return static_cast<std::size_t>(bytes[0] << 8 | bytes[1]); }
+
+bool begins_with(ImageBytes bytes, std::string_view word) {
+  return bytes.size() >= word.size() && std::equal(word.begin(), word.end(), bytes.begin());
+}
+
+/// The markers of one file, in turn.
+class HeaderReader {
+ public:
+  HeaderReader(ImageBytes file, JpegHeader& header) : file_(file), header_(header) {}
+
+  bool read() {
+    if (file_.size() < 4 || file_[0] != kMarkerStart || file_[1] != kStartOfImage) return false;
+    for (std::size_t at = 2; at + 4 <= file_.size();) {
+      if (file_[at] != kMarkerStart) return false;
+      const std::uint8_t marker = file_[at + 1];
+      const std::size_t length = big_endian_16(file_.subspan(at + 2));  // its own two bytes counted
+      if (length < 2 || length > file_.size() - at - 2) return false;
+      const ImageBytes payload = file_.subspan(at + 4, length - 2);
+      at += 2 + length;
+      if (marker == kStartOfScan) {
+        header_.scan = at;
+        return is_ycc() && read_scan(payload);
+      }
+      if (!read_segment(marker, payload)) return false;
+    }
+    return false;
+  }
+
+ private:
+  struct FrameComponent {
+    std::uint8_t id = 0;
+    std::uint8_t table = 0;
+  };
+
+  bool read_segment(std::uint8_t marker, ImageBytes payload) {
+    switch (marker) {
+      case kBaseline:
+      case kExtended: return read_frame(payload);
+      case kQuantisation: return read_steps(payload);
+      case kHuffman: return read_codes(payload);
+      case kRestartInterval:
+        if (payload.size() != 2) return false;
+        header_.restart_interval = static_cast<std::int64_t>(big_endian_16(payload));
+        return true;
+      default: break;
+    }
+    if (marker == kApp0 && payload.size() >= kJfifBytes && begins_with(payload, std::string_view("JFIF\0", 5)))
+      jfif_ = true;
+    if (marker == kApp14 && payload.size() >= kAdobeBytes && begins_with(payload, "Adobe")) {
+      adobe_ = true;
+      adobe_transform_ = payload[kAdobeTransform];
+    }
+    if (marker == kApp1 && header_.orientation == 1) header_.orientation = exif_orientation(payload);
+    return marker == kComment || (marker >= kApp0 && marker <= kApp15);
+  }
+
+  bool read_frame(ImageBytes payload) {
+    constexpr std::size_t kFixed = 6, kEach = 3;
+    if (header_.components != 0 || payload.size() < kFixed || payload[0] != 8) return false;
+    header_.height = static_cast<std::int64_t>(big_endian_16(payload.subspan(1)));
+    header_.width = static_cast<std::int64_t>(big_endian_16(payload.subspan(3)));
+    const std::size_t count = payload[5];
+    if ((count != 1 && count != 3) || payload.size() != kFixed + kEach * count) return false;
+    if (std::min(header_.height, header_.width) < 1 || std::max(header_.height, header_.width) > kMostSide)
+      return false;
+    header_.components = static_cast<int>(count);
+    for (std::size_t c = 0; c < count; ++c) {
+      const ImageBytes entry = payload.subspan(kFixed + kEach * c, kEach);
+      frame_[c] = {.id = entry[0], .table = entry[2]};
+      header_.component[c].across = entry[1] >> 4;
+      header_.component[c].down = entry[1] & 15;
+    }
+    return takes_samplings();
+  }
+
+  /// 4:4:4, 4:2:2, 4:2:0. The samplings of a single component mean nothing: its blocks follow one another.
+  bool takes_samplings() {
+    auto& [luma, cb, cr] = header_.component;
+    if (header_.components == 1) {
+      if (luma.across < 1 || luma.across > 4 || luma.down < 1 || luma.down > 4) return false;
+      luma.across = luma.down = 1;
+      return true;
+    }
+    if (cb.across != 1 || cb.down != 1 || cr.across != 1 || cr.down != 1) return false;
+    return (luma.across == 1 && luma.down == 1) || (luma.across == 2 && (luma.down == 1 || luma.down == 2));
+  }
+
+  bool read_steps(ImageBytes payload) {
+    constexpr std::size_t kBytes = 1 + 64;  // 8 bits each
+    for (; !payload.empty(); payload = payload.subspan(kBytes)) {
+      if (payload.size() < kBytes || payload[0] >= steps_.size()) return false;
+      steps_[payload[0]] = payload.subspan(1, 64);
+    }
+    return true;
+  }
+
+  bool read_codes(ImageBytes payload) {
+    constexpr std::size_t kCounts = 16;
+    while (!payload.empty()) {
+      if (payload.size() < 1 + kCounts) return false;
+      const std::size_t kind = payload[0] >> 4, index = payload[0] & 15;
+      const ImageBytes counts = payload.subspan(1, kCounts);
+      std::size_t symbols = 0;
+      for (const std::uint8_t count : counts) symbols += count;
+      payload = payload.subspan(1 + kCounts);
+      if (kind > 1 || index > 3 || symbols > 256 || symbols > payload.size()) return false;
+      (kind == 0 ? dc_ : ac_)[index] = {.counts = counts, .symbols = payload.first(symbols)};
+      payload = payload.subspan(symbols);
+    }
+    return true;
+  }
+
+  /// What libjpeg takes for YCbCr, or gray.
+  bool is_ycc() const {
+    if (header_.components != 3 || jfif_) return header_.components != 0;
+    if (adobe_) return adobe_transform_ == kAdobeYcc;
+    return frame_[0].id == 1 && frame_[1].id == 2 && frame_[2].id == 3;
+  }
+
+  bool read_scan(ImageBytes payload) {
+    const auto count = static_cast<std::size_t>(header_.components);
+    if (payload.size() != 4 + 2 * count || payload[0] != count) return false;
+    const ImageBytes last = payload.last(3);
+    if (last[0] != 0 || last[1] != 63 || last[2] != 0) return false;  // not progressive
+    for (std::size_t c = 0; c < count; ++c) {
+      const ImageBytes entry = payload.subspan(1 + 2 * c, 2);
+      const std::size_t dc = entry[1] >> 4, ac = entry[1] & 15, table = frame_[c].table;
+      for (std::size_t other = 0; other < c; ++other)
+        if (frame_[other].id == frame_[c].id) return false;
+      if (entry[0] != frame_[c].id || dc > 3 || ac > 3 || table > 3 || steps_[table].empty()) return false;
+      JpegComponent& component = header_.component[c];
+      std::copy(steps_[table].begin(), steps_[table].end(), component.steps.begin());
+      component.dc = dc_[dc];
+      component.ac = ac_[ac];
+      if (component.dc.counts.empty() || component.ac.counts.empty()) return false;
+    }
+    return true;
+  }
+
+  ImageBytes file_;
+  JpegHeader& header_;
+  std::array<FrameComponent, 3> frame_;
+  std::array<ImageBytes, 4> steps_;
+  std::array<JpegCodes, 4> dc_, ac_;
+  bool jfif_ = false, adobe_ = false;
+  std::uint8_t adobe_transform_ = 0;
+};
+
+}  // namespace
+
+bool read_jpeg_header(ImageBytes file, JpegHeader& header) {
+  header = {};
+  return HeaderReader(file, header).read();
+}
+
 namespace {
 
 using kernels::cpu::JpegAcCode;

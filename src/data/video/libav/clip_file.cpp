@@ -1,14 +1,182 @@
-#include "data/video/clip_file.h"
-
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "core/format.h"
 #include "core/text.h"
+#include "data/images/finish.h"
 #include "data/images/image_decoders.h"
+#include "data/video/clip.h"
 #include "data/video/libav/container.h"
-#include "data/video/libav/decoder.h"
-#include "data/video/libav/frame_pixels.h"
+#include "data/video/libav/libav.h"
+
+namespace dptrain::data::libav {
+namespace {
+
+/// Packets to frames on one thread. What the decoder conceals counts as damage. Belongs to one thread.
+class Decoder {
+ public:
+  /// Throws ClipError.
+  explicit Decoder(const AVCodecParameters& parameters);
+
+  /// Null: there are no more. `wanted`: false where nobody wants the packet's frame, which is then decoded only if
+  /// others depend on it. Throws ClipError.
+  void send(const AVPacket* packet, bool wanted);
+  /// The next frame that is done; false where the decoder wants packets, or has no more. Throws ClipError.
+  bool receive(Frame& frame);
+  bool is_done() const { return done_; }
+
+ private:
+  Codec codec_;
+  bool done_ = false;
+  std::int64_t place_ = -1;  ///< of the last packet in the file
+};
+
+/// Decoders that report what they had to conceal, and call odd but harmless streams errors where they are told to stop
+/// at each.
+bool tells_what_it_conceals(AVCodecID id) { return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC; }
+
+Decoder::Decoder(const AVCodecParameters& parameters) {
+  const Functions& f = functions();
+  const AVCodec* const decoder = f.find_decoder(parameters.codec_id);
+  if (decoder == nullptr)
+    throw ClipError(fmt::format("FFmpeg's libavcodec has no decoder for {} here", f.codec_name(parameters.codec_id)));
+  codec_.reset(f.alloc_codec(decoder));
+  if (codec_.get() == nullptr) throw ClipError(words_of(AVERROR(ENOMEM)));
+  if (const int error = f.set_parameters(codec_.get(), &parameters); error < 0) throw ClipError(words_of(error));
+  codec_->thread_count = 1;  // the loader has threads of its own
+  codec_->max_pixels = kMostPixels;
+  codec_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
+  if (!tells_what_it_conceals(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
+  if (const int error = f.open_codec(codec_.get(), decoder, nullptr); error < 0) throw ClipError(words_of(error));
+}
+
+void Decoder::send(const AVPacket* packet, bool wanted) {
+  if (packet != nullptr) {
+    place_ = packet->pos;
+    codec_->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+  }
+  if (const int error = functions().send_packet(codec_.get(), packet); error < 0 && error != AVERROR_EOF)
+    throw ClipError(words_of(error), place_);
+}
+
+bool Decoder::receive(Frame& frame) {
+  const Functions& f = functions();
+  if (frame.get() == nullptr) frame.reset(f.alloc_frame());
+  if (frame.get() == nullptr) throw ClipError(words_of(AVERROR(ENOMEM)));
+  const int error = f.receive_frame(codec_.get(), frame.get());
+  if (error == AVERROR(EAGAIN)) return false;
+  if (error == AVERROR_EOF) return done_ = true, false;
+  if (error < 0) throw ClipError(words_of(error), place_);
+  if ((frame->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame->decode_error_flags != 0)
+    throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA), place_);
+  return true;
+}
+
+AVPixelFormat format_of(ColorMode color) {
+  switch (color) {
+    case ColorMode::kGrayscale: return AV_PIX_FMT_GRAY8;
+    case ColorMode::kRgb: return AV_PIX_FMT_RGB24;
+    case ColorMode::kRgba: return AV_PIX_FMT_RGBA;
+  }
+  return AV_PIX_FMT_RGB24;
+}
+
+bool is_full_range(const AVFrame& frame) {
+  switch (frame.format) {
+    case AV_PIX_FMT_YUVJ411P:
+    case AV_PIX_FMT_YUVJ420P:
+    case AV_PIX_FMT_YUVJ422P:
+    case AV_PIX_FMT_YUVJ440P:
+    case AV_PIX_FMT_YUVJ444P: return true;
+    default: return frame.color_range == AVCOL_RANGE_JPEG;
+  }
+}
+
+/// What a scaler is made for.
+struct Kind {
+  int height = 0, width = 0, format = AV_PIX_FMT_NONE, space = 0;
+  bool full_range = false;
+  int out_height = 0, out_width = 0;
+  AVPixelFormat out_format = AV_PIX_FMT_NONE;
+  int flags = 0;
+  bool operator==(const Kind&) const = default;
+};
+
+void free_scaler(SwsContext* scaler) { functions().free_scaler(scaler); }
+
+/// The scaler of the last kind of frame that a thread has met.
+class Scaler {
+ public:
+  SwsContext* get(const Kind& kind) {
+    if (scaler_.get() != nullptr && kind == kind_) return scaler_.get();
+    const Functions& f = functions();
+    scaler_.reset(f.get_scaler(kind.width, kind.height, static_cast<AVPixelFormat>(kind.format), kind.out_width,
+                               kind.out_height, kind.out_format, kind.flags, nullptr, nullptr, nullptr));
+    if (scaler_.get() == nullptr) throw ClipError("libswscale does not know the format of its pixels");
+    constexpr int kNoChange = 1 << 16;
+    const int* const from = f.coefficients(kind.space);
+    const int* const to = f.coefficients(SWS_CS_DEFAULT);
+    f.set_colours(scaler_.get(), from, kind.full_range ? 1 : 0, to, 1, 0, kNoChange, kNoChange);  // -1: none to set
+    kind_ = kind;
+    return scaler_.get();
+  }
+
+ private:
+  Kind kind_;
+  Owned<SwsContext, free_scaler> scaler_;
+};
+
+/// `pixels` [height, width, channels] of the frame, not turned. The scaler writes whole registers: its rows are longer.
+void scale(const AVFrame& frame, std::int64_t height, std::int64_t width, const FrameOptions& options,
+           std::uint8_t* pixels) {
+  thread_local Scaler scaler;
+  thread_local std::vector<std::uint8_t> rows;
+  constexpr std::int64_t kSpare = 64;
+  const Kind kind{.height = frame.height,
+                  .width = frame.width,
+                  .format = frame.format,
+                  .space = frame.colorspace,
+                  .full_range = is_full_range(frame),
+                  .out_height = static_cast<int>(height),
+                  .out_width = static_cast<int>(width),
+                  .out_format = format_of(options.color),
+                  .flags = options.interpolation == Interpolation::kNearest ? SWS_POINT : SWS_BILINEAR};
+  const std::int64_t row = width * channels_of(options.color);
+  const std::int64_t stride = (row + 2 * kSpare - 1) / kSpare * kSpare;
+  rows.resize(static_cast<std::size_t>((height + 1) * stride + kSpare));
+  const auto misplaced = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(rows.data()) % kSpare);
+  std::uint8_t* const first = rows.data() + (kSpare - misplaced) % kSpare;
+  const std::array<std::uint8_t*, 4> planes{first};
+  const std::array<int, 4> strides{static_cast<int>(stride)};
+  if (functions().scale(scaler.get(kind), frame.data, frame.linesize, 0, frame.height, planes.data(), strides.data()) !=
+      kind.out_height)
+    throw ClipError("libswscale cannot convert its frames");
+  for (std::int64_t y = 0; y < height; ++y) std::copy_n(first + y * stride, row, pixels + y * row);
+}
+
+/// The next frame of the buffer, as bytes [H, W, C]: its colour space, range, size and orientation become those of the
+/// options. Each thread keeps the tables of the last kind of frame. Throws ClipError.
+void add_frame(const AVFrame& frame, int exif_orientation, const FrameOptions& options, ClipBuffer& to) {
+  check_pixels(frame.height, frame.width, 0);
+  const bool sideways = swaps_axes(exif_orientation);
+  std::int64_t height = options.resizes() ? options.height : sideways ? frame.width : frame.height;
+  std::int64_t width = options.resizes() ? options.width : sideways ? frame.height : frame.width;
+  if (exif_orientation == 1) return scale(frame, height, width, options, to.next(height, width));
+  thread_local Array lying;  // of a worker
+  if (sideways) std::swap(height, width);
+  lying.shape = Shape{height, width, channels_of(options.color)};
+  lying.type = DType::kU8;
+  lying.u8.resize(static_cast<std::size_t>(lying.shape.elements()));
+  scale(frame, height, width, options, lying.u8.data());
+  apply_orientation(exif_orientation, lying);
+  std::copy(lying.u8.begin(), lying.u8.end(), to.next(lying.shape[0], lying.shape[1]));
+}
+
+}  // namespace
+
+}  // namespace dptrain::data::libav
 
 namespace dptrain::data {
 namespace {

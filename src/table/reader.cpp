@@ -1,4 +1,4 @@
-#include "table/read.h"
+#include "table/reader.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "table/intake.h"
 
 namespace dptrain::table {
 namespace {
@@ -166,6 +165,88 @@ Table read(const Files& files, const Schema& schema, const ReadOptions& options)
 
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options) {
   return read(open_files(files), schema, options);
+}
+
+Blocks::Limits limits_of(const ReadOptions& options) {
+  return {static_cast<std::size_t>(std::max<std::int64_t>(options.block_bytes, 1)),
+          static_cast<std::size_t>(std::clamp<std::int64_t>(options.most_row_bytes, 1, std::int64_t{1} << 30))};
+}
+
+Feed::Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
+           OnHeader on_header)
+    : schema_(schema),
+      layout_(layout),
+      files_(files),
+      open_(std::move(open)),
+      limits_(limits),
+      on_header_(std::move(on_header)) {
+  refuse_columns(schema.columns.size(), "");
+}
+
+bool Feed::open_next() {
+  if (opened_ == files_) return false;
+  blocks_ = std::make_unique<Blocks>(open_(opened_++), limits_);
+  std::vector<std::string> names;
+  if (schema_.dialect.header) names = blocks_->take_header(schema_.dialect.separator);
+  if (on_header_) on_header_(names);
+  file_ = std::make_shared<const FileLayout>(schema_, layout_, std::move(names), blocks_->bytes().name());
+  fresh_ = true;
+  return true;
+}
+
+void Feed::start() {
+  if (blocks_ == nullptr) open_next();
+}
+
+bool Feed::next(FedBlock& out) {
+  start();
+  if (blocks_ == nullptr) return false;
+  while (!blocks_->next(out.block, schema_.dialect.separator, file_->count))
+    if (!open_next()) return false;
+  out.layout = file_;
+  out.name = blocks_->bytes().name();
+  out.bytes = blocks_->bytes().file();
+  out.opens_file = std::exchange(fresh_, false);
+  out.lines_before = blocks_->lines_taken();
+  return true;
+}
+
+std::string BadRow::str() const {
+  return column.empty() ? fmt::format("{}: {}", place, words)
+                        : fmt::format("{}: column '{}': {}", place, printable(column), words);
+}
+
+BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line) {
+  BadRow row;
+  row.place = fmt::format("{}:{}:{}", block.name, first_line + bad.line + 1, bad.byte + 1);
+  if (bad.field >= 0 && static_cast<std::size_t>(bad.field) < block.layout->names.size())
+    row.column = block.layout->names[static_cast<std::size_t>(bad.field)];
+  row.words = bad.words;
+  return row;
+}
+
+void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
+                  std::int64_t most_words) {
+  if (rows.fresh.empty()) return;
+  std::vector<std::vector<std::int32_t>> codes(static_cast<std::size_t>(parts.layout.cells));
+  for (const FileLayout::Place& place : block.layout->categories) {
+    WordTable& table = converter.words(place.column);
+    Vocabulary& vocabulary = (*parts.vocabularies)[static_cast<std::size_t>(place.column)];
+    for (const std::string& word : table.new_words()) codes[place.slot].push_back(vocabulary.code(word));
+    table.settle(codes[place.slot]);
+    if (static_cast<std::int64_t>(vocabulary.words().size()) > most_words)
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: column '{}': found more than {} different words, expected a category; declare it "
+                              "text or an id, or leave "
+                              "the column out",
+                              block.name, printable(parts.schema.columns[static_cast<std::size_t>(place.column)].name),
+                              with_commas(most_words)));
+  }
+  const std::size_t width = codes.size();
+  for (const std::size_t at : rows.fresh) {
+    std::int32_t& code = rows.cells[at].code;
+    code = codes[at % width][static_cast<std::size_t>(WordTable::kNew - code)];
+  }
 }
 
 }  // namespace dptrain::table

@@ -1,6 +1,6 @@
-#include <utility>
-
 #include "data/slot.h"
+
+#include <utility>
 
 namespace dptrain::data {
 

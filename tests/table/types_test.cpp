@@ -1,4 +1,4 @@
-#include "table/number.h"
+#include "table/types.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "data/sources/label_column.h"
+#include "data/sources/labelled_source.h"
 
 #include "core/error.h"
 #include "core/format.h"

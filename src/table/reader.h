@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading files of rows into a Table. The call returns when all is read; it starts threads of its own and ends them.
+// Reads files of rows into a Table. The call returns when all rows are read; it starts threads and joins them.
 
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "core/file_bytes.h"
-#include "table/schema.h"
+#include "table/blocks.h"
+#include "table/convert.h"
+#include "table/parts.h"
 #include "table/table.h"
 
 namespace dptrain::table {
@@ -47,5 +49,59 @@ Table read(const std::vector<std::string>& files, const Schema& schema, const Re
 /// The same of files that are open already, or in memory (table/bytes.h has their voice).
 Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,
            const ReadOptions& options);
+
+// Feed: the blocks of several files, file after file. next() is called by one thread at a time.
+
+struct FedBlock {
+  Block block;
+  std::shared_ptr<const FileLayout> layout{};
+  std::string name;                          ///< of the file
+  std::shared_ptr<const FileBytes> bytes{};  ///< of a plain one
+  bool opens_file = false;                   ///< the first block of its file
+  std::uint64_t lines_before = 0;            ///< of the header
+};
+
+class Feed {
+ public:
+  using Open = std::function<std::unique_ptr<Bytes>(std::size_t)>;
+  /// Hears of each file's header before its fields are laid out. May change the schema and the layout, if nobody else
+  /// reads them yet; may throw.
+  using OnHeader = std::function<void(const std::vector<std::string>& names)>;
+  Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
+       OnHeader on_header = {});
+
+  /// False behind the last one.
+  bool next(FedBlock& out);
+  /// Opens the first file, unless that is done.
+  void start();
+  /// Of the file that is open.
+  const FileLayout& layout() const { return *file_; }
+
+ private:
+  bool open_next();
+
+  const Schema& schema_;
+  const Layout& layout_;
+  const std::size_t files_;
+  const Open open_;
+  const Blocks::Limits limits_;
+  const OnHeader on_header_;
+  std::size_t opened_ = 0;
+  bool fresh_ = false;
+  std::unique_ptr<Blocks> blocks_;
+  std::shared_ptr<const FileLayout> file_;
+};
+
+Blocks::Limits limits_of(const ReadOptions& options);
+
+// Intake: adds converted blocks in the order of their rows: reports bad rows, and assigns codes to words and places to
+// rows. One thread at a time.
+
+/// "train.csv:12:7" and what is wrong there.
+BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line);
+/// Gives the block's new words their codes, in the order of the rows. Throws Error{kData} where a vocabulary gets too
+/// large.
+void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
+                  std::int64_t most_words);
 
 }  // namespace dptrain::table

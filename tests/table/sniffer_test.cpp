@@ -1,4 +1,4 @@
-#include "table/look.h"
+#include "table/sniffer.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 Looked looked(const std::string& text, const LookOptions& options = {}) { return look(Files{file_of(text)}, options); }
 
-std::string error_of(const Files& files, const LookOptions& options = {}) {
+std::string look_error(const Files& files, const LookOptions& options = {}) {
   try {
     look(files, options);
   } catch (const Error& error) {
@@ -214,26 +214,28 @@ TEST(Look, DeclaredTypesAreTaken) {
 
 TEST(Look, ErrorsSayWhereAndWhatToTry) {
   const auto of = [](const std::string& text) { return Files{file_of(text)}; };
-  EXPECT_EQ(error_of(of("")), "a.csv: is empty, expected rows");
-  EXPECT_EQ(error_of(of("x,x\n1,2\n")),
+  EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
+  EXPECT_EQ(look_error(of("x,x\n1,2\n")),
             "a.csv:1:1: found the name 'x' for columns 1 and 2, expected another one for each; if the first "
             "row is no header, say so");
-  EXPECT_NE(error_of(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
-            std::string::npos);
-  EXPECT_EQ(error_of(of("x,y\n1,2\n"), {.declared = {{"zeta", ColumnType::kDate}}}),
+  EXPECT_NE(
+      look_error(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
+      std::string::npos);
+  EXPECT_EQ(look_error(of("x,y\n1,2\n"), {.declared = {{"zeta", ColumnType::kDate}}}),
             "column 'zeta' is declared (date), and the files have none of that name");
-  EXPECT_NE(error_of(of("d\n1/2/2026\n"), {.declared = {{"d", ColumnType::kDate}}})
+  EXPECT_NE(look_error(of("d\n1/2/2026\n"), {.declared = {{"d", ColumnType::kDate}}})
                 .find("may have the day or the month first"),
             std::string::npos);
-  EXPECT_NE(error_of(of("\"x\n"), {.dialect = {.header = true}}).find("a.csv:1:1: found a header with a double quote"),
-            std::string::npos);
+  EXPECT_NE(
+      look_error(of("\"x\n"), {.dialect = {.header = true}}).find("a.csv:1:1: found a header with a double quote"),
+      std::string::npos);
 }
 
 TEST(Look, AMillionColumnsAreEnough) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   std::string header = "a";
   for (int i = 1; i < 1'000'000; ++i) header += fmt::format(",{}", i);
-  EXPECT_EQ(error_of(Files{file_of(header + ",x\n")}, {.dialect = {.header = true}}),
+  EXPECT_EQ(look_error(Files{file_of(header + ",x\n")}, {.dialect = {.header = true}}),
             "a.csv:1:1: found 1,000,001 columns, expected at most 1,000,000; is the separator right?");
 }
 
@@ -241,9 +243,9 @@ TEST(Look, FilesHaveTheSameColumns) {
   const auto with = [](std::string_view header) {
     return Files{file_of("x,y\n1,2\n"), file_of(std::string(header) + "\n1,2\n", "b.csv")};
   };
-  EXPECT_EQ(error_of(with("y,x")), "no error");
-  EXPECT_EQ(error_of(with("x,why")), "b.csv:1:1: found no column 'y' in the header, expected the columns of a.csv");
-  EXPECT_EQ(error_of(with("x,y,z")),
+  EXPECT_EQ(look_error(with("y,x")), "no error");
+  EXPECT_EQ(look_error(with("x,why")), "b.csv:1:1: found no column 'y' in the header, expected the columns of a.csv");
+  EXPECT_EQ(look_error(with("x,y,z")),
             "b.csv:1:1: found a column 'z' in the header, expected the columns of a.csv alone");
 }
 

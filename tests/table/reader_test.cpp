@@ -1,4 +1,4 @@
-#include "table/read.h"
+#include "table/reader.h"
 
 #include <gtest/gtest.h>
 
