@@ -1,28 +1,62 @@
 #include "cli/app.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/activity_bar.h"
 #include "config/diagnostics.h"
 #include "config/source_text.h"
 #include "config/synonyms.h"
+#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "train/progress.h"
 
 namespace dptrain::cli {
 namespace {
+
+// The bar of what goes on before and beside the work that has one of its own: opening data, scanning, preparing
+// replicas. Shown on a terminal, once it has lasted for a moment.
+
+/// As long as it lives, activities are shown. One at a time; a thread of its own draws.
+class ActivityBar {
+ public:
+  explicit ActivityBar(train::ProgressMode mode);
+
+ private:
+  train::Progress progress_;
+  std::optional<ActivityWatch> watch_;
+};
+
+constexpr double kPatienceSeconds = 0.5, kPeriodSeconds = 0.15;
+
+train::BarState bar_of(const ActivityState& state) {
+  return {.done = state.done,
+          .total = state.total,
+          .seconds = state.seconds,
+          .percent = state.unit == Activity::Unit::kBytes,
+          .values = " - " + state.what};
+}
+
+ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
+  if (!progress_.visible()) return;
+  watch_.emplace(kPatienceSeconds, kPeriodSeconds, [this](const ActivityState* state) {
+    if (state == nullptr)
+      progress_.clear();
+    else
+      progress_.draw(bar_of(*state));
+  });
+}
 
 /// Flags that every command has.
 struct OutputFlags {

@@ -90,7 +90,7 @@ std::string listed(const std::map<std::string, std::int64_t>& counts) {
   return join(parts, ", ");
 }
 
-std::string at(const std::vector<std::int64_t>& sorted, std::size_t percent) {
+std::string percentile(const std::vector<std::int64_t>& sorted, std::size_t percent) {
   return std::to_string(sorted[(sorted.size() - 1) * percent / 100]);
 }
 
@@ -152,11 +152,12 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
   if (!scan.color_modes.empty()) text += "colours  " + listed(scan.color_modes) + "\n";
   if (!scan.heights.empty())
     text += fmt::format("sizes    {} different; height {} to {}, median {}; width {} to {}, median {}\n",
-                        with_commas(scan.sizes), at(scan.heights, 0), at(scan.heights, 100), at(scan.heights, 50),
-                        at(scan.widths, 0), at(scan.widths, 100), at(scan.widths, 50));
+                        with_commas(scan.sizes), percentile(scan.heights, 0), percentile(scan.heights, 100),
+                        percentile(scan.heights, 50), percentile(scan.widths, 0), percentile(scan.widths, 100),
+                        percentile(scan.widths, 50));
   if (!scan.frames.empty())
-    text +=
-        fmt::format("frames   {} to {}, median {}\n", at(scan.frames, 0), at(scan.frames, 100), at(scan.frames, 50));
+    text += fmt::format("frames   {} to {}, median {}\n", percentile(scan.frames, 0), percentile(scan.frames, 100),
+                        percentile(scan.frames, 50));
   constexpr std::size_t kMisnamed = 10;
   if (!scan.misnamed.empty())
     text += fmt::format("{} not what the name says (read all the same):\n",

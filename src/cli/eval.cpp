@@ -11,7 +11,7 @@
 #include "cli/device_flags.h"
 #include "cli/evaluation.h"
 #include "cli/gates.h"
-#include "cli/judged_values.h"
+#include "cli/judgement.h"
 #include "cli/judgement_files.h"
 #include "cli/processes.h"
 #include "core/error.h"

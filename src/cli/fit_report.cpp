@@ -6,7 +6,6 @@
 
 #include "checkpoint/weights.h"
 #include "cli/classes.h"
-#include "cli/eval_pictures.h"
 #include "cli/judgement.h"
 #include "cli/judgement_files.h"
 #include "core/format.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/judged_values.h"
+#include "cli/judgement.h"
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -13,8 +13,8 @@
 #include "cli/answers.h"
 #include "cli/class_scores.h"
 #include "cli/classes.h"
-#include "cli/confusion.h"
 #include "cli/worst_samples.h"
+#include "plan/plan.h"
 #include "session/session.h"
 #include "train/progress.h"
 
@@ -45,5 +45,15 @@ struct Judgement {
 /// Nothing then.
 std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
                                train::ProgressMode progress, const std::function<bool()>& go_on);
+
+// The values of a judgement that --assert and gates may name. Pure functions.
+
+/// Losses and metrics, and of outputs of classes the averages "precision", "recall" and "f1" over their classes.
+/// `classes`: of all outputs of the model.
+std::vector<std::string> judged_names(const plan::Plan& plan, const std::vector<Classes>& classes);
+/// The same with their values. An average that is undefined is NaN; a metric of that name goes before it.
+std::vector<std::pair<std::string, double>> judged_values(const Judgement& judgement);
+/// Those names whose value is a share of all samples, each right or wrong.
+std::vector<std::string> sample_shares(const plan::Plan& plan);
 
 }  // namespace dptrain::cli

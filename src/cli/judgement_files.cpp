@@ -1,19 +1,134 @@
 #include "cli/judgement_files.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/eval_pictures.h"
-#include "cli/worst_pictures.h"
+#include "cli/data_sets.h"
+#include "cli/judgement.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
+#include "data/source.h"
+#include "experiment/experiment.h"
 #include "experiment/run_files.h"
+#include "picture/class_bars.h"
+#include "picture/confusion_matrix.h"
+#include "picture/contact_sheet.h"
 #include "picture/file.h"
+#include "session/sample_images.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {
+namespace {
+
+picture::ClassBar bar_of(const ClassScore& score) {
+  return {.name = score.name,
+          .samples = score.support,
+          .precision = score.precision,
+          .recall = score.recall,
+          .f1 = score.f1};
+}
+
+}  // namespace
+
+picture::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes) {
+  picture::ConfusionCounts counts{.title = title, .names = {}, .counts = {}};
+  for (std::int64_t label = 0; label < classes.count(); ++label) {
+    counts.names.push_back(classes.name(label));
+    for (std::int64_t predicted = 0; predicted < classes.count(); ++predicted)
+      counts.counts.push_back(confusion.count(label, predicted));
+  }
+  return picture::confusion_matrix(counts);
+}
+
+picture::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores) {
+  std::vector<picture::ClassBar> bars;
+  for (const ClassScore& score : scores) bars.push_back(bar_of(score));
+  return picture::class_bars(title, bars, bar_of(macro_average(scores)));
+}
+
+std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<picture::ValuePairs>& values) {
+  picture::Chart predicted{.title = title}, residuals{.title = title};
+  for (const picture::ValuePairs& pairs : values) {
+    if (!picture::is_drawable(pairs)) continue;
+    predicted.panels.push_back(picture::predicted_panel(pairs));
+    residuals.panels.push_back(picture::residuals_panel(pairs));
+  }
+  if (predicted.panels.empty()) return std::nullopt;
+  return ValuePictures{picture::draw(predicted), picture::draw(residuals)};
+}
+
+namespace {
+
+// The samples that a model does worst on as a sheet of pictures: worst.svg. Main thread.
+
+/// The captions: label and answer of one class, else how wrong the model is.
+picture::SheetRow captions(const OutputJudgement& output, const WorstSample& sample) {
+  picture::SheetRow row{};
+  if (!output.confusion) {
+    row.label = fmt::format("error {:.4g}", sample.loss);
+  } else if (!output.classes.one_per_sample()) {
+    row.label = fmt::format("{} of {} wrong", with_commas(sample.wrong), with_commas(sample.positions));
+  } else {
+    row.label = output.classes.name(sample.label);
+    row.answer = output.classes.name(sample.answer);
+    row.answer_value = fmt::format("{:.2f}", sample.probability);
+    row.answer_ink = sample.answer == sample.label ? picture::Ink::kRight : picture::Ink::kWrong;
+  }
+  return row;
+}
+
+std::string file_or_number(const data::Source& source, std::int64_t index) {
+  return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string()
+                             : fmt::format("#{}", index);
+}
+
+/// One row for each, in their order, of clips with frames side by side; as the eval transforms make them, at most 160
+/// pixels high and wide. Nothing where the model takes no images, or one of the samples can no longer be read.
+std::optional<picture::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
+                                          const std::shared_ptr<const data::Source>& samples,
+                                          const experiment::Experiment& experiment) {
+  constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
+  const data::ModelSide model = model_side(experiment);
+  const std::optional<std::size_t> input = session::picture_input(model);
+  if (!input || output.worst.empty()) return std::nullopt;
+  const Shape& shape = model.input_shapes[*input];
+  std::vector<std::vector<float>> all;
+  try {
+    session::SampleReader reader(samples, experiment, model, *input, true);
+    for (const WorstSample& sample : output.worst) all.push_back(reader.read(sample.index, 0));
+  } catch (const std::exception& unreadable) {
+    log::warn(fmt::format("the worst samples are not drawn: {}", unreadable.what()));
+    return std::nullopt;
+  }
+  const session::Shades shades = session::shades_of(all);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
+  picture::Sheet sheet{.title = title + ": the worst samples",
+                       .note = !output.confusion                 ? "the largest mean absolute error first"
+                               : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
+                                                                 : "the largest loss first",
+                       .columns = {},
+                       .rows = {}};
+  for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
+    sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    picture::SheetRow row = captions(output, output.worst[i]);
+    row.note = file_or_number(*samples, output.worst[i].index);
+    for (const auto& image : session::images_of(all[i], shape, frames, shades))
+      row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+}  // namespace
+
 namespace fs = std::filesystem;
 namespace {
 

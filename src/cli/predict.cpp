@@ -1,21 +1,23 @@
 // dptrain predict: predictions of a checkpoint for samples without labels, as CSV.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
 #include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/csv.h"
 #include "cli/device_flags.h"
 #include "cli/kept_columns.h"
 #include "cli/model_source.h"
-#include "cli/predict_columns.h"
 #include "cli/predict_input.h"
 #include "cli/processes.h"
 #include "core/clock.h"
@@ -25,6 +27,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/loader.h"
+#include "data/sources/windows.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/session.h"
@@ -33,6 +36,75 @@
 
 namespace dptrain::cli {
 namespace {
+
+// The columns that predict writes for one output of the model. Immutable; any thread.
+
+class PredictColumns {
+ public:
+  /// `prefix`: begins the names of the columns, "kind_" if the model has several outputs. `top`: number of classes per
+  /// sample, the most probable ones. `probabilities`: adds a column for each class. `scales`: one for each value of an
+  /// output without classes, or none. `classes` outlives the object.
+  PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
+                 std::vector<data::LabelScale> scales = {});
+
+  /// ",label,probability": a comma before each name.
+  std::string header() const;
+  /// The fields for an output's numbers.
+  std::string row(const float* output) const;
+
+ private:
+  const Classes& classes_;
+  const std::string prefix_;
+  const std::int64_t top_;
+  const bool probabilities_;
+  const std::vector<data::LabelScale> scales_;
+};
+
+PredictColumns::PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
+                               std::vector<data::LabelScale> scales)
+    : classes_(classes),
+      prefix_(std::move(prefix)),
+      top_(std::min(top, classes.count())),
+      probabilities_(probabilities),
+      scales_(std::move(scales)) {}
+
+std::string PredictColumns::header() const {
+  std::string text;
+  const auto add = [&](const std::string& name) { text += "," + csv_field(prefix_ + name); };
+  if (!classes_.one_per_sample()) {
+    for (std::int64_t i = 0; i < classes_.width(); ++i)
+      add(classes_.width() == 1 ? "output" : fmt::format("output_{}", i));
+    return text;
+  }
+  add("label"), add("probability");
+  for (std::int64_t k = 2; k <= top_; ++k) add(fmt::format("label_{}", k)), add(fmt::format("probability_{}", k));
+  for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) add("p_" + classes_.name(c));
+  return text;
+}
+
+std::string PredictColumns::row(const float* output) const {
+  std::string text;
+  if (!classes_.one_per_sample()) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(classes_.width()); ++i) {
+      const float value =
+          scales_.empty() ? output[i] : static_cast<float>(output[i] * scales_[i].deviation + scales_[i].mean);
+      text += fmt::format(",{:.9g}", value);
+    }
+    return text;
+  }
+  const std::vector<float> p = classes_.probabilities(output);
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto before = [&](std::size_t a, std::size_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; };
+  std::partial_sort(order.begin(), order.begin() + top_, order.end(), before);
+  for (std::int64_t k = 0; k < top_; ++k) {
+    const std::size_t c = order[static_cast<std::size_t>(k)];
+    text += fmt::format(",{},{:.9g}", csv_field(classes_.name(static_cast<std::int64_t>(c))), p[c]);
+  }
+  if (probabilities_)
+    for (const float value : p) text += fmt::format(",{:.9g}", value);
+  return text;
+}
 
 struct PredictFlags {
   std::string source;

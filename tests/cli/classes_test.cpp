@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/confusion.h"
-#include "cli/csv.h"
+#include "cli/class_scores.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "nn/loss.h"
 #include "nn/losses.h"
 

@@ -1,4 +1,4 @@
-#include "cli/man.h"
+#include "cli/help.h"
 
 #include <gmock/gmock.h>
 

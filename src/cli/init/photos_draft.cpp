@@ -5,7 +5,6 @@
 
 #include "cli/init/draft.h"
 #include "cli/init/networks.h"
-#include "cli/init/photo_network.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"

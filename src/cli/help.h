@@ -1,6 +1,6 @@
 #pragma once
 
-// What the help texts and the manual pages share of a command. Pure.
+// Manual pages, drawn from the commands' own data, in man(7)'s macros. Pure.
 
 #include <string>
 #include <utility>
@@ -9,6 +9,8 @@
 #include "cli/app.h"
 
 namespace dptrain::cli {
+
+// What the help texts and the manual pages share of a command. Pure.
 
 /// "-q, --quiet", "--resume[=last|best]", "CONFIG".
 std::string heading_of(const Argument& argument);
@@ -30,5 +32,12 @@ const std::vector<std::pair<std::string, std::string>>& first_examples();
 
 inline constexpr const char* kPurpose =
     "trains neural networks from one YAML file, on CPUs or GPUs, with the same numbers on any number of replicas";
+
+/// dptrain(1): all commands, exit codes, files.
+std::string man_page(const App& app);
+/// dptrain-COMMAND(1).
+std::string man_page(const App& app, const Command& command);
+/// Text that roff shows as it is.
+std::string roff(const std::string& text);
 
 }  // namespace dptrain::cli
