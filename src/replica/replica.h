@@ -19,8 +19,8 @@
 #include "plan/plan.h"
 #include "plan/traffic.h"
 #include "replica/gradient_sink.h"
-#include "replica/heartbeat.h"
 #include "replica/not_finite.h"
+#include "replica/watchdog.h"
 
 namespace dptrain::replica {
 

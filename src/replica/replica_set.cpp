@@ -1,24 +1,75 @@
 #include "replica/replica_set.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <cstdio>
 #include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 #include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "core/trace.h"
 #include "replica/crew.h"
-#include "replica/exit_guard.h"
 #include "replica/lookout.h"
 #include "replica/shares.h"
 #include "replica/sum_steps.h"
 
 namespace dptrain::replica {
 namespace {
+
+// ExitGuard: a bound on how long a process that has failed may take to end. Work on a GPU that never ends (a collective
+// that hangs even after it was aborted) cannot be waited for, and no thread that waits for it can be joined. Any
+// thread.
+
+class ExitGuard {
+ public:
+  ~ExitGuard();
+
+  /// If the guard still lives `seconds` later, `why` is logged and the process ends with ErrorKind::kDeadline's exit
+  /// code, with everything that was written flushed. Later calls change nothing.
+  void arm(double seconds, const std::string& why);
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+ExitGuard::~ExitGuard() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ExitGuard::arm(double seconds, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) return;
+  thread_ = std::thread([this, seconds, why] {
+    std::unique_lock waiting(mutex_);
+    if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
+    log::error(
+        fmt::format("error: {}; {:g} s later the devices still do not stop, so the process ends without them: go on "
+                    "from the last checkpoint with --resume",
+                    why, seconds));
+    std::fflush(nullptr);
+    _exit(static_cast<int>(ErrorKind::kDeadline));
+  });
+}
 
 enum class Progress { kRunning, kDone, kFailed };
 

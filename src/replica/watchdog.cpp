@@ -1,10 +1,10 @@
 #include "replica/watchdog.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+
+#include <unistd.h>
 
 #include "core/format.h"
 #include "core/log.h"

@@ -4,6 +4,8 @@
 // Such a thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to
 // end the process. The hearts beat on the replicas' threads; all else is called by one thread at a time (Lookout).
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -12,9 +14,33 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "replica/heartbeat.h"
 
 namespace dptrain::replica {
+
+// Heartbeat: how far a replica's thread has got. The thread beats whenever it begins something; a Watchdog looks on.
+
+class Heartbeat {
+ public:
+  /// The thread begins `what` ("forward of layer", a literal) of `whose`, which lives as long as the heart is looked
+  /// at.
+  void beat(const char* what, const std::string* whose = nullptr) noexcept {
+    whose_.store(whose, std::memory_order_relaxed);
+    what_.store(what, std::memory_order_relaxed);
+    beats_.fetch_add(1, std::memory_order_release);
+  }
+
+  std::uint64_t beats() const noexcept { return beats_.load(std::memory_order_acquire); }
+  /// "forward of layer conv2"
+  std::string doing() const {
+    const std::string* whose = whose_.load(std::memory_order_relaxed);
+    return what_.load(std::memory_order_relaxed) + (whose != nullptr ? " " + *whose : "");
+  }
+
+ private:
+  std::atomic<std::uint64_t> beats_ = 0;
+  std::atomic<const char*> what_ = "nothing yet";
+  std::atomic<const std::string*> whose_ = nullptr;
+};
 
 /// The longest time without a beat. A step that takes longer than `seconds` as a whole is given thrice the longest so
 /// far.
