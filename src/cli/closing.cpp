@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "train/end_text.h"
+#include "train/run_directory.h"
 
 namespace dptrain::cli {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/sources/csv_learned.h"
-#include "train/handed_on.h"
 #include "train/position.h"
 #include "train/run_directory.h"
+#include "train/saved_state.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;

@@ -22,7 +22,6 @@
 #include "train/line_file.h"
 #include "train/progress.h"
 #include "train/run_directory.h"
-#include "train/run_lock.h"
 #include "train/signals.h"
 
 namespace dptrain::cli {

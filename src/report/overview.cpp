@@ -6,7 +6,7 @@
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/sections.h"
-#include "train/end_text.h"
+#include "train/run_directory.h"
 
 namespace dptrain::report {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // sweep.json: all of a sweep in one file, which is replaced as a whole whenever a trial begins or ends, so that a sweep
-// goes on from it whatever has ended the process. One writer, who holds the folder's lock (train/run_lock.h).
+// goes on from it whatever has ended the process. One writer, who holds the folder's lock (train/run_directory.h).
 
 #include <string>
 

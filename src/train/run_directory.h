@@ -13,9 +13,25 @@
 
 #include "experiment/experiment.h"
 #include "session/devices.h"
-#include "train/run_lock.h"
 
 namespace dptrain::train {
+
+// RunLock: one process at a time trains into a run directory. It holds a lock on <directory>/.lock; the kernel drops it
+// when the process ends, however it ends, so a lock never outlives its owner. Movable; main thread.
+
+class RunLock {
+ public:
+  RunLock() = default;
+  /// Throws Error{kUsage} naming the process that has it, Error{kWrite} where the file cannot be made. Warns, and locks
+  /// nothing, where the file system has no locks.
+  explicit RunLock(const std::string& directory);
+  RunLock(RunLock&& other) noexcept;
+  RunLock& operator=(RunLock&& other) noexcept;
+  ~RunLock();
+
+ private:
+  int file_ = -1;
+};
 
 struct RunOptions {
   std::optional<std::string> directory{};  ///< --run-dir; absent: <run_dir>/<name>/NNN, the next free number
@@ -63,5 +79,8 @@ class RunDirectory {
   bool is_here_ = true;
   RunLock lock_;
 };
+
+/// For result.json's `exit`: "stopped early: no further improvement".
+std::string exit_text(const std::string& exit);
 
 }  // namespace dptrain::train

@@ -43,11 +43,11 @@ void put(const char* text) {
 
 /// Without the log, whose lock may be held by a thread that hangs. Replaces the progress bar on a terminal.
 [[noreturn]] void quit() {
-  const bool json = answers_as_json;
-  if (!json && terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");
-  put(json ? "{\"level\":\"error\",\"message\":\"" : "");
+  const bool is_json = answers_as_json;
+  if (!is_json && terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");
+  put(is_json ? "{\"level\":\"error\",\"message\":\"" : "");
   put(quit_answer.load());
-  put(json ? "\"}\n" : "\n");
+  put(is_json ? "\"}\n" : "\n");
   _exit(kStoppedUnsaved);
 }
 

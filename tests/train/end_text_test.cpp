@@ -1,4 +1,4 @@
-#include "train/end_text.h"
+#include "train/run_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,6 @@
 #include "train/fake_control.h"
 #include "train/tensorboard/board.h"
 #include "train/tensorboard/event_file.h"
-#include "train/tensorboard/wire.h"
 
 namespace dptrain::train {
 namespace {
