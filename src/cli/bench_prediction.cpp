@@ -17,7 +17,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "dptrain_version.h"
-#include "session/step_parts.h"
+#include "session/prediction.h"
 
 namespace dptrain::cli {
 namespace {

@@ -18,7 +18,6 @@
 #include "session/dry_plan.h"
 #include "session/session.h"
 #include "session/slots.h"
-#include "session/weights_file.h"
 
 namespace dptrain::cli {
 namespace {

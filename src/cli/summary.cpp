@@ -18,7 +18,6 @@
 #include "session/dry_plan.h"
 #include "session/paper_step.h"
 #include "session/session.h"
-#include "session/shards.h"
 #include "session/slots.h"
 #include "train/line_file.h"
 

@@ -68,7 +68,7 @@ struct TrainSection {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
-  std::optional<std::int64_t> accumulate_steps;  ///< none: session/micro_batches.h
+  std::optional<std::int64_t> accumulate_steps;  ///< none: session/dry_plan.h
   nn::Optimizer optimizer{nn::RMSpropSpec{}};    ///< as Keras's compile()
   Losses loss;
   LossWeights loss_weights;

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "plan/plan.h"
+#include "replica/replica.h"
 #include "session/bounds.h"
+#include "session/devices.h"
 #include "session/session.h"
 
 namespace dptrain::session {
@@ -75,5 +78,25 @@ std::string verdict(const BenchRow& row, BenchData data);
 /// The price of virtual shards: "8 virtual shards: 0.91 of the 14,210 samples/s without"; "" if
 /// there are none.
 std::string price_of_shards(const BenchRow& row);
+
+// The passes of a step beside their bounds, of one replica on the CPU: of every layer forward and backward, and of what
+// is no layer. Any thread.
+
+/// Threads of all replicas of this process, all at work at once.
+int threads_in_use(const DeviceRequest& devices);
+
+struct StepFacts {
+  const plan::Plan& plan;
+  const DeviceRequest& devices;  ///< CPUs, threads worked out
+  double steps = 1;              ///< that the profile is the sum of
+  int states = 0;                ///< floats of optimizer state for each trained weight
+  int processes = 1;
+  double update_ms = 0, waiting_ms = 0;  ///< of a step: the optimizer; for other replicas
+};
+
+/// `limits`: of threads_in_use(). Passes that take no time and have nothing to do are left out. The sum of gradients is
+/// that of replicas in one process; of several the link decides, which is not measured here.
+std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const StepFacts& facts,
+                                 const backend::CpuLimits& limits);
 
 }  // namespace dptrain::session

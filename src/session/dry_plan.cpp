@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "backend/measured_loss.h"
 #include "backend/piecewise.h"
@@ -12,9 +13,7 @@
 #include "experiment/objectives.h"
 #include "replica/balance.h"
 #include "replica/replica_set.h"
-#include "session/micro_batches.h"
 #include "session/session_data.h"
-#include "session/shards.h"
 #include "session/slots.h"
 
 namespace dptrain::session {
@@ -222,6 +221,106 @@ std::string DryPlan::text() const {
   for (const auto& [name, bytes, note] : lines) text += fmt::format("  {:<16}  {:>10}  {}\n", name, bytes, note);
   if (!inputs_unknown.empty()) text += fmt::format("  without the data sets: {}\n", inputs_unknown);
   return text;
+}
+
+int virtual_shards(const experiment::ParallelSection& parallel, int ranks) {
+  if (!parallel.virtual_shards) return 0;
+  const auto shards = static_cast<int>(*parallel.virtual_shards);
+  if (std::has_single_bit(static_cast<unsigned>(ranks)) && ranks <= shards) return shards;
+  std::vector<std::string> fitting;
+  for (int replicas = 1; replicas < shards; replicas *= 2) fitting.push_back(std::to_string(replicas));
+  throw Error(ErrorKind::kUsage, fmt::format("parallel.virtual_shards: {} goes with {} or {} replicas, found {}",
+                                             shards, join(fitting, ", "), shards, ranks));
+}
+
+std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
+  const int shards = virtual_shards(config.parallel, ranks);
+  return shards > 0 ? shards / ranks : micro_batches;
+}
+
+int gradient_arenas(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
+  const std::int64_t slices = slices_of_replica(config, ranks, micro_batches);
+  if (!config.parallel.virtual_shards) return slices > 1 ? 2 : 1;
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(slices)));
+}
+
+plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads) {
+  constexpr std::uint64_t kPartOfLast = 8;
+  if (caches.size() < 2) return {};
+  const auto of_one = [&](const machine::Cache& cache) {
+    return cache.reached_by(replicas * threads) / static_cast<std::uint64_t>(replicas);
+  };
+  const std::uint64_t last = of_one(caches.back());
+  return {.wanted = std::max(of_one(caches[1]), last / kPartOfLast), .last = last};
+}
+
+std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,
+                           int sharers, std::int64_t rows) {
+  if (config.train.accumulate_steps) return *config.train.accumulate_steps;
+  if (config.parallel.virtual_shards || devices.on_gpus() || !devices.paper.empty()) return 1;
+  return plan::micro_batches_in_cache(plan, rows,
+                                      cache_of_replica(machine::caches(), devices.replicas * sharers, devices.threads));
+}
+
+namespace {
+
+// What a user needs to know when memory runs out: what the plan wants, and the batch that would fit.
+
+/// Allocators round up, and drivers take some for themselves.
+std::uint64_t usable(std::uint64_t share) { return share - share / 64; }
+
+std::uint64_t bytes_for(const experiment::Experiment& experiment, const DeviceRequest& devices, DryOptions options,
+                        std::int64_t batch) {
+  options.global_batch = batch;
+  DryPlan dry;
+  make_dry_plan(experiment, devices, options, dry);
+  return dry.replica_bytes;
+}
+
+/// The largest batch below `too_large` whose replicas fit, by bisection over their memory plans; 0: none does.
+std::int64_t largest_batch(const experiment::Experiment& experiment, const DeviceRequest& devices,
+                           const DryOptions& options, std::int64_t too_large, std::uint64_t share) {
+  std::int64_t fits = 0;
+  while (fits + 1 < too_large) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    (bytes_for(experiment, devices, options, middle) <= share ? fits : too_large) = middle;
+  }
+  return fits;
+}
+
+/// The fewest micro-batches, from `pieces` on, with which the whole batch fits; 0: none. A second arena of gradients
+/// comes with them.
+std::int64_t enough_pieces(experiment::Experiment experiment, const DeviceRequest& devices, const DryOptions& options,
+                           std::int64_t batch, std::int64_t pieces, std::uint64_t share) {
+  for (; pieces <= batch; pieces += std::max<std::int64_t>(1, pieces / 8)) {
+    experiment.config.train.accumulate_steps = pieces;
+    if (bytes_for(experiment, devices, options, batch) <= share) return pieces;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string memory_advice(const experiment::Experiment& experiment, const DeviceRequest& devices,
+                          const DryOptions& options) {
+  DryPlan dry;
+  make_dry_plan(experiment, devices, options, dry);
+  const std::uint64_t share =
+      usable(memory_share(devices, *make_device(devices, 0, runtime_options(experiment.config))));
+  std::string text = fmt::format(
+      "\n  a replica wants {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; it "
+      "can have {}",
+      human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), dry.memory.rows,
+      human_bytes(share));
+  if (dry.replica_bytes <= share) return text + "\n  which should do: something else has taken memory in between";
+  const std::int64_t batch = options.global_batch.value_or(devices.replicas * kDefaultRows);
+  const std::int64_t fits = largest_batch(experiment, devices, options, batch, share);
+  if (fits == 0) return text + "\n  not even one sample fits; use fewer replicas or a smaller network";
+  text += fmt::format("\n  the largest global batch that fits is {}", fits);
+  if (!options.training || experiment.config.parallel.virtual_shards) return text + "; give --batch-size";
+  const std::int64_t least = experiment.config.train.accumulate_steps.value_or(1) * ((batch + fits - 1) / fits);
+  const std::int64_t pieces = enough_pieces(experiment, devices, options, batch, least, share);
+  return pieces == 0 ? text : text + fmt::format("; --accumulate {} keeps the batch and cuts the memory", pieces);
 }
 
 }  // namespace dptrain::session

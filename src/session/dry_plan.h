@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine.h"
 #include "experiment/experiment.h"
+#include "experiment/sections.h"
 #include "graph/model.h"
 #include "plan/memory.h"
+#include "plan/micro_batches.h"
 #include "plan/plan.h"
 #include "plan/traffic.h"
 #include "session/devices.h"
@@ -66,5 +69,29 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
 /// the largest global batch that fits.
 std::string memory_advice(const experiment::Experiment& experiment, const DeviceRequest& devices,
                           const DryOptions& options);
+
+// parallel.virtual_shards for so many replicas. Pure.
+
+/// As replica::SetOptions has them. Throws Error{kUsage} for a number of replicas, of all processes, that does not
+/// divide them, with those that do.
+int virtual_shards(const experiment::ParallelSection& parallel, int ranks);
+
+/// Slices of a replica's share of a batch in training: its shards, or else so many micro-batches.
+std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches);
+
+/// Arenas of gradients that a replica has.
+int gradient_arenas(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches);
+
+// train.accumulate_steps of a run, where the config leaves it to dptrain.
+
+/// Of one of so many replicas, each of so many threads. A micro-batch should fit what the threads have to themselves in
+/// the second level, or an eighth of the replica's part of the last level, whichever is more.
+plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads);
+
+/// Micro-batches of a replica's `rows`: what the config says, 1 with virtual shards and on GPUs, else as many as
+/// plan::micro_batches_in_cache() says of this machine. `devices`: threads resolved; `sharers`: processes on these
+/// cores.
+std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,
+                           int sharers, std::int64_t rows);
 
 }  // namespace dptrain::session

@@ -5,10 +5,9 @@
 //
 // An all-reduce of S bytes over n ranks on N nodes, m of them in a node; B and a are the bytes per second and the
 // latency of a message: B_i, a_i within a node, B_o, a_o between nodes, B = min(B_i, B_o) where N > 1:
-//   ring       2 (n-1)/n S/B + 2 (n-N) a_i + 2 (N-1) a_o       Patarasuk, Yuan 2009; latencies as NCCL's tuning has
-//   them tree       2 S/B + 2 ((m-1) a_i + ceil(log2 N) a_o)        double binary tree (Sanders, Speck, Traeff 2009), a
-//   chain
-//                                                              in each node, likewise
+//   ring       2 (n-1)/n S/B + 2 (n-N) a_i + 2 (N-1) a_o       Patarasuk, Yuan 2009; latencies as in NCCL's tuning
+//   tree       2 S/B + 2 ((m-1) a_i + ceil(log2 N) a_o)        double binary tree (Sanders, Speck, Traeff 2009), in
+//                                                              each node a chain, likewise
 //   two_level  2 (m-1)/m S/B_i + 2 (m-1) a_i                   reduce-scatter and all-gather in each node, between them
 //              + 2 (N-1)/N S/B_o + 2 (N-1) a_o                 a ring of the nodes for every part, which share the link
 //   direct     2 ((m-1)/n S/B_i + m (n-m)/n S/B_o) + 2 a       every rank sends its part of the bucket to that part's
@@ -19,10 +18,15 @@
 // cores: on those that their replicas leave free beside computing, else the work adds to the step; and where there are
 // fewer cores than threads, threads take turns.
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "experiment/experiment.h"
+#include "plan/plan.h"
+#include "session/bench.h"
 
 namespace dptrain::session {
 
@@ -85,5 +89,28 @@ struct Prediction {
 
 /// For every bucket the fastest of `algorithms`, of which there is one at least, as NCCL chooses for each call.
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms);
+
+// The parts of a replica's step for a prediction: when each bucket of gradients is ready, from the times or the
+// operations of the plan's steps, and how long a step takes. Main thread.
+
+/// What forward and backward of a step of the plan take, in any unit.
+struct StepWeight {
+  double forward = 0, backward = 0;
+};
+
+/// The parts of forward and backward, which take `seconds` together, of a step of so many micro-batches, whose last one
+/// hands its gradients over. `weights`: one per step of the plan; where all are zero every step weighs the same.
+StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weights, double seconds,
+                   std::int64_t micro_batches);
+
+/// A step of a replica with so many rows that takes `seconds` in all, spread by the operations of the plan's ops.
+StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+                      double seconds);
+
+/// Of one replica with so many rows while `side_by_side` replicas compute the same in this process, on as many cores as
+/// there are: `other` holds what they wait for each other and for cores, and with it what it takes to sum in one
+/// memory. Measures `options.steps` steps `options.repeats` times, and the layers once more.
+StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+                         int side_by_side, const BenchOptions& options);
 
 }  // namespace dptrain::session

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "plan/plan.h"
 #include "replica/replica_set.h"
-#include "session/shards.h"
+#include "session/dry_plan.h"
 #include "session/slots.h"
 
 namespace dptrain::session {

@@ -1,23 +1,24 @@
 #include "session/session.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
+#include "config/diagnostics.h"
 #include "config/load.h"
 #include "core/activity.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/missing_file.h"
 #include "experiment/goal.h"
 #include "replica/checks.h"
 #include "session/build_info.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/feeds.h"
-#include "session/micro_batches.h"
-#include "session/shards.h"
 #include "session/slots.h"
-#include "session/weights_file.h"
 
 namespace dptrain::session {
 
@@ -251,6 +252,33 @@ double Session::scheduled_rate(const nn::Progress& progress) const { return rate
 std::vector<double> Session::split_weights() const {
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
   return weights.empty() ? std::vector<double>(static_cast<std::size_t>(world_.ranks), 1.0) : weights;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string what_to_try(const std::string& file) {
+  const std::string near = what_to_try_for(file);
+  return near.empty() ? "; give a .h5 or .keras file of Keras, or a checkpoint" : near;
+}
+
+}  // namespace
+
+void require_weights_file(const experiment::Experiment& experiment) {
+  if (!experiment.graph.weights) return;
+  const fs::path file = experiment.graph.weights->file.value;
+  std::error_code error;
+  config::Diagnostics diagnostics;
+  if (!fs::exists(file, error))
+    diagnostics.error(experiment.weights_place,
+                      fmt::format("model.weights: no such file '{}'{}", file.string(), what_to_try(file.string())));
+  else if (fs::is_directory(file, error))
+    diagnostics.error(
+        experiment.weights_place,
+        fmt::format("model.weights: '{}' is a folder, expected a .h5 or .keras file of Keras, or a checkpoint",
+                    file.string()));
+  diagnostics.throw_if_errors();
 }
 
 }  // namespace dptrain::session

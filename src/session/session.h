@@ -21,7 +21,6 @@
 #include "session/evaluation.h"
 #include "session/prefix_cache.h"
 #include "session/session_data.h"
-#include "session/session_options.h"
 
 namespace dptrain::session {
 
@@ -128,5 +127,11 @@ class Session {
   std::vector<std::pair<std::string, double>> phases_;
   double phase_started_ = 0;
 };
+
+// The file that `model.weights` names must be there before anything is made ready. Main thread.
+
+/// For a fresh start. Throws ConfigError at the name's place in the config, with the nearest name in the same folder;
+/// nothing where the model takes no weights.
+void require_weights_file(const experiment::Experiment& experiment);
 
 }  // namespace dptrain::session

@@ -5,8 +5,8 @@
 #include "session/bench.h"
 #include "session/devices.h"
 #include "session/dry_plan.h"
+#include "session/prediction.h"
 #include "session/session.h"
-#include "session/step_parts.h"
 #include "session/verify.h"
 
 namespace dptrain::session {

@@ -1,4 +1,4 @@
-#include "session/gpu_figures.h"
+#include "session/paper_step.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include "session/micro_batches.h"
 
 #include <gtest/gtest.h>
 

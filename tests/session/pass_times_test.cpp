@@ -1,4 +1,4 @@
-#include "session/pass_times.h"
+#include "session/bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The parts of a step: from a plan made by hand, from operations, and from a measurement.
 
-#include "session/step_parts.h"
+#include "session/prediction.h"
 
 #include <gtest/gtest.h>
 
