@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/pattern.h"
 #include "core/quantity.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 
 namespace dptrain::checkpoint {
 namespace {

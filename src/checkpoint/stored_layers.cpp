@@ -7,7 +7,7 @@
 
 #include "checkpoint/config_layers.h"
 #include "core/format.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 
 namespace dptrain::checkpoint {
 namespace {

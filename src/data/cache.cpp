@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "config/json_fragment.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -301,9 +302,9 @@ Node Value<CacheOptions>::write(const CacheOptions& value) {
 }
 
 Node Value<CacheOptions>::schema() {
-  const auto object = [](const char* key, Node value) {
+  const auto object = [](const char* key, Node value, const char* text) {
     Node properties = Node::map(), made = Node::map();
-    properties.set(key, std::move(value));
+    properties.set(key, fragment::described(std::move(value), text));
     made.set("type", Node::text("object"));
     made.set("properties", properties);
     made.set("required", Node::sequence({Node::text(key)}));
@@ -312,8 +313,8 @@ Node Value<CacheOptions>::schema() {
   };
   Node words = Node::map(), any = Node::map();
   words.set("enum", Node::sequence({Node::text("none"), Node::text("memory")}));
-  any.set("anyOf",
-          Node::sequence({words, object("memory", Value<ByteSize>::schema()), object("disk", Value<Path>::schema())}));
+  any.set("anyOf", Node::sequence({words, object("memory", Value<ByteSize>::schema(), "bytes that the cache can use"),
+                                   object("disk", Value<Path>::schema(), "folder of the cache")}));
   return any;
 }
 

@@ -3,15 +3,76 @@
 #include <algorithm>
 #include <array>
 
+#include "config/json_fragment.h"
+#include "config/reader.h"
 #include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/expand.h"
-#include "graph/freeze.h"
 #include "graph/masks.h"
+#include "graph/network.h"
+#include "graph/weights_spec.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {
+
+// `model.freeze`: which layers keep their weights.
+
+using config::Reader;
+
+void freeze_pattern(const config::Node& node, Expansion& expansion, Reader& reader) {
+  const auto pattern = reader.text(node);
+  if (!pattern) return;
+  bool matched = false;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < expansion.graph.layers.size(); ++i) {
+    Layer& layer = expansion.graph.layers[i];
+    names.push_back(layer.name);
+    if (!glob_match(*pattern, layer.name) && !glob_match(*pattern, expansion.paths[i])) continue;
+    matched = true;
+    layer.trainable = false;
+  }
+  if (!matched) reader.error(node, fmt::format("no layer is called '{}'{}", *pattern, did_you_mean(*pattern, names)));
+}
+
+void freeze_up_to(const config::Node& node, Expansion& expansion, Reader& reader) {
+  const auto name = reader.text(node);
+  if (!name) return;
+  const auto found = expansion.names.find(*name);
+  if (found == expansion.names.end()) {
+    std::vector<std::string> names;
+    for (const auto& [other, port] : expansion.names) names.push_back(other);
+    reader.error(node, fmt::format("no step is called '{}'{}", *name, did_you_mean(*name, names)));
+    return;
+  }
+  if (found->second.node < 0) return;
+  Graph& graph = expansion.graph;
+  std::vector<bool> wanted(graph.nodes.size(), false);
+  wanted[static_cast<std::size_t>(found->second.node)] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {  // inputs have smaller indices
+    if (!wanted[i]) continue;
+    graph.layers[static_cast<std::size_t>(graph.nodes[i].layer)].trainable = false;
+    for (const Port& input : graph.nodes[i].inputs) wanted[static_cast<std::size_t>(input.node)] = true;
+  }
+}
+
+/// `freeze` is a list of patterns (`block1_*`, one may stand alone), matched against the names of layers and their
+/// names below their blocks, or {up_to: name}: everything that step is computed from, itself included. Sets
+/// Layer::trainable.
+void freeze(const config::Node& raw, Expansion& expansion, Reader& reader) {
+  const Reader::Key key(reader, "freeze");
+  const config::Node node = reader.substituted(raw);
+  if (node.is_null()) return;
+  if (node.is_scalar()) return freeze_pattern(node, expansion, reader);
+  if (node.is_sequence()) {
+    for (const config::Node& pattern : node.items()) freeze_pattern(pattern, expansion, reader);
+  } else if (node.entries().size() == 1 && node.entries()[0].key == "up_to") {
+    freeze_up_to(node.entries()[0].value, expansion, reader);
+  } else {
+    reader.error(node, "freeze must be a list of patterns such as block1_*, or {up_to: name}");
+  }
+}
 
 using config::Reader;
 
@@ -129,6 +190,190 @@ Graph build(const config::Node& model, const std::string& name, Reader& reader) 
     if (entry.key == "weights" && good())
       graph.weights = read_weights(entry.value, entry.mark, graph, expansion.names, reader);
   return good() ? std::move(graph) : Graph();
+}
+
+namespace {
+
+using Tree = config::Node;
+
+const Layer& layer_of(const Graph& graph, const Node& node) {
+  return graph.layers[static_cast<std::size_t>(node.layer)];
+}
+
+/// Whether the layer must stand under `shared`: called more than once, or by another name than its own.
+std::vector<bool> shared_layers(const Graph& graph) {
+  std::vector<bool> shared(graph.layers.size(), false);
+  for (const Node& node : graph.nodes)
+    if (node.call > 0 || node.name != layer_of(graph, node).name) shared[static_cast<std::size_t>(node.layer)] = true;
+  return shared;
+}
+
+Tree step_of(const std::string& type, Tree arguments) {
+  if (arguments.entries().empty()) return Tree::scalar(type);
+  Tree step = Tree::map();
+  step.set(type, std::move(arguments));
+  return step;
+}
+
+void add_layer_arguments(Tree& arguments, const Layer& layer, bool minimal) {
+  const Tree written = layer.spec.def().schema.write(layer.spec.spec(), minimal);
+  for (const Tree::Entry& entry : written.entries()) arguments.set(entry.key, entry.value);
+  if (!layer.trainable && nn::type_of(layer.spec).max_inputs != 0) arguments.set("trainable", Tree::boolean(false));
+}
+
+Tree names_of(const Graph& graph, const std::vector<Port>& ports) {
+  if (ports.size() == 1) return Tree::text(name_of(graph, ports[0]));
+  Tree list = Tree::sequence();
+  for (const Port& port : ports) list.items().push_back(Tree::text(name_of(graph, port)));
+  return list;
+}
+
+}  // namespace
+
+config::Node write(const Graph& graph, bool minimal) {
+  const std::vector<bool> shared = shared_layers(graph);
+  Tree definitions = Tree::map(), steps = Tree::sequence();
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    if (!shared[i]) continue;
+    Tree arguments = Tree::map();
+    add_layer_arguments(arguments, graph.layers[i], minimal);
+    definitions.set(graph.layers[i].name, step_of(graph.layers[i].spec.name(), std::move(arguments)));
+  }
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(i)];
+    const Layer& layer = layer_of(graph, node);
+    const bool is_shared = shared[static_cast<std::size_t>(node.layer)];
+    Tree arguments = Tree::map();
+    arguments.set("name", Tree::text(node.name));
+    const bool chained = node.inputs.size() == 1 && node.inputs[0] == Port(i - 1);
+    if (!node.inputs.empty() && !(minimal && chained)) arguments.set("inputs", names_of(graph, node.inputs));
+    if (node.mask) arguments.set("mask", Tree::text(node.mask->node < 0 ? "none" : name_of(graph, *node.mask)));
+    if (!is_shared) add_layer_arguments(arguments, layer, minimal);
+    if (!node.device.empty()) arguments.set("device", Tree::text(node.device));
+    steps.items().push_back(step_of(is_shared ? layer.name : layer.spec.name(), std::move(arguments)));
+  }
+  Tree model = Tree::map();
+  if (!definitions.entries().empty()) model.set("shared", std::move(definitions));
+  model.set("layers", std::move(steps));
+  const bool last = graph.outputs == std::vector<Port>{static_cast<int>(graph.nodes.size()) - 1};
+  if (!minimal || !last) model.set("outputs", names_of(graph, graph.outputs));
+  if (graph.weights) model.set("weights", weights_schema().write(&*graph.weights, minimal));
+  return model;
+}
+
+namespace {
+
+// The JSON Schema of the `model:` section.
+
+using SchemaTree = config::Node;
+namespace fragment = config::fragment;
+
+SchemaTree object(SchemaTree properties, bool open) {
+  SchemaTree schema = fragment::types({"object"});
+  schema.set("properties", std::move(properties));
+  schema.set("additionalProperties", SchemaTree::boolean(open));
+  return schema;
+}
+
+SchemaTree text() { return fragment::types({"string"}); }
+SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
+
+/// Arguments of every step, next to those of its type.
+SchemaTree common_arguments() {
+  SchemaTree common = SchemaTree::map();
+  const auto set = [&](const char* key, SchemaTree value, const char* text) {
+    common.set(key, fragment::described(std::move(value), text));
+  };
+  set("name", text(), "name of the layer in `inputs`, messages and checkpoints; default: from its type");
+  set("inputs", names(), "names of the steps that this one reads");
+  set("mask", text(), "step whose mask the layer uses in place of those of its inputs, or none");
+  set("device", text(), "slot of the replica that the step runs in; default: the first");
+  SchemaTree times = fragment::number("integer");
+  times.set("minimum", SchemaTree::integer(1));
+  set("repeat", std::move(times), "number of such steps in a chain, with weights of their own");
+  set("trainable", fragment::boolean(), "false: the weights stay as they are");
+  set("if", fragment::boolean(), "leave the step out where this is false");
+  return common;
+}
+
+/// The arguments of one layer type or network: its own and those of every step; layers have `mask`, too.
+SchemaTree arguments(const config::Schema& type, bool is_layer) {
+  SchemaTree schema = type.json_schema();
+  SchemaTree common = common_arguments();
+  if (!is_layer) common.erase("mask");
+  for (const SchemaTree::Entry& entry : common.entries())
+    schema.find("properties")->set(entry.key, fragment::reference("any/properties/" + entry.key));
+  std::vector<SchemaTree> choices{std::move(schema), fragment::types({"null"})};
+  for (const config::Field& field : type.fields())
+    if (field.positional) choices.push_back(field.schema());
+  return fragment::any_of(std::move(choices));
+}
+
+}  // namespace
+
+/// `Type` or `Type: arguments`; names that start lower-case are blocks and shared layers of the file itself.
+void define_steps(config::Node& definitions) {
+  SchemaTree types = SchemaTree::map();
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const config::Schema& schema, bool is_layer) {
+    definitions.set("step." + name, arguments(schema, is_layer));
+    types.set(name, fragment::reference("step." + name));
+    words.push_back(name);
+  };
+  for (const config::TypeDef* type : nn::layer_family().types()) add(type->name, type->schema, true);
+  for (const auto& [name, network] : networks()) add(name, network.schema, false);
+  SchemaTree one = object(std::move(types), false);
+  SchemaTree own = SchemaTree::map();
+  own.set("^[a-z]", SchemaTree::map());
+  one.set("patternProperties", std::move(own));
+  one.set("minProperties", SchemaTree::integer(1));
+  one.set("maxProperties", SchemaTree::integer(1));
+  SchemaTree name = text();
+  name.set("pattern", SchemaTree::text("^[a-z]"));
+  SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
+  definitions.set("step", std::move(step));
+  definitions.set("any", object(common_arguments(), true));  // a short name: every type refers to it six times
+}
+
+config::Node json_schema() {
+  const SchemaTree steps = fragment::list(fragment::reference("step"));
+  SchemaTree block = SchemaTree::map();
+  const auto described = fragment::described;
+  block.set("inputs", described(names(), "names of the block's inputs in its steps; default: input"));
+  block.set("params", described(fragment::types({"object", "null"}),
+                                "names of the block's parameters with defaults, or `required`"));
+  block.set("layers", described(steps, "steps in order; each reads the one before it unless `inputs` names others"));
+  SchemaTree blocks = fragment::types({"object"});
+  blocks.set("additionalProperties", object(std::move(block), false));
+  SchemaTree up_to = SchemaTree::map();
+  up_to.set("up_to", described(text(), "this step and all before it"));
+
+  SchemaTree sections = SchemaTree::map();
+  const auto set = [&](const char* key, SchemaTree value, const char* text) {
+    sections.set(key, described(std::move(value), text));
+  };
+  set("layers", steps, "steps in order; each reads the one before it unless `inputs` names others");
+  set("blocks", std::move(blocks), "new layer types; every use makes new weights");
+  set("shared", fragment::types({"object"}), "layers or chains with one set of weights, which every use shares");
+  set("outputs", names(), "steps whose outputs are the model's; default: the last");
+  set("freeze", fragment::any_of({names(), object(std::move(up_to), false)}),
+      "patterns of layers whose weights stay as they are, or {up_to: name}");
+  set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}),
+      "file with the initial weights of a new training");
+  SchemaTree source = SchemaTree::map();
+  source.set("file", described(text(), "path of the file, relative to the config's folder"));
+  source.set("input_shape", described(fragment::list(fragment::number("integer")),
+                                      "[height, width, channels], where the file leaves the shape open"));
+  set("from_keras", fragment::any_of({text(), object(std::move(source), false)}),
+      "a Keras .h5 or .keras file in place of `layers`");
+  SchemaTree schema = object(std::move(sections), false);
+  const auto needs = [](const char* key) {
+    SchemaTree one = SchemaTree::map();
+    one.set("required", SchemaTree::sequence({SchemaTree::text(key)}));
+    return one;
+  };
+  schema.set("oneOf", SchemaTree::sequence({needs("layers"), needs("from_keras")}));
+  return schema;
 }
 
 }  // namespace dptrain::graph

@@ -4,12 +4,63 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/reader.h"
 
 namespace dptrain::graph {
+
+// One entry of a `layers:` list, taken apart: the type, its arguments, and the six arguments that every step may have.
+
+struct ListedStep {
+  std::string type;
+  config::Mark mark;       ///< of the type's name
+  config::Node arguments;  ///< as written, reserved ones included
+
+  const config::Node* reserved(const char* key) const { return arguments.is_map() ? arguments.find(key) : nullptr; }
+};
+
+/// name, inputs, device, repeat, trainable, if: no Keras layer has constructor arguments of these names (but `name`).
+const std::vector<std::string>& reserved_arguments();
+/// reserved_arguments() and `mask`, which layers have.
+const std::vector<std::string>& reserved_layer_arguments();
+
+/// `Type`, `Type: value` or `Type: {arguments}`. Nothing after reporting.
+std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader);
+
+// Names of layers and steps: Keras's rules for what a name may be and for the names it gives by itself.
+
+/// "MaxPooling2D" -> "max_pooling2d", "ReLU" -> "re_lu" (Keras to_snake_case).
+std::string snake_case(std::string_view class_name);
+/// What Keras calls an unnamed layer of this type, before the number: snake_case, "input_layer" for Input.
+std::string automatic_base(std::string_view type);
+/// "" or what is wrong with it: Keras and HDF5 paths want [A-Za-z0-9.][A-Za-z0-9_.-]*.
+std::string name_complaint(const std::string& name);
+/// Name of the n-th copy (from 1) of a repeated step: conv1, conv2; stage1_1 when the name already ends in a digit.
+std::string repeated_name(const std::string& name, std::int64_t n);
+/// "block1" + "conv1" = "block1_conv1"; either may be empty.
+std::string join_names(const std::string& base, const std::string& local);
+
+/// Numbers names as Keras does: conv2d, conv2d_1, ... passing over those that are taken.
+class AutoNames {
+ public:
+  std::string next(const std::string& base) {
+    std::string name;
+    do {
+      const int n = count_[base]++;
+      name = n == 0 ? base : base + "_" + std::to_string(n);
+    } while (taken_.contains(name));
+    return name;
+  }
+  void take(const std::string& name) { taken_.insert(name); }
+
+ private:
+  std::map<std::string, int> count_;
+  std::set<std::string> taken_;
+};
 
 /// One of a block's `params:`.
 struct Parameter {

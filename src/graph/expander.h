@@ -11,10 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/definitions.h"
 #include "graph/expand.h"
-#include "graph/names.h"
 #include "graph/network.h"
-#include "graph/step.h"
 
 namespace dptrain::graph {
 

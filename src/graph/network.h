@@ -25,7 +25,6 @@
 
 #include "config/schema.h"
 #include "graph/definitions.h"
-#include "graph/step.h"
 #include "nn/activation.h"
 
 namespace dptrain::graph {

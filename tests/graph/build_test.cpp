@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/definitions.h"
 #include "graph/example.h"
-#include "graph/names.h"
 
 namespace dptrain::graph {
 namespace {

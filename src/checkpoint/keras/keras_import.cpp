@@ -18,7 +18,6 @@
 #include "core/text.h"
 #include "graph/definitions.h"
 #include "graph/expand.h"
-#include "graph/names.h"
 #include "nn/layer.h"
 
 namespace dptrain::checkpoint {

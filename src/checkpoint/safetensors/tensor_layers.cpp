@@ -11,7 +11,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 
 namespace dptrain::checkpoint {
 namespace {

@@ -322,7 +322,7 @@ const RegisteredDataset kFixedRecordsSet = dataset_def<FixedRecordsSpec>(
         .key(key("shape", &FixedRecordsSpec::shape)
                  .required()
                  .doc("of a sample, as the model gets it: [height, width, channels]"))
-        .key(key("dtype", &FixedRecordsSpec::dtype))
+        .key(key("dtype", &FixedRecordsSpec::dtype).doc("type of the values in the file"))
         .key(key("data_format", &FixedRecordsSpec::data_format).doc("how an image lies in the file"))
         .key(key("byte_order", &FixedRecordsSpec::byte_order).doc("of labels and values of several bytes"))
         .key(key("label_bytes", &FixedRecordsSpec::label_bytes)

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "export/spec_table.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -12,7 +12,7 @@
 #include "export/keras/keras_layer.h"
 #include "export/keras3/keras3_config.h"
 #include "export/keras3/keras3_optimizer.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 #include "nn/wrappers.h"
 
 namespace dptrain::exporting::keras {

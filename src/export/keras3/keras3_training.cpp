@@ -4,7 +4,7 @@
 #include "export/keras/keras_metric.h"
 #include "export/keras/keras_optimizer.h"
 #include "export/keras3/keras3_config.h"
-#include "graph/names.h"
+#include "graph/definitions.h"
 #include "nn/optimizer.h"
 
 namespace dptrain::exporting::keras {
