@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "experiment/mixed_labels.h"
+#include "experiment/checks.h"
 #include "experiment/objectives.h"
 #include "replica/balance.h"
 #include "replica/replica_set.h"

@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "data/labels.h"
-#include "experiment/mixed_labels.h"
+#include "experiment/checks.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/class_weights.h"

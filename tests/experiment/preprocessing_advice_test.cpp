@@ -1,4 +1,4 @@
-#include "experiment/preprocessing_advice.h"
+#include "experiment/checks.h"
 
 #include <gtest/gtest.h>
 

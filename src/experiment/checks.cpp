@@ -1,16 +1,53 @@
-#include "experiment/mixed_labels.h"
+#include "experiment/checks.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
+#include "config/expression.h"
 #include "core/format.h"
 #include "data/transform.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
+#include "nn/layer.h"
 #include "nn/loss.h"
+#include "nn/normalization.h"
 
 namespace dptrain::experiment {
+
+void check_virtual_shards(config::Reader& reader, const config::Mark& place, const ConfigFile& file,
+                          const graph::Graph* graph) {
+  if (!file.parallel.virtual_shards) return;
+  const std::int64_t shards = *file.parallel.virtual_shards;
+  const auto refuse = [&](const std::string& why) { reader.error(place, "parallel: virtual_shards " + why); };
+  if (!std::has_single_bit(static_cast<std::uint64_t>(shards)))
+    refuse(fmt::format("must be a power of two such as {}, found {}", std::bit_ceil(static_cast<std::uint64_t>(shards)),
+                       shards));
+  if (file.train.accumulate_steps.value_or(1) > 1)
+    refuse(
+        "are a replica's micro-batches already: leave accumulate_steps out, and take more shards where memory is "
+        "short");
+  const std::vector<double>& weights = file.parallel.split.weights;
+  if (file.parallel.split.automatic ||
+      std::ranges::any_of(weights, [&](double weight) { return weight != weights.front(); }))
+    refuse("go in equal parts to the replicas: leave split out");
+  if (file.parallel.sync_batchnorm)
+    refuse("are normalised one by one: leave sync_batchnorm out, which wants all of a batch at once");
+  if (file.parallel.allreduce_dtype != AllreduceDtype::kFloat32)
+    refuse("are summed in one order, in float32: leave allreduce_dtype out");
+  if (graph == nullptr) return;
+  for (const graph::Layer& layer : graph->layers) {
+    const config::Typed spec = nn::applied(layer.spec).first;
+    const auto* norm = spec.get_if<nn::BatchNormalizationSpec>();
+    if (norm != nullptr && norm->synchronized)
+      refuse(
+          fmt::format("are normalised one by one: layer {} must not be `synchronized`, which wants all of a batch "
+                      "at once",
+                      layer.name));
+  }
+}
 
 const config::Typed* mixing_transform(const DataSection& data) {
   for (const config::Typed& spec : data.transforms.train)
@@ -80,6 +117,42 @@ void check_positional_labels(config::Reader& reader, const DataSection& data, co
       reported.push_back(spec.mark().str());
       reader.error(spec.mark(), problem);
     }
+}
+
+namespace {
+
+double number(const config::Node& arguments, const char* key) {
+  const config::Node* node = arguments.find(key);
+  return node != nullptr && node->is_scalar() ? config::evaluate(node->str()).value_or(0) : 0;
+}
+
+/// Whether this transform is the preprocessing `mode`, under its name or as the arithmetic that it is.
+bool is_preprocessing(const config::Typed& transform, const std::string& mode) {
+  const config::Node arguments = transform.def().schema.write(transform.spec());
+  if (transform.name() == "PreprocessInput") {
+    const config::Node* found = arguments.find("mode");
+    return found != nullptr && found->str() == mode;
+  }
+  return transform.name() == "Rescaling" && mode == "tf" && std::abs(number(arguments, "scale") * 127.5 - 1) < 1e-4 &&
+         number(arguments, "offset") == -1;
+}
+
+}  // namespace
+
+void advise_preprocessing(const graph::Graph& graph, const DataSection& data, config::Diagnostics& diagnostics) {
+  if (!data.train && !data.validation && !data.test) return;
+  const auto& transforms = data.transforms.eval;
+  for (const graph::NetworkUse& use : graph.networks) {
+    if (use.preprocessing == "built_in") continue;
+    const bool there = std::any_of(transforms.begin(), transforms.end(), [&](const config::Typed& transform) {
+      return is_preprocessing(transform, use.preprocessing);
+    });
+    if (use.reads_input && !there)
+      diagnostics.warn(use.mark,
+                       fmt::format("the published weights of {} want images after 'PreprocessInput: {}', which "
+                                   "data.transforms lacks; with others they see noise",
+                                   use.network, use.preprocessing));
+  }
 }
 
 }  // namespace dptrain::experiment
