@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "mpi/launcher.h"
 #include "mpi/mpi_transport.h"
 
 namespace dptrain::cli {

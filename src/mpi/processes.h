@@ -20,10 +20,16 @@
 
 #include "core/error.h"
 #include "mpi/exchange.h"
-#include "mpi/shared_gather.h"
 #include "mpi/shared_memory.h"
 
 namespace dptrain::mpi {
+
+// Which processes share memory. Pure.
+
+/// Groups of processes with neighbouring numbers that all reach each other's memory, as large as they can be made from
+/// process 0 on: the first process of each and, behind them, the number of all. `reach[p][q]` is '1' where process p
+/// reaches the memory of q.
+std::vector<int> memory_groups(const std::vector<std::string>& reach);
 
 class News;
 
@@ -52,7 +58,7 @@ class Processes {
   std::string name(int process) const;
   /// On how many machines.
   int hosts() const;
-  /// Who shares memory (mpi/memory_groups.h): the first process of each group and, behind them, count().
+  /// Who shares memory (mpi/processes.h): the first process of each group and, behind them, count().
   const std::vector<int>& groups() const { return groups_; }
   void set_silence(double seconds);
 

@@ -1,17 +1,24 @@
 #include "mpi/shared_memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <new>
 #include <random>
+#include <thread>
 #include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -128,6 +135,85 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
       ::pread(file.number(), &mark, sizeof(mark), 0) != sizeof(mark) || mark != handle.mark)
     return nullptr;
   return std::shared_ptr<SharedMemory>(new SharedMemory(file.take(), handle));
+}
+
+namespace {
+
+/// As reduce/meeting.cpp.
+constexpr int kLooks = 50;
+constexpr long kSleepNanoseconds = 20'000'000;
+
+/// The kernel compares and wakes by the memory's place, whichever process has it where; so not FUTEX_PRIVATE.
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* most) {
+  return ::syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
+}
+
+}  // namespace
+
+void SharedMeeting::advance(SharedCounter& counter, std::uint64_t by) {
+  // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
+  counter.count.fetch_add(by, std::memory_order_seq_cst);
+  tell();
+}
+
+void SharedMeeting::tell() {
+  if (place_.sleepers.load(std::memory_order_seq_cst) == 0) return;
+  place_.told.fetch_add(1, std::memory_order_seq_cst);
+  futex(place_.told, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void SharedMeeting::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
+  for (int look = 0; look < kLooks; ++look) {
+    if (ready()) return;
+    std::this_thread::yield();
+  }
+  check();
+  const timespec most{.tv_sec = 0, .tv_nsec = kSleepNanoseconds};
+  place_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  struct Awake {
+    std::atomic<std::uint32_t>& sleepers;
+    ~Awake() { sleepers.fetch_sub(1, std::memory_order_seq_cst); }
+  } const awake{place_.sleepers};
+  while (true) {
+    const std::uint32_t told = place_.told.load(std::memory_order_seq_cst);
+    if (ready()) return;
+    check();
+    futex(place_.told, FUTEX_WAIT, told, &most);  // whatever it says: it is asked again
+  }
+}
+
+std::size_t SharedGather::bytes(int members) {
+  return sizeof(SharedMeeting::Place) + static_cast<std::size_t>(members) * sizeof(Slot);
+}
+
+SharedGather::SharedGather(std::byte* memory, int members, int member)
+    : meeting_(*reinterpret_cast<SharedMeeting::Place*>(memory)),
+      slots_(reinterpret_cast<Slot*>(memory + sizeof(SharedMeeting::Place))),
+      members_(members),
+      member_(member) {}
+
+void SharedGather::gather(const void* mine, std::size_t bytes, const Place& place, const std::function<void()>& check) {
+  std::vector<std::byte*> places(static_cast<std::size_t>(members_));
+  Slot& own = slots_[member_];
+  std::size_t most = 0;
+  for (std::size_t done = 0; done == 0 || done < most; done += kRoundBytes) {
+    const std::size_t set = rounds_++ % 2;
+    const auto piece = [&](std::size_t all) { return all > done ? std::min(all - done, kRoundBytes) : 0; };
+    own.bytes[set] = bytes;
+    if (piece(bytes) > 0) std::memcpy(own.given[set], static_cast<const std::byte*>(mine) + done, piece(bytes));
+    meeting_.advance(own.gave);
+    const auto all_gave = [this] {
+      return std::all_of(slots_, slots_ + members_,
+                         [this](const Slot& slot) { return SharedMeeting::reached(slot.gave, rounds_); });
+    };
+    meeting_.wait(all_gave, check);
+    for (int m = 0; m < members_; ++m) {
+      const Slot& from = slots_[m];
+      std::byte*& to = places[static_cast<std::size_t>(m)];
+      if (done == 0) to = place(m, from.bytes[set]), most = std::max(most, from.bytes[set]);
+      if (const std::size_t size = piece(from.bytes[set]); size > 0) std::memcpy(to + done, from.given[set], size);
+    }
+  }
 }
 
 }  // namespace dptrain::mpi

@@ -1,6 +1,6 @@
 #pragma once
 
-// LaneGroup: the CPU replicas of all processes that share memory with this one (mpi/memory_groups.h): their gradient
+// LaneGroup: the CPU replicas of all processes that share memory with this one (mpi/processes.h): their gradient
 // arenas, and a board on which they say how far they are. A group may be this process alone. Members are the group's
 // ranks, counted from its first one; lanes are those of this process.
 //

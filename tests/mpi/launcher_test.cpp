@@ -1,4 +1,4 @@
-#include "mpi/launcher.h"
+#include "mpi/mpi_transport.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/format.h"
 #include "mpi/fake_transport.h"
-#include "mpi/memory_groups.h"
 
 namespace dptrain::mpi {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "mpi/shared_meeting.h"
 
 namespace dptrain::mpi {
 namespace {
