@@ -21,7 +21,6 @@
 #include "data/transforms/normalization.h"
 #include "picture/contact_sheet.h"
 #include "picture/file.h"
-#include "picture/png.h"
 #include "session/sample_images.h"
 
 namespace dptrain::cli {

@@ -11,7 +11,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/run_files.h"
-#include "picture/png.h"
+#include "picture/file.h"
 #include "report/page.h"
 #include "session/shared_file.h"
 #include "train/callbacks/tensor_board.h"

@@ -9,7 +9,6 @@
 
 #include "picture/axis.h"
 #include "picture/drawing.h"
-#include "picture/legend.h"
 
 namespace dptrain::picture {
 

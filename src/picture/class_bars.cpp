@@ -5,7 +5,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "picture/legend.h"
+#include "picture/axis.h"
 #include "picture/text_width.h"
 
 namespace dptrain::picture {

@@ -10,7 +10,6 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "picture/png.h"
 #include "picture/svg.h"
 
 namespace dptrain::picture {

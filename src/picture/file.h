@@ -2,11 +2,23 @@
 
 // The kinds of files that pictures are written as, chosen by the suffix of the path.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "picture/drawing.h"
 
 namespace dptrain::picture {
+
+/// Whether PNG files can be drawn here. Opens the libraries, once. Any thread.
+bool can_png();
+/// Throws Error{kUsage} in one sentence where PNG files cannot be drawn: a build without Pango's headers, or a machine
+/// without its libraries, which are opened here, once. Any thread.
+void need_png();
+
+/// The bytes of a PNG file in the light colours, `scale` pixels for each of the drawing. Words in any script for which
+/// the machine has a font. Throws as need_png(), and Error{kMemory}. Any thread, one at a time.
+std::vector<std::uint8_t> to_png(const Drawing& drawing, double scale = 2);
 
 /// Throws Error{kUsage} unless the suffix of a path that `flag` names is one that write() knows: .svg (or none) or
 /// .png, which this machine must be able to draw. Before hours of work.

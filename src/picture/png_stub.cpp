@@ -1,7 +1,7 @@
 // In place of cairo/, where the headers of Pango and Cairo were not there when dptrain was built.
 
 #include "core/error.h"
-#include "picture/png.h"
+#include "picture/file.h"
 
 namespace dptrain::picture {
 

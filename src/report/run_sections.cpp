@@ -3,7 +3,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "picture/ink.h"
+#include "picture/drawing.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/sections.h"

@@ -1,7 +1,7 @@
 #include "report/style.h"
 
 #include "core/format.h"
-#include "picture/ink.h"
+#include "picture/drawing.h"
 #include "picture/svg.h"
 #include "picture/text_width.h"
 

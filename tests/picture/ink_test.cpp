@@ -1,4 +1,4 @@
-#include "picture/ink.h"
+#include "picture/drawing.h"
 
 #include <gtest/gtest.h>
 

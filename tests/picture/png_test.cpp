@@ -1,4 +1,4 @@
-#include "picture/png.h"
+#include "picture/file.h"
 
 #include <gtest/gtest.h>
 

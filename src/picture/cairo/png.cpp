@@ -1,4 +1,4 @@
-#include "picture/png.h"
+#include "picture/file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,9 +42,9 @@ class Painter {
     std::erase(families, '\'');
     f_.set_font_family(font_, families.c_str());
     // A machine without Arial's widths draws its wider font smaller, as kFallbackFontRule does in browsers.
-    constexpr const char* kSample = "learning rate 0.0123456789, epoch";
+    constexpr const char* kSampleText = "learning rate 0.0123456789, epoch";
     constexpr double kSampleSize = 100;
-    size_factor_ = std::min(1.0, text_width(kSample, kSampleSize) / lay_out(kSample, kSampleSize, false));
+    size_factor_ = std::min(1.0, text_width(kSampleText, kSampleSize) / lay_out(kSampleText, kSampleSize, false));
   }
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;
