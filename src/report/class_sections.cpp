@@ -5,7 +5,6 @@
 #include "core/text.h"
 #include "picture/confusion_matrix.h"
 #include "report/html.h"
-#include "report/numbers.h"
 #include "report/sections.h"
 
 namespace dptrain::report {

@@ -7,7 +7,6 @@
 #include "core/text.h"
 #include "picture/chart.h"
 #include "report/html.h"
-#include "report/numbers.h"
 
 namespace dptrain::report {
 namespace {

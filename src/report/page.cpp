@@ -1,17 +1,111 @@
 #include "report/page.h"
 
+#include <string>
+
 #include "core/format.h"
 #include "core/text.h"
+#include "picture/drawing.h"
+#include "picture/svg.h"
+#include "picture/text_width.h"
 #include "report/comparison.h"
 #include "report/html.h"
-#include "report/numbers.h"
 #include "report/sections.h"
-#include "report/style.h"
 #include "train/curves.h"
 #include "train/line_file.h"
 
 namespace dptrain::report {
 namespace {
+
+/// "--text:#1c2024;..."
+std::string variables(bool dark) {
+  std::string all = dark ? "--tint:#1d2227;" : "--tint:#f5f7f8;";
+  for (const picture::Hue& one : picture::hues())
+    all += fmt::format("--{}:#{:06x};", one.name, dark ? one.dark : one.light);
+  return all;
+}
+
+constexpr const char* kRules = R"css(
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
+body{margin:0;background:var(--paper);color:var(--text);font:16px/1.55 var(--face)}
+main{max-width:1180px;margin:0 auto;padding:2.2rem 1.5rem 4rem}
+h1{font-size:2rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.015em;overflow-wrap:anywhere}
+h2{font-size:1.3rem;margin:2.2rem 0 .8rem;padding-top:1.1rem;border-top:1px solid var(--grid);letter-spacing:-.01em}
+h3{font-size:1.05rem;margin:1.8rem 0 .6rem}
+p{margin:.4rem 0 .8rem;max-width:75ch}
+a{color:var(--right);text-decoration:none}
+a:hover{text-decoration:underline}
+.lead{color:var(--muted);margin:.5rem 0 1rem;max-width:none;overflow-wrap:anywhere}
+.note{color:var(--muted)}
+.chip{display:inline-block;padding:.1rem .65rem;border-radius:1rem;border:1px solid currentColor;font-size:.85rem;font-weight:600;margin-right:.6rem;color:var(--right)}
+.chip.bad{color:var(--wrong)}
+nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.92rem;margin:1.4rem 0 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(160px,1fr));gap:.8rem;margin:1.4rem 0 0}
+.tile{background:var(--tint);border-radius:.6rem;padding:.8rem 1rem;min-width:0}
+.tile b{display:block;font-size:1.45rem;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+.tile span{display:block;color:var(--muted);font-size:.82rem;overflow-wrap:break-word}
+.wide{overflow-x:auto;margin:.6rem 0 1rem}
+.wide table{width:max-content;max-width:max(100%,60rem)}
+table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.34rem 1.1rem .34rem 0;border-bottom:1px solid var(--grid);vertical-align:top}
+thead th{color:var(--muted);font-weight:600;font-size:.82rem;vertical-align:bottom;border-bottom-color:var(--axis)}
+th.number,td.number{text-align:right}
+td.number{white-space:nowrap}
+td.number+td:not(.number),th.number+th:not(.number){padding-left:.6rem}
+.pairs th{font-weight:400;color:var(--muted)}
+.pairs th,.pairs td{overflow-wrap:break-word;min-width:5rem}
+.best{font-weight:700;color:var(--right)}
+.best::after{content:" ●";font-size:.6em;vertical-align:.25em}
+code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','DejaVu Sans Mono',monospace}
+pre{background:var(--tint);border-radius:.6rem;padding:.8rem 1rem;overflow-x:auto;margin:.5rem 0 1rem;max-height:32rem;overflow-y:auto}
+figure{margin:.6rem 0 1.2rem;overflow-x:auto}
+figure svg{display:block;max-width:100%;height:auto}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.2rem 2rem;margin:.6rem 0 1.2rem}
+.charts figure{margin:0}
+.charts svg{width:100%}
+.names{display:flex;flex-wrap:wrap;gap:.2rem 1.4rem;margin:.4rem 0 .8rem;font-size:.82rem}
+.names span{display:inline-flex;align-items:center;gap:.45rem;min-width:0;overflow-wrap:anywhere}
+.names svg{flex:none}
+.names small{color:var(--muted);font-size:1em}
+.side{display:grid;gap:0 2.5rem;align-items:start}.side>*{min-width:0}
+.side>.huge{grid-column:1/-1}
+details{margin:.5rem 0}
+summary{cursor:pointer;padding:.3rem 0;color:var(--right)}
+details.run{border:1px solid var(--grid);border-radius:.6rem;padding:.2rem 1.1rem;margin:.7rem 0}
+details.run>summary{color:var(--text);font-weight:600}
+details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(168px,1fr));gap:.8rem;margin:.8rem 0}
+.cards.words{grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}
+.cards.clips{grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
+.card{background:var(--tint);border-radius:.6rem;padding:.7rem .8rem;font-size:.88rem;line-height:1.4;min-width:0;overflow-wrap:anywhere}
+.card .images{display:flex;gap:.3rem;margin-bottom:.5rem}
+.card img{display:block;flex:1 1 0;min-width:0;width:100%;max-height:190px;object-fit:contain;border-radius:.3rem}
+.card img.pixels{image-rendering:pixelated}
+.card small{display:block;color:var(--muted)}
+.card pre{background:none;padding:0;margin:.5rem 0 0;white-space:pre-wrap;max-height:14rem}
+.label,.answer{unicode-bidi:isolate}
+.label{color:var(--right);font-weight:600}
+.answer{color:var(--wrong);font-weight:600}
+.bar{display:flex;height:1.7rem;border-radius:.45rem;overflow:hidden;margin:.8rem 0;gap:2px}
+.bar span{display:block;min-width:1px}
+.swatch{display:inline-block;width:.8rem;height:.8rem;border-radius:.2rem;margin-right:.55rem;vertical-align:-.05rem}
+footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color:var(--muted);font-size:.85rem}
+@media (max-width:640px){main{padding:1.2rem 1rem 3rem}h1{font-size:1.5rem}.tiles{grid-template-columns:repeat(auto-fill,minmax(128px,1fr))}.tile b{font-size:1.2rem}}
+.side>div>figure svg{width:100%}
+@media (min-width:960px){.side{grid-template-columns:3fr 2fr}}
+@media (max-width:480px){figure.large svg{min-width:30rem}}
+@media print{body{font-size:10.5pt}main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,.card,.tile,tr,.bar{break-inside:avoid}figure{overflow:visible}figure svg{max-height:23cm;margin:auto;min-width:0}pre{max-height:none;white-space:pre-wrap;overflow:visible}.wide{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+)css";
+
+/// The page's style sheet, that of its pictures included: light or dark as the reader's system is, light in print. Its
+/// colours are those of picture/drawing.h. Pure; any thread.
+std::string style_sheet() {
+  return fmt::format(
+      "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
+      "@media print{{:root{{color-scheme:light;{0}}}}}{2}{3}",
+      variables(false), variables(true), kRules, picture::svg_style_sheet(), picture::kFallbackFontRule,
+      picture::kFontFamilies);
+}
 
 std::string link(const std::string& id, const std::string& title) {
   return fmt::format("<a href=\"#{}\">{}</a>\n", id, escaped(title));

@@ -1,14 +1,156 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "nn/metric.h"
+#include "picture/chart.h"
 #include "picture/drawing.h"
 #include "report/html.h"
-#include "report/numbers.h"
 #include "report/sections.h"
+#include "train/run_directory.h"
 
 namespace dptrain::report {
+namespace {
+
+std::string tile(const std::string& value, const std::string& what) {
+  return element("div", "tile", element("b", "", escaped(value)) + element("span", "", breakable(what))) + "\n";
+}
+
+/// The best of each metric, of validation where there is some.
+std::string metric_tiles(const RunRecord& run) {
+  constexpr std::size_t kMost = 5;
+  const std::string prefix = is_validated(run) ? "val_" : "";
+  std::string tiles;
+  std::size_t count = 0;
+  for (const std::string& metric : metrics_of(run))
+    if (const auto best = best_of(run, prefix + metric); best && count++ < kMost)
+      tiles += tile(metric_text(best->value), fmt::format("best {}{}, epoch {}", prefix, metric, best->epoch));
+  return tiles;
+}
+
+std::string evaluation_tiles(const RunRecord& run) {
+  std::string tiles;
+  for (const EvaluationRecord& evaluation : run.evaluations)
+    if (evaluation.on == "test")
+      for (const auto& [name, value] : evaluation.values) tiles += tile(metric_text(value), name + " on the test set");
+  return tiles;
+}
+
+/// "dptrain 0.1.0 on 2 devices: cpu:0 ..."
+std::string where_text(const RunRecord& run) {
+  std::vector<std::string> parts;
+  if (!run.date.empty()) parts.push_back(date_text(run.date));
+  if (const std::string& devices = value_of(run.environment, "devices"); !devices.empty()) parts.push_back(devices);
+  if (const std::string& host = value_of(run.environment, "machine.host"); !host.empty()) parts.push_back("on " + host);
+  if (const std::string& version = value_of(run.environment, "dptrain"); !version.empty())
+    parts.push_back("dptrain " + version);
+  return join(parts, " · ");
+}
+
+}  // namespace
+
+std::string overview(const RunRecord& run) {
+  const bool good = run.result && (run.result->exit == "completed" || run.result->exit == "early_stopping");
+  const std::string ended = run.result ? train::exit_text(run.result->exit) : "not ended: it runs, or was killed";
+  std::string html =
+      element("p", "lead", element("span", good ? "chip" : "chip bad", escaped(ended)) + escaped(where_text(run)));
+  if (run.result && !run.result->reason.empty()) html += element("p", "", escaped(run.result->reason));
+  std::string tiles = metric_tiles(run) + evaluation_tiles(run);
+  if (run.result) {
+    tiles += tile(count_text(static_cast<double>(run.result->epochs)),
+                  fmt::format("{}, {}", plural(run.result->epochs, "epoch"), counted(run.result->steps, "step")));
+    tiles += tile(duration_text(run.result->seconds), "training and validation");
+    tiles += tile(count_text(run.result->examples_per_second), "samples per second");
+  }
+  if (!run.layers.empty())
+    tiles += tile(with_commas(run.parameters), fmt::format("parameters, {} trainable", with_commas(run.trainable)));
+  return html + "\n" + element("div", "tiles", "\n" + tiles) + "\n";
+}
+
+std::vector<Section> sections_of(const RunRecord& run) {
+  std::vector<Section> all{curves_section(run), metrics_section(run), classes_section(run),
+                           values_section(run), worst_section(run),   layers_section(run),
+                           time_section(run),   trouble_section(run), config_section(run)};
+  std::erase_if(all, [](const Section& section) { return section.html.empty(); });
+  return all;
+}
+
+std::string evaluated_text(const EvaluationRecord& evaluation) {
+  return fmt::format("{} on {}, {}{}", std::filesystem::path(evaluation.checkpoint).filename().string(), evaluation.on,
+                     counted(evaluation.samples, "sample"), evaluation.old ? " (outdated)" : "");
+}
+
+namespace {
+
+std::string cell(const std::optional<double>& value) { return value ? metric_text(*value) : ""; }
+
+/// Beyond what was logged: of an evaluation with other metrics.
+std::vector<std::string> names_of(const RunRecord& run) {
+  std::vector<std::string> names = metrics_of(run);
+  for (const EvaluationRecord& evaluation : run.evaluations)
+    for (const auto& [name, value] : evaluation.values)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
+}
+
+std::optional<double> value_in(const EvaluationRecord& evaluation, const std::string& name) {
+  for (const auto& [key, value] : evaluation.values)
+    if (key == name) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Section curves_section(const RunRecord& run) {
+  Section section{.id = "curves", .title = "Learning curves"};
+  section.html = run.curves ? charts(train::curves_chart("", {*run.curves}, false), "learning curves of " + run.name)
+                            : note("There are none: the run has no train.csv with an epoch in it yet.");
+  return section;
+}
+
+Section metrics_section(const RunRecord& run) {
+  Section section{.id = "metrics", .title = "Metrics"};
+  const std::vector<std::string> names = names_of(run);
+  const std::string not_evaluated =
+      !run.evaluations.empty() ? ""
+      : run.has_validation
+          ? note("The run has not been evaluated: dptrain eval " + shell_quoted(run.folder) + " adds its pictures.")
+          : note("The config has no data to evaluate on: data.validation, or data.test, adds the pictures of eval.");
+  if (names.empty()) {
+    section.html = not_evaluated;
+    return section;
+  }
+  const bool validated = is_validated(run);
+  std::vector<Column> columns{{"metric"}};
+  if (run.curves) columns.push_back({"training, last epoch", true});
+  if (validated) columns.push_back({"validation, last epoch", true});
+  if (run.curves) {
+    columns.push_back({validated ? "validation, best" : "training, best", true});
+    columns.push_back({"in epoch", true});
+  }
+  for (const EvaluationRecord& evaluation : run.evaluations) columns.push_back({evaluated_text(evaluation), true});
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : names) {
+    std::vector<std::string> row{escaped(name)};
+    const std::optional<Best> best = best_of(run, (validated ? "val_" : "") + name);
+    if (run.curves) row.push_back(cell(last_of(run, name)));
+    if (validated) row.push_back(cell(last_of(run, "val_" + name)));
+    if (run.curves) {
+      row.push_back(best ? element("span", "best", metric_text(best->value)) : "");
+      row.push_back(best ? std::to_string(best->epoch) : "");
+    }
+    for (const EvaluationRecord& evaluation : run.evaluations) row.push_back(cell(value_in(evaluation, name)));
+    rows.push_back(std::move(row));
+  }
+  section.html = table(columns, rows);
+  if (!validated && run.curves)
+    section.html += note("The values are of training alone: data.validation in the config adds those of validation.");
+  section.html += not_evaluated;
+  return section;
+}
+
 namespace {
 
 std::string totals(const RunRecord& run) {

@@ -6,7 +6,6 @@
 
 #include "picture/text_width.h"
 #include "report/html.h"
-#include "report/numbers.h"
 #include "report/run_folder.h"
 #include "report/tags.h"
 #include "train/line_file.h"
