@@ -1,19 +1,46 @@
 #include "checkpoint/contents.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/hdf5/hdf5_object.h"
 #include "checkpoint/safetensors/tensor_layers.h"
-#include "checkpoint/seal.h"
+#include "core/crc32.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/missing_file.h"
 #include "core/zip_archive.h"
+#include "export/seal.h"
 
 namespace dptrain::checkpoint {
 namespace {
+
+/// True when there is a seal (export/seal.h) and it fits, false when there is none. Throws Error{kCheckpoint} when it
+/// does not fit.
+bool check_seal(const Hdf5Bytes& file) {
+  if (file.size() < exporting::kSealBytes) return false;
+  const std::uint64_t end = file.size() - exporting::kSealBytes;
+  std::array<std::byte, exporting::kSealBytes> found{};
+  file.read(end, found);
+  if (std::memcmp(found.data(), exporting::kSealWords.data(), exporting::kSealWords.size()) != 0) return false;
+
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(end, std::uint64_t{1} << 20U)));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < end;) {
+    const auto part = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, piece.size())));
+    file.read(at, part);
+    crc = crc32(part, crc);
+    at += part.size();
+  }
+  if (exporting::seal(crc) != found) file.damaged("its bytes are not those that were written");
+  return true;
+}
 
 /// Trained weights deflate to nine tenths, text to a tenth.
 constexpr std::uint64_t kHighestRatio = 100;

@@ -5,14 +5,60 @@
 // Models inside of models are opened up: what is returned are the layers that own weights or could. Values stay in the
 // file until they are asked for. One thread at a time.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "checkpoint/hdf5/hdf5_reader.h"
-#include "checkpoint/stored_array.h"
+#include "checkpoint/safetensors/safetensors.h"
 
 namespace dptrain::checkpoint {
+
+// The layers of a Keras `model_config`, as far as one needs to find their weights in a file: names, classes, models
+// inside of models. Pure functions; the text may come from anybody.
+
+struct ConfigLayer {
+  std::string name, class_name;
+  bool is_model = false;
+  std::vector<ConfigLayer> inner;  ///< of a model, in its order
+};
+
+/// Of the outermost model, in its order; empty where the text is no model's config.
+std::vector<ConfigLayer> config_layers(const std::string& model_config);
+
+/// Whether a model only hands slices of the batch to one inner model and puts the results together again, which is what
+/// multi_gpu_model of Keras 2 made; then that inner model's layer.
+const ConfigLayer* multi_gpu_core(const std::vector<ConfigLayer>& layers);
+
+// A float array of a file of whichever format; its values stay in the file until they are asked for. Cheap to copy.
+
+class StoredArray {
+ public:
+  StoredArray(Hdf5Dataset dataset) : of_(std::move(dataset)) {}   // NOLINT(google-explicit-constructor)
+  StoredArray(SafetensorsArray array) : of_(std::move(array)) {}  // NOLINT(google-explicit-constructor)
+
+  Shape shape() const {
+    return std::visit([](const auto& of) { return Shape(of.shape()); }, of_);
+  }
+  std::uint64_t elements() const {
+    return std::visit([](const auto& of) { return of.elements(); }, of_);
+  }
+  /// Keras's quantized weights; a .safetensors file with them is refused when it is opened.
+  bool is_int8() const {
+    const auto* const dataset = std::get_if<Hdf5Dataset>(&of_);
+    return dataset != nullptr && dataset->is_int8();
+  }
+  /// Throws Error{kCheckpoint} for what is damaged.
+  std::vector<float> floats() const {
+    return std::visit([](const auto& of) { return of.floats(); }, of_);
+  }
+
+ private:
+  std::variant<Hdf5Dataset, SafetensorsArray> of_;
+};
 
 /// A layer of a file in one of Keras's layouts. Positions count: names of weights differ between the versions of Keras.
 struct StoredLayer {

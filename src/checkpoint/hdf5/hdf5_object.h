@@ -7,15 +7,34 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "checkpoint/hdf5/hdf5_bytes.h"
+#include "core/file_bytes.h"
 #include "core/shape.h"
 
 namespace dptrain::checkpoint {
+
+// The bytes of an HDF5 file, as core/file_bytes.h reads them, with words for checkpoints.
+
+using Hdf5Bytes = FileBytes;
+
+/// Throws Error{kCheckpoint} when the file cannot be opened, as everything that reads it does for damage.
+std::shared_ptr<const Hdf5Bytes> checkpoint_file(const std::string& path);
+std::shared_ptr<const Hdf5Bytes> checkpoint_bytes(std::string name, std::vector<std::byte> bytes);
+
+/// Text up to the first NUL.
+inline std::string until_nul(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) {
+    if (byte == std::byte{0}) break;
+    text += std::to_integer<char>(byte);
+  }
+  return text;
+}
 
 constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};
 
@@ -75,5 +94,12 @@ Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address);
 
 Hdf5Space decode_space(const Hdf5Bytes& file, std::span<const std::byte> message);
 Hdf5Type decode_type(const Hdf5Bytes& file, std::span<const std::byte> message);
+
+// The names in an HDF5 group. In the oldest format: a B-tree whose leaves point to tables of symbols, texts in a local
+// heap (HDF5 File Format Specification 3.0, sections III.A, III.B, III.D). HDF5 converts a group to link messages in
+// its header when it gets a name that is not ASCII.
+
+/// `group`: the header of a group.
+Hdf5Symbols read_symbols(const Hdf5Bytes& file, const Hdf5Header& group);
 
 }  // namespace dptrain::checkpoint

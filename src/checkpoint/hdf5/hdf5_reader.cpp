@@ -6,7 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "checkpoint/hdf5/hdf5_symbols.h"
+#include "checkpoint/hdf5/hdf5_object.h"
 #include "core/crc32.h"
 #include "core/format.h"
 #include "core/half.h"

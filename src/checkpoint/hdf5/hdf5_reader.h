@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "checkpoint/hdf5/hdf5_object.h"
-#include "checkpoint/hdf5/hdf5_symbols.h"
 #include "core/shape.h"
 
 namespace dptrain::checkpoint {

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/config_layers.h"
 #include "checkpoint/keras/keras_json.h"
 #include "checkpoint/keras/keras_operations.h"
+#include "checkpoint/stored_layers.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"

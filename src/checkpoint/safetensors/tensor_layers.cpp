@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/config_layers.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
