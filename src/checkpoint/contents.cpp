@@ -16,13 +16,13 @@
 #include "core/json_depth.h"
 #include "core/missing_file.h"
 #include "core/zip_archive.h"
-#include "export/seal.h"
+#include "export/hdf5_writer.h"
 
 namespace dptrain::checkpoint {
 namespace {
 
-/// True when there is a seal (export/seal.h) and it fits, false when there is none. Throws Error{kCheckpoint} when it
-/// does not fit.
+/// True when there is a seal (export/hdf5_writer.h) and it fits, false when there is none. Throws Error{kCheckpoint}
+/// when it does not fit.
 bool check_seal(const Hdf5Bytes& file) {
   if (file.size() < exporting::kSealBytes) return false;
   const std::uint64_t end = file.size() - exporting::kSealBytes;

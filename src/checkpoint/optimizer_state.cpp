@@ -12,7 +12,7 @@
 #include "config/load.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "export/keras3/keras3_optimizer.h"
+#include "export/keras3/keras3_config.h"
 #include "nn/optimizer.h"
 
 namespace dptrain::checkpoint {

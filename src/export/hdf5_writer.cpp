@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -183,6 +184,13 @@ std::span<const std::byte> Hdf5Writer::bytes() {
   checked(H5Fget_vfd_handle(impl_->file, H5P_DEFAULT, &handle), "hand over a file in memory");
   impl_->lock.unlock();  // the bytes are ours: who reads a data set need not wait while they go to the disk
   return {*static_cast<const std::byte* const*>(handle), static_cast<std::size_t>(size)};
+}
+
+std::array<std::byte, kSealBytes> seal(std::uint32_t crc) {
+  const std::string text = fmt::format("{}{:08x}\n", kSealWords, crc);
+  std::array<std::byte, kSealBytes> bytes{};
+  std::memcpy(bytes.data(), text.data(), bytes.size());
+  return bytes;
 }
 
 }  // namespace dptrain::exporting

@@ -11,7 +11,7 @@
 #include "checkpoint/keras_sample.h"
 #include "checkpoint/sample.h"
 #include "core/error.h"
-#include "export/seal.h"
+#include "export/hdf5_writer.h"
 #include "support/sanitizer.h"
 #include "support/test_data.h"
 

@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "export/exporter.h"
 #include "export/keras3/keras3_config.h"
-#include "export/keras3/keras3_optimizer.h"
 #include "graph/example.h"
 #include "nn/optimizers.h"
 #include "support/test_data.h"

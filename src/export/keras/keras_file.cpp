@@ -7,10 +7,10 @@
 #include "core/atomic_file.h"
 #include "core/crc32.h"
 #include "core/format.h"
+#include "export/hdf5_writer.h"
 #include "export/keras/keras_config.h"
 #include "export/keras/keras_graph.h"
 #include "export/keras/keras_layer.h"
-#include "export/seal.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -28,7 +28,7 @@ void put_model(Hdf5Writer& file, const Exported& exported);
 /// Sentences for the log: layers that Keras opens only with custom_objects, and layers for which it computes something
 /// else.
 std::vector<std::string> keras_advice(const std::string& path, const graph::Graph& graph);
-/// Atomically, with a seal (export/seal.h); returns bytes written. Throws Error{kWrite}.
+/// Atomically, with a seal (export/hdf5_writer.h); returns bytes written. Throws Error{kWrite}.
 std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file);
 
 }  // namespace dptrain::exporting::keras

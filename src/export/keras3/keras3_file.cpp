@@ -11,7 +11,6 @@
 #include "export/keras/keras_file.h"
 #include "export/keras/keras_layer.h"
 #include "export/keras3/keras3_config.h"
-#include "export/keras3/keras3_optimizer.h"
 #include "graph/definitions.h"
 #include "nn/wrappers.h"
 

@@ -13,7 +13,6 @@
 #include "dptrain_version.h"
 #include "export/exporter.h"
 #include "export/keras/keras_file.h"
-#include "export/onnx/free_steps.h"
 #include "export/onnx/module/api.h"
 #include "export/onnx/onnx_model.h"
 

@@ -1,14 +1,20 @@
 #include "export/onnx/onnx_model.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "export/onnx/onnx_layer.h"
 #include "export/onnx/preparing.h"
 #include "export/onnx/transposes.h"
+#include "graph/infer.h"
 #include "graph/masks.h"
 #include "nn/input.h"
 #include "nn/layer.h"
@@ -131,6 +137,145 @@ int ir_version_of(int opset) {
   if (opset < 15) return 7;
   if (opset < 19) return 8;
   return opset < 21 ? 9 : 10;
+}
+
+namespace {
+
+/// How far from the config's length others are tried: strides and pools up to this show themselves.
+constexpr std::int64_t kReach = 8;
+constexpr std::size_t kFewest = 3;  ///< so many lengths at least must fit the model
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it the file takes the config's length", why));
+}
+
+/// Ids, or steps of features.
+bool is_sequence(const nn::OutputDef& input) { return input.shape.rank() == (input.type == DType::kI32 ? 1 : 2); }
+
+/// The length of the sequences that come in.
+std::int64_t length_of(const graph::Graph& graph) {
+  std::int64_t length = 0;
+  for (const int input : graph.inputs) {
+    const nn::OutputDef& one = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
+    if (!is_sequence(one)) continue;
+    if (length != 0 && one.shape[0] != length)
+      refuse(fmt::format("sequences of {} and of {} steps come in, and only one length can be free", length,
+                         one.shape[0]));
+    length = one.shape[0];
+  }
+  if (length == 0) refuse("no sequence comes in: neither ids nor [steps, features]");
+  return length;
+}
+
+/// Whether the layer's weights are what they are for its first call.
+bool fits_weights(const graph::Model& model, const graph::Layer& layer, const std::vector<Shape>& inputs) {
+  const std::vector<nn::WeightDef> defs = nn::type_of(layer.spec).weights(layer.spec.spec(), inputs);
+  for (std::size_t i = 0; i < layer.weights.size(); ++i)
+    if (defs[i].shape != model.weights[static_cast<std::size_t>(layer.weights[i])].def.shape) return false;
+  return true;
+}
+
+/// Gives the model's graph sequences of another length; false where a layer takes none of it.
+bool set_length(graph::Model& model, std::int64_t length) {
+  graph::Graph& graph = model.graph;
+  for (const int input : graph.inputs) {
+    nn::OutputDef& out = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
+    if (!is_sequence(out)) continue;
+    std::vector<std::int64_t> dims = out.shape.dims();
+    dims[0] = length;
+    out.shape = Shape(std::move(dims));
+  }
+  for (graph::Node& node : graph.nodes) {
+    if (node.inputs.empty()) continue;
+    const graph::Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
+    std::vector<nn::TensorDef> inputs;
+    std::vector<Shape> shapes;
+    std::vector<std::string> names;
+    for (const graph::Port& port : node.inputs) {
+      const nn::OutputDef& tensor = graph::tensor_of(graph, port);
+      inputs.push_back({tensor.shape, tensor.type});
+      shapes.push_back(tensor.shape);
+      names.push_back(graph::name_of(graph, port));
+    }
+    try {
+      node.outputs = graph::infer(layer.spec, inputs, names);
+    } catch (const nn::LayerError&) {
+      return false;
+    }
+    if (!fits_weights(model, layer, shapes))
+      refuse(fmt::format("the weights of '{}' are as many as the length wants", layer.name));
+  }
+  return true;
+}
+
+bool same(const AttributeValue& a, const AttributeValue& b) {
+  if (a.index() != b.index()) return false;
+  const auto* one = std::get_if<std::shared_ptr<const Graph>>(&a);
+  if (one == nullptr) return a == b;
+  const Graph &inner = **one, &other = **std::get_if<std::shared_ptr<const Graph>>(&b);
+  const auto equal = [](const Node& x, const Node& y) {
+    return x.op == y.op && x.inputs == y.inputs && x.outputs == y.outputs &&
+           std::ranges::equal(x.attributes, y.attributes, [](const Attribute& p, const Attribute& q) {
+             return p.name == q.name && same(p.value, q.value);
+           });
+  };
+  return std::ranges::equal(inner.nodes, other.nodes, equal);
+}
+
+/// The first node that is another one, or reads another constant; nothing where there is none.
+std::optional<std::string> difference(const Graph& a, const Graph& b) {
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    const Node& one = a.nodes[i];
+    if (i >= b.nodes.size()) return one.name;
+    const Node& other = b.nodes[i];
+    if (one.op != other.op || one.inputs != other.inputs || one.outputs != other.outputs ||
+        !std::ranges::equal(one.attributes, other.attributes,
+                            [](const Attribute& p, const Attribute& q) { return same(p.value, q.value); }))
+      return one.name;
+    for (const std::string& input : one.inputs) {
+      const auto here = a.constants.find(input), there = b.constants.find(input);
+      if ((here == a.constants.end()) != (there == b.constants.end())) return one.name;
+      if (here == a.constants.end()) continue;
+      if (here->second.dims != there->second.dims || here->second.values != there->second.values) return one.name;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The extents that differ between two lengths: those that go with them are the steps, others are free without a name.
+void free_extents(std::vector<Value>& values, const std::vector<Value>& others, std::int64_t length,
+                  std::int64_t other) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t axis = 0; axis < values[i].dims.size(); ++axis) {
+      std::int64_t& extent = values[i].dims[axis];
+      const std::int64_t there = others[i].dims[axis];
+      if (extent != there) extent = extent == length && there == other ? kSteps : kNameless;
+    }
+}
+
+}  // namespace
+
+Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
+  const std::int64_t length = length_of(model.graph);
+  const ModelGraphOptions options{.preparation = nullptr, .steps_are_free = true};
+  Graph graph = model_graph(model, opset, options);
+  graph::Model other = model;
+  std::size_t tried = 0;
+  std::optional<std::pair<std::int64_t, Graph>> last;
+  // Not 1: an extent of 1 is stretched, and looks like others.
+  for (std::int64_t next = std::max<std::int64_t>(2, length - kReach); next <= length + kReach; ++next) {
+    if (next == length || !set_length(other, next)) continue;
+    Graph made = model_graph(other, opset, options);
+    if (const auto where = difference(graph, made))
+      refuse(fmt::format("the node '{}' depends on the length: it is another one for {} steps than for {}", *where,
+                         next, length));
+    last.emplace(next, std::move(made));
+    ++tried;
+  }
+  if (tried < kFewest) refuse(fmt::format("the model takes no other lengths than {}, or hardly any", length));
+  free_extents(graph.inputs, last->second.inputs, length, last->first);
+  free_extents(graph.outputs, last->second.outputs, length, last->first);
+  return graph;
 }
 
 }  // namespace dptrain::exporting::onnx

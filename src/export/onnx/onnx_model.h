@@ -2,6 +2,8 @@
 
 // A model as an ONNX graph. Pure functions, any thread.
 
+#include <cstdint>
+
 #include "export/onnx/onnx_graph.h"
 #include "export/preparation.h"
 #include "graph/model.h"
@@ -21,5 +23,12 @@ struct ModelGraphOptions {
 Graph model_graph(const graph::Model& model, std::int64_t opset, const ModelGraphOptions& options = {});
 /// The oldest version of the format that has the opset, which the most programs open.
 int ir_version_of(int opset);
+
+// Sequences of any length: a file whose steps are free. Any thread; nothing is shared.
+
+/// As model_graph(), with the steps of all sequences that come in free: kSteps. The graph is made for some lengths, and
+/// is taken where it is the same for all of them but for the extents of what comes in and out. Throws Error{kUsage}
+/// that names the step which depends on the length, and where no sequence comes in.
+Graph free_steps_graph(const graph::Model& model, std::int64_t opset);
 
 }  // namespace dptrain::exporting::onnx
