@@ -59,7 +59,7 @@ FAULTS = [
           'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["checkpoint"]),
     Fault("a stale value", "src/checkpoint/writer.cpp", "last_error = saved.error;",
           "if (saved.error) last_error = saved.error;", ["checkpoint"]),
-    Fault("a leak where it fails", "src/core/atomic_file.cpp",
+    Fault("a leak where it fails", "src/core/files.cpp",
           "if (!temporary_.empty()) unlink(temporary_.c_str());", "", ["checkpoint"]),
     Fault("an off-by-one", "src/checkpoint/keras/keras_import.cpp", "if (layer.calls < 2) continue;",
           "if (layer.calls <= 2) continue;", ["checkpoint"]),

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "checkpoint/contents.h"
-#include "core/difference.h"
+#include "core/floats.h"
 #include "core/format.h"
 #include "core/text.h"
 

@@ -12,10 +12,10 @@
 #include "checkpoint/safetensors/tensor_layers.h"
 #include "core/crc32.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "core/json_depth.h"
-#include "core/missing_file.h"
-#include "core/zip_archive.h"
+#include "core/zip.h"
 #include "export/hdf5_writer.h"
 
 namespace dptrain::checkpoint {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/format.h"
-#include "core/pattern.h"
 #include "core/quantity.h"
+#include "core/text.h"
 #include "graph/definitions.h"
 
 namespace dptrain::checkpoint {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/queue.h"
+#include "core/threads.h"
 #include "core/trace.h"
 #include "export/exporter.h"
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

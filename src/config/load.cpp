@@ -10,8 +10,8 @@
 #include "config/bundled.h"
 #include "config/yaml_parser.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/missing_file.h"
 #include "core/text.h"
 
 namespace dptrain::config {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -71,5 +72,8 @@ class Error : public std::runtime_error {
   std::string message_;  ///< with a location
   bool is_complete_ = false;
 };
+
+/// The message of whatever was thrown.
+Error as_error(const std::exception_ptr& failure);
 
 }  // namespace dptrain

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <regex>
 #include <utility>
 
 #include "core/format.h"
@@ -38,10 +39,6 @@ std::string shortest_text(T value) {
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return {buffer.data(), result.ptr};
 }
-
-}  // namespace
-
-namespace {
 
 /// "RMSE" of "RootMeanSquaredError".
 std::string capitals(std::string_view name) {
@@ -272,6 +269,22 @@ std::string xml_text(const std::string& text, std::string_view keep) {
       out += c;
   }
   return out;
+}
+
+struct Pattern::Compiled {
+  std::regex regex;
+};
+
+Pattern::Pattern(const std::string& expression) try
+    : compiled_(std::make_shared<const Compiled>(Compiled{std::regex(expression)})) {
+} catch (const std::regex_error& error) {
+  throw PatternError(error.what());
+}
+
+bool Pattern::is_in(const std::string& text) const { return std::regex_search(text, compiled_->regex); }
+
+std::string Pattern::replaced(const std::string& text, const std::string& with) const {
+  return std::regex_replace(text, compiled_->regex, with);
 }
 
 }  // namespace dptrain

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +51,28 @@ std::string metric_text(double value);
 std::string xml_text(const std::string& text, std::string_view keep = "");
 /// A word as a shell would read it back.
 std::string shell_quoted(const std::string& word);
+
+// A regular expression in ECMAScript's grammar. <regex> takes seconds to compile wherever it is included, so it is in
+// pattern.cpp alone. A Pattern does not change: any thread may search with it. The standard's engine recurses by the
+// length of the text: for names, not for whole files.
+
+/// The text is no regular expression; what() says why.
+struct PatternError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Pattern {
+ public:
+  /// Throws PatternError.
+  explicit Pattern(const std::string& expression);
+
+  bool is_in(const std::string& text) const;
+  /// Every match replaced; `with` names groups as $1.
+  std::string replaced(const std::string& text, const std::string& with) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
 
 }  // namespace dptrain

@@ -21,9 +21,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/once.h"
 #include "core/shape.h"
 #include "core/text.h"
+#include "core/threads.h"
 #include "data/cache.h"
 #include "data/sources/hash.h"
 

@@ -2,8 +2,7 @@
 #include <array>
 #include <numeric>
 
-#include "core/huge_pages.h"
-#include "core/prefetch.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "data/loader.h"
 

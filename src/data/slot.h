@@ -11,8 +11,7 @@
 #include <new>
 #include <vector>
 
-#include "core/huge_pages.h"
-#include "core/mapped_memory.h"
+#include "core/memory.h"
 #include "data/loader.h"
 
 namespace dptrain::data {

@@ -10,8 +10,8 @@
 
 #include "core/crc32.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/hdf5_lock.h"
 
 namespace dptrain::exporting {
 namespace {

@@ -5,7 +5,6 @@
 #include "config/json_fragment.h"
 #include "config/schema.h"
 #include "core/format.h"
-#include "core/pattern.h"
 #include "core/text.h"
 #include "graph/graph.h"
 

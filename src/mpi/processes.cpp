@@ -9,12 +9,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "core/as_error.h"
 #include "core/clock.h"
+#include "core/error.h"
+#include "core/floats.h"
 #include "core/format.h"
 #include "core/index.h"
 #include "core/log.h"
-#include "core/subnormals.h"
 #include "mpi/gather.h"
 #include "mpi/news.h"
 

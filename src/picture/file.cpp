@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "picture/svg.h"
 

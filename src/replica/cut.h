@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/batch_rows.h"
-#include "core/world.h"
 
 namespace dptrain::replica {
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/trace.h"

@@ -13,7 +13,6 @@
 
 #include <unistd.h>
 
-#include "core/as_error.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"

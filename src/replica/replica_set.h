@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/world.h"
+#include "core/batch_rows.h"
 #include "replica/balance.h"
 #include "replica/cut.h"
 #include "replica/replica.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/batch_rows.h"
-#include "core/world.h"
 #include "replica/cut.h"
 #include "replica/replica_set.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/batch_rows.h"
 #include "core/error.h"
-#include "core/world.h"
 #include "data/on_error.h"
 #include "graph/model.h"
 #include "mpi/processes.h"

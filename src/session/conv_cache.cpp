@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/bundled.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/log.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/clock.h"
-#include "core/difference.h"
 #include "core/error.h"
+#include "core/floats.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "session/link_speed.h"

@@ -9,7 +9,6 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "core/topology.h"
 #include "reduce/connector.h"
 #include "reduce/nccl_connector.h"
 #include "reduce/process_connector.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/difference.h"
+#include "core/floats.h"
 #include "nn/optimizers.h"
 #include "plan/weight_order.h"
 

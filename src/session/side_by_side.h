@@ -48,7 +48,7 @@ class Side {
 /// The batch of a step, one epoch after another.
 data::Batch next_batch(data::Loader& loader);
 
-/// Layer to |a - b| / |b| over all its arrays. No difference is NaN (core/difference.h).
+/// Layer to |a - b| / |b| over all its arrays. No difference is NaN (core/floats.h).
 using Differences = std::map<std::string, double>;
 Differences gradient_differences(Side& tested, Side& reference);
 Differences weight_differences(const graph::Model& a, const graph::Model& b);

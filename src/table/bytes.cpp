@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/files.h"
 #include "core/format.h"
-#include "core/missing_file.h"
 #include "core/text.h"
 
 namespace dptrain::table {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/activity.h"
-#include "core/file_bytes.h"
+#include "core/files.h"
 
 namespace dptrain::table {
 

@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/file_bytes.h"
-#include "core/huge_pages.h"
+#include "core/files.h"
+#include "core/memory.h"
 #include "table/convert.h"
 #include "table/table.h"
 #include "table/words.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "table/blocks.h"
 #include "table/convert.h"
 #include "table/parts.h"

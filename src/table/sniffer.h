@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "table/table.h"
 
 namespace dptrain::table {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/prefetch.h"
+#include "core/memory.h"
 #include "table/parts.h"
 
 namespace dptrain::table {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/activity.h"
-#include "core/atomic_file.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"

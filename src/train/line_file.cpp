@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "core/log.h"
 

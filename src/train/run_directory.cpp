@@ -17,8 +17,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/node.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"

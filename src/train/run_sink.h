@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/world.h"
+#include "core/batch_rows.h"
 #include "data/on_error.h"
 #include "train/reports.h"
 #include "train/run_directory.h"

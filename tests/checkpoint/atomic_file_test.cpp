@@ -21,8 +21,8 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/sample.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 
 namespace dptrain::checkpoint {
 namespace {

@@ -12,7 +12,7 @@
 #include <future>
 #include "checkpoint/sample.h"
 #include "checkpoint/writer.h"
-#include "core/hdf5_lock.h"
+#include "core/files.h"
 #include "export/hdf5_writer.h"
 
 namespace dptrain::checkpoint {

@@ -10,8 +10,8 @@
 
 #include "cli/init/draft.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/hdf5_lock.h"
 #include "data/source.h"
 #include "experiment/experiment.h"
 #include "experiment/model_side.h"

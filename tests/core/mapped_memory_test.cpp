@@ -1,4 +1,4 @@
-#include "core/mapped_memory.h"
+#include "core/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,6 @@
 #include <limits>
 #include <string>
 #include <system_error>
-
-#include "core/huge_pages.h"
 
 namespace dptrain {
 namespace {

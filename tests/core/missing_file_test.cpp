@@ -1,6 +1,6 @@
 // kind_of_file: what messages call a file of another kind.
 
-#include "core/missing_file.h"
+#include "core/files.h"
 
 #include <gtest/gtest.h>
 

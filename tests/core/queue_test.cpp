@@ -1,4 +1,4 @@
-#include "core/queue.h"
+#include "core/threads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/subnormals.h"
+#include "core/floats.h"
 
 #include <gtest/gtest.h>
 

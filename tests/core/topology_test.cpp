@@ -1,4 +1,4 @@
-#include "core/topology.h"
+#include "core/machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

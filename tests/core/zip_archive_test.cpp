@@ -1,6 +1,6 @@
 // What a zip archive claims about its members, and what inflating them gives.
 
-#include "core/zip_archive.h"
+#include "core/zip.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

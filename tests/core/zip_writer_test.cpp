@@ -1,11 +1,10 @@
 // What is written reads back, in the plain form and in that of 64 bits.
 
-#include "core/zip_writer.h"
+#include "core/zip.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/zip_archive.h"
 
 namespace dptrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/difference.h"
+#include "core/floats.h"
 #include "core/random.h"
 #include "plan/sample_models.h"
 #include "replica/replica_set.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "table/bytes.h"
 #include "table/reader.h"
 #include "table/sniffer.h"

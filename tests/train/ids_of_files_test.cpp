@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/hdf5_lock.h"
+#include "core/files.h"
 #include "train/trainer.h"
 
 namespace dptrain::train {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/crc32c.h"
+#include "core/crc32.h"
 #include "train/fake_control.h"
 #include "train/tensorboard/board.h"
 #include "train/tensorboard/event_file.h"

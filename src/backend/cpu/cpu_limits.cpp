@@ -7,7 +7,7 @@
 
 #include "core/format.h"
 #include "core/machine.h"
-#include "core/mapped_memory.h"
+#include "core/memory.h"
 #include "kernels/cpu/bandwidth.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/thread_pool.h"

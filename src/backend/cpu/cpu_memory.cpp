@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
-#include "core/mapped_memory.h"
+#include "core/memory.h"
 
 namespace dptrain::backend::cpu {
 namespace {

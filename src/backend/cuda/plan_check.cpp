@@ -6,7 +6,7 @@
 
 #include "backend/cuda/cudnn_planner.h"
 #include "core/error.h"
-#include "core/task_pool.h"
+#include "core/threads.h"
 
 namespace dptrain::backend::cuda {
 namespace {

@@ -11,8 +11,8 @@
 #include "backend/emu/emu_memory.h"
 #include "backend/emu/emu_scheduler.h"
 #include "core/error.h"
+#include "core/floats.h"
 #include "core/format.h"
-#include "core/subnormals.h"
 
 namespace dptrain::backend::emu {
 

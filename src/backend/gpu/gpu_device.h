@@ -14,7 +14,7 @@
 #include "backend/gpu/convolution.h"
 #include "backend/gpu/runtime.h"
 #include "backend/ops/backend.h"
-#include "core/task_pool.h"
+#include "core/threads.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 

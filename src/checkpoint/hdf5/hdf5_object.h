@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "core/shape.h"
 
 namespace dptrain::checkpoint {
 
-// The bytes of an HDF5 file, as core/file_bytes.h reads them, with words for checkpoints.
+// The bytes of an HDF5 file, as core/files.h reads them, with words for checkpoints.
 
 using Hdf5Bytes = FileBytes;
 

@@ -8,8 +8,8 @@
 
 #include "checkpoint/hdf5/hdf5_object.h"
 #include "core/crc32.h"
+#include "core/floats.h"
 #include "core/format.h"
-#include "core/half.h"
 
 namespace dptrain::checkpoint {
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/floats.h"
 #include "core/format.h"
-#include "core/half.h"
 #include "core/json_depth.h"
 #include "core/text.h"
 

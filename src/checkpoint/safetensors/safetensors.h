@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "core/shape.h"
 
 namespace dptrain::checkpoint {

@@ -5,8 +5,8 @@
 
 #include "config/node.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/missing_file.h"
 #include "core/text.h"
 #include "data/images/image_info.h"
 #include "data/video/clip_list.h"

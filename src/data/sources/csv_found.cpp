@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/activity.h"
-#include "core/task_pool.h"
+#include "core/threads.h"
 
 namespace dptrain::data {
 namespace {

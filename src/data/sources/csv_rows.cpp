@@ -12,9 +12,9 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "core/huge_pages.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "data/sources/csv_plan.h"
 #include "data/sources/file_list.h"

@@ -14,8 +14,8 @@
 
 #include "config/json_fragment.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/hdf5_lock.h"
 #include "core/text.h"
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"

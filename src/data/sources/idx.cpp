@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "core/huge_pages.h"
+#include "core/memory.h"
 #include "core/text.h"
 
 namespace dptrain::data {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/format.h"
-#include "core/prefetch.h"
+#include "core/memory.h"
 #include "data/source.h"
 
 namespace dptrain::data {

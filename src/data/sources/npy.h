@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "core/file_bytes.h"
+#include "core/files.h"
 #include "core/shape.h"
 
 namespace dptrain::data {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "config/json_fragment.h"
-#include "core/huge_pages.h"
 #include "core/machine.h"
+#include "core/memory.h"
 #include "core/text.h"
-#include "core/zip_archive.h"
+#include "core/zip.h"
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"
 #include "data/sources/labelled_source.h"

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/crc32.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "export/hdf5_writer.h"
 #include "export/keras/keras_config.h"

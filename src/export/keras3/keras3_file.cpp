@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
-#include "core/zip_writer.h"
+#include "core/zip.h"
 #include "export/exporter.h"
 #include "export/keras/keras_file.h"
 #include "export/keras/keras_layer.h"

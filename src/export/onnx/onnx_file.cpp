@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/dynamic_library.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/format.h"
 #include "dptrain_version.h"
 #include "export/exporter.h"

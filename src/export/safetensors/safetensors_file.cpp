@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/files.h"
 #include "dptrain_version.h"
 #include "export/exporter.h"
 #include "export/keras/keras_config.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/crc32c.h"
+#include "core/crc32.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "train/line_file.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "core/hdf5_lock.h"
+#include "core/files.h"
 #include "data/fixtures.h"
 #include "data/sources/hdf5_dataset.h"
 

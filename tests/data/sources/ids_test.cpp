@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
-#include "core/hdf5_lock.h"
+#include "core/files.h"
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/sources/hdf5_dataset.h"

@@ -9,7 +9,7 @@
 #include "backend/cpu/cpu_memory.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/pattern.h"
+#include "core/text.h"
 #include "kernels/cpu/parallel.h"
 
 namespace dptrain::backend {

@@ -1,4 +1,4 @@
-#include "core/as_error.h"
+#include "core/error.h"
 
 #include <new>
 

@@ -1,4 +1,4 @@
-#include "core/task_pool.h"
+#include "core/threads.h"
 
 #include <algorithm>
 #include <system_error>

@@ -1,12 +1,17 @@
-#include "core/atomic_file.h"
+#include "core/files.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,6 +23,139 @@
 #include "core/text.h"
 
 namespace dptrain {
+namespace {
+
+class BytesOnDisk final : public FileBytes {
+ public:
+  BytesOnDisk(std::string name, int fd, std::uint64_t size, const FileVoice& voice)
+      : FileBytes(std::move(name), size, voice), fd_(fd) {}
+  BytesOnDisk(const BytesOnDisk&) = delete;
+  BytesOnDisk& operator=(const BytesOnDisk&) = delete;
+  ~BytesOnDisk() override { close(fd_); }
+
+ private:
+  void copy(std::uint64_t offset, std::span<std::byte> out) const override {
+    while (!out.empty()) {
+      const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+      if (got == 0) damaged("it became shorter while it was read");
+      offset += static_cast<std::uint64_t>(got);
+      out = out.subspan(static_cast<std::size_t>(got));
+    }
+  }
+
+  int fd_;
+};
+
+class BytesInMemory final : public FileBytes {
+ public:
+  BytesInMemory(std::string name, std::vector<std::byte> bytes, const FileVoice& voice)
+      : FileBytes(std::move(name), bytes.size(), voice), bytes_(std::move(bytes)) {}
+
+ private:
+  void copy(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
+  }
+
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, const FileVoice& voice) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe in its place must not block
+  if (fd < 0) throw voice.cannot_open(path, std::strerror(errno));       // NOLINT(concurrency-mt-unsafe)
+  struct stat info {};
+  const bool told = fstat(fd, &info) == 0;
+  if (!told || !S_ISREG(info.st_mode)) {
+    close(fd);
+    throw voice.cannot_open(
+        path, told && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
+  }
+  return std::make_shared<BytesOnDisk>(path, fd, static_cast<std::uint64_t>(info.st_size), voice);
+}
+
+std::shared_ptr<const FileBytes> FileBytes::of_memory(std::string name, std::vector<std::byte> bytes,
+                                                      const FileVoice& voice) {
+  return std::make_shared<BytesInMemory>(std::move(name), std::move(bytes), voice);
+}
+
+void FileBytes::read(std::uint64_t offset, std::span<std::byte> out) const {
+  if (!contains(offset, out.size()))
+    damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", out.size(), offset, size_));
+  copy(offset, out);
+}
+
+std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t length) const {
+  if (!contains(offset, length))
+    damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", length, offset, size_));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(length));
+  copy(offset, bytes);
+  return bytes;
+}
+
+void FileBytes::damaged(const std::string& what) const { throw voice_->damaged(name_, what); }
+
+void FileBytes::refuse(const std::string& what) const { throw voice_->refused(name_, what); }
+
+std::string what_to_try_for(const std::string& missing) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path file(missing);
+  if (!file.has_filename()) file = file.parent_path();  // a folder written with a slash at its end
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    return fmt::format("; the folder '{}' is not there either: a relative path starts at the config's folder",
+                       folder.string());
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  return did_you_mean(file.filename().string(), names);
+}
+
+namespace {
+
+using Use = FileKind::Use;
+
+std::string head_of(const std::string& path) {
+  std::array<char, 128> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  return {head.data(), static_cast<std::size_t>(file.gcount())};
+}
+
+/// By the name of the first member, at the beginning of the file.
+FileKind kind_of_zip(std::string_view head) {
+  const auto has = [&](const char* word) { return head.find(word) != std::string_view::npos; };
+  if (has("data.pkl") || has("/version") || has("/byteorder")) return {Use::kUnreadableModel, "a PyTorch file"};
+  if (has(".npy")) return {Use::kArrays, "a file of NumPy arrays"};
+  if (has("metadata.json") || has("config.json") || has("model.weights.h5")) return {Use::kModel, "a Keras model"};
+  if (has("[Content_Types].xml")) return {Use::kOther, "an Excel workbook"};
+  return {Use::kOther, "a zip archive"};
+}
+
+}  // namespace
+
+FileKind kind_of_file(const std::string& path) {
+  const std::string head = head_of(path);
+  if (head.empty()) return {};
+  std::string suffix = std::filesystem::path(path).extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (head.starts_with("PK\x03\x04")) return kind_of_zip(head);
+  if (head.starts_with("\x89HDF")) return {Use::kHdf5, "an HDF5 file"};
+  if (head.starts_with("\x93NUMPY")) return {Use::kArrays, "a NumPy array"};
+  if (head.starts_with("\x89PNG") || head.starts_with("\xFF\xD8\xFF")) return {Use::kPicture, "a picture"};
+  if (suffix == ".safetensors") return {Use::kModel, "a safetensors file"};
+  if (suffix == ".onnx") return {Use::kUnreadableModel, "an ONNX model"};
+  if (suffix == ".tflite") return {Use::kUnreadableModel, "a TensorFlow Lite model"};
+  if (suffix == ".pt" || suffix == ".pth" || suffix == ".ckpt") return {Use::kUnreadableModel, "a PyTorch file"};
+  if (head.starts_with("\x80\x02") || suffix == ".pkl" || suffix == ".joblib")
+    return {Use::kUnreadableModel, "a pickle of Python"};
+  if (suffix == ".csv" || suffix == ".tsv") return {Use::kTable, "a table"};
+  return {};
+}
+
 namespace fs = std::filesystem;
 namespace {
 

@@ -1,19 +1,23 @@
 #pragma once
 
-// The bytes of a file that are read by their place, from the disk or from memory, and a cursor over a piece of them.
-// Every access is checked against the size, before anything is allocated: the contents are not to be trusted. FileBytes
-// is immutable and serves any thread; a Cursor belongs to one.
+// Files: checked access to their bytes, atomic replacement, and advice for paths that cannot be used.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/error.h"
 
 namespace dptrain {
+
+// FileBytes reads a file, on disk or in memory, at any offset; a Cursor reads a part of it in order. Contents are not
+// trusted: every access is checked against the size before anything is allocated. FileBytes is immutable; any thread.
+// A Cursor belongs to one thread.
 
 /// How errors about a file of some sort are worded.
 struct FileVoice {
@@ -90,5 +94,43 @@ class Cursor {
   const FileBytes* file_;
   std::span<const std::byte> bytes_;
 };
+
+// Advice for a path that a command cannot use: the file is missing or of another kind. Any thread.
+
+/// "; did you mean 'train-images.gz'?" among the files of its folder, or the first folder of the path that is
+/// missing; "" if no name is near.
+std::string what_to_try_for(const std::string& missing);
+
+/// The kind of a file, by its first bytes and its name.
+struct FileKind {
+  enum class Use { kOther, kModel, kHdf5, kUnreadableModel, kTable, kArrays, kPicture } use = Use::kOther;
+  std::string name{};  ///< "a Keras model", "a PyTorch file"; "" for kOther
+};
+FileKind kind_of_file(const std::string& path);
+
+/// The HDF5 library is not thread-safe: every caller, in any module, holds this lock.
+inline std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
+// run at a time: the file of the last one remains. Between machines this requires file locks.
+
+/// Writes the parts, one after the other, as `path`: temporary name `.<file>.tmp-<random number>` in the same folder,
+/// fsync, rename, fsync of the folder. The writer holds a lock (F_OFD_SETLK) on the temporary file. Temporaries of the
+/// same file without a lock, which a killed process left, are removed first. Throws Error{kWrite}; then the old file is
+/// untouched and no temporary is left. Pipes and devices are written to directly. Returns the bytes written.
+std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
+
+/// Makes the folder and those above it that are missing, and syncs the folders that they are entries of, so that a file
+/// in it survives a power failure.
+std::error_code create_folders(const std::string& folder);
+
+/// False with errno set. True as well if the folder cannot be opened, or the file system cannot sync folders.
+bool sync_folder(const std::string& folder);
+
+/// "net.h5" of the name ".net.h5.tmp-4711", "" of any other.
+std::string target_of_temporary(const std::string& name);
 
 }  // namespace dptrain

@@ -1,0 +1,62 @@
+#pragma once
+
+// Zip archives, such as Keras's `.keras` and NumPy's `.npz` files: a reader and a writer. Any thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+
+namespace dptrain::zip {
+
+/// Signatures of records: PKWARE's APPNOTE 6.3.10, section 4.3.
+
+inline constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                               kLocator64 = 0x07064b50;
+
+}  // namespace dptrain::zip
+
+namespace dptrain {
+
+// The reader. Members without compression are read in place; deflated ones are inflated into memory by zlib. Contents
+// are not trusted: every offset and length is checked.
+
+bool is_archive(const FileBytes& file);
+
+/// What deflate packs at most: beyond it a claim is a lie.
+inline constexpr std::uint64_t kDeflateRatio = 1032;
+
+/// The member's bytes, its CRC-32 checked; null where there is none of that name. Named after the archive. A member
+/// that claims to be more than 64 MiB and more than `highest_ratio` times as many as it is packed in is refused.
+std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const FileBytes>& archive,
+                                                const std::string& name, std::uint64_t highest_ratio = kDeflateRatio);
+/// In the order of the directory.
+std::vector<std::string> archive_names(const FileBytes& archive);
+
+// The writer stores members without compression, as Keras does in `.keras` files.
+
+struct ZipMember {
+  std::string name;                    ///< ASCII, at most 65,535 bytes
+  std::span<const std::byte> bytes{};  ///< the caller's
+};
+
+/// Sizes and offsets from here on stand in the format's 64-bit records.
+inline constexpr std::uint64_t kZip32Limit = 0xFFFFFFFF;
+
+/// The archive in pieces, in their order: those of the members are the caller's bytes, all others lie in `headers`.
+struct ZipPieces {
+  std::vector<std::vector<std::byte>> headers;
+  std::vector<std::span<const std::byte>> pieces;
+};
+
+/// Without time stamps: the same members give the same bytes. `limit` is for tests.
+ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit = kZip32Limit);
+
+/// Atomically (core/files.h); returns bytes written. Throws Error{kWrite}.
+std::uint64_t write_zip(const std::string& path, const std::vector<ZipMember>& members);
+
+}  // namespace dptrain
