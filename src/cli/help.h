@@ -1,6 +1,6 @@
 #pragma once
 
-// Manual pages, drawn from the commands' own data, in man(7)'s macros. Pure.
+// Help texts and manual pages, both from the commands' own data. Pure.
 
 #include <string>
 #include <utility>
@@ -9,8 +9,6 @@
 #include "cli/app.h"
 
 namespace dptrain::cli {
-
-// What the help texts and the manual pages share of a command. Pure.
 
 /// "-q, --quiet", "--resume[=last|best]", "CONFIG".
 std::string heading_of(const Argument& argument);

@@ -18,7 +18,6 @@
 #include "cli/device_flags.h"
 #include "cli/kept_columns.h"
 #include "cli/model_source.h"
-#include "cli/predict_input.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -27,7 +26,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/loader.h"
-#include "data/sources/windows.h"
+#include "data/sources/predict.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/session.h"
@@ -116,6 +115,17 @@ struct PredictFlags {
   bool probabilities = false, ema = false;
 };
 
+/// The samples of --input, as the data sets of the model define it.
+data::PredictSource open_inputs(const PredictFlags& flags, const ModelSource& source) {
+  data::PredictFiles files{.paths = flags.inputs, .learned = source.learned, .kept = kept_columns(flags.keep)};
+  if (flags.on_error) files.skip = *flags.on_error == "skip";
+  const experiment::DataSection& section = source.experiment.config.data;
+  std::vector<config::Typed> sets;
+  for (const config::Typed* set : {&section.test, &section.validation, &section.train})
+    if (*set) sets.push_back(*set);
+  return data::open_for_predict(sets, files, experiment::input_side(source.experiment.graph));
+}
+
 /// The samples as a loader in their order, with the checkpoint's own evaluation transforms.
 std::unique_ptr<data::Loader> open_input(const std::string& place, const std::shared_ptr<const data::Source>& source,
                                          session::Session& session) {
@@ -181,8 +191,7 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
   if (flags.batch_size) options.global_batch = *flags.batch_size;
   if (processes != nullptr && std::ranges::find(flags.inputs, "-") != flags.inputs.end())
     throw Error(ErrorKind::kUsage, "--input -: the launcher gives stdin to one process alone; write it to a file");
-  const PredictInput input =
-      open_predict_input(flags.inputs, source.experiment, source.learned, flags.on_error, flags.keep);
+  const data::PredictSource input = open_inputs(flags, source);
   options.foreign_samples = input.samples;
   session::Session session(source.experiment, options);
   source.load_weights(session.model(), flags.ema);
@@ -213,8 +222,8 @@ int run(const PredictFlags& flags, const Context& context, mpi::Processes* proce
   for (std::size_t i = 0; i < classes.size(); ++i) {
     columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
                          flags.probabilities,
-                         input.windows != nullptr && source.experiment.config.train.loss.find(names[i]) != nullptr
-                             ? data::label_scales(*input.windows, classes[i].width())
+                         input.label_scales && source.experiment.config.train.loss.find(names[i]) != nullptr
+                             ? input.label_scales(classes[i].width())
                              : std::vector<data::LabelScale>());
     answers += columns.back().header();
     places.push_back(

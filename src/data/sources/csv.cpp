@@ -4,11 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <utility>
 
 #include "config/json_fragment.h"
+#include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "data/encoders/files.h"
+#include "data/images/image_info.h"
+#include "data/sources/csv_learned.h"
 #include "data/sources/csv_source.h"
+#include "data/sources/csv_stream.h"
+#include "data/sources/image_folder.h"
 
 namespace dptrain::config {
 namespace {
@@ -82,33 +92,122 @@ std::vector<config::Path> csv_paths(const CSVSpec& spec) {
   return whole;
 }
 
-std::unique_ptr<DatasetDef> csv_def() {
-  auto def = dataset_def<CSVSpec>(
-      config::Schema::of<CSVSpec>("CSV")
-          .positional(key("file", &CSVSpec::files)
-                          .required()
-                          .doc("a file, plain or .gz, a pattern such as part-*.csv, or a list"))
-          .key(key("labels", &CSVSpec::labels).doc("a column, several, or {output name: column}"))
-          .key(key("inputs", &CSVSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
-          .key(key("columns", &CSVSpec::columns).doc("{column: how it becomes numbers}, where looking is not enough"))
-          .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: a factor of each row's loss"))
-          .key(key("separator", &CSVSpec::separator).doc("between fields; found by looking"))
-          .key(key("header", &CSVSpec::header).doc("whether the first row has names; found by looking"))
-          .key(key("decimal", &CSVSpec::decimal).doc("decimal mark of numbers, \".\" or \",\"; found by looking"))
-          .key(key("thousands", &CSVSpec::thousands)
-                   .doc("between groups of three digits: \",\", \".\", \" \", \"'\" or none; found by looking"))
-          .key(key("missing_values", &CSVSpec::missing_values)
-                   .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
-          .key(key("missing_columns", &CSVSpec::missing_columns)
-                   .doc("take a column that is not there for one of missing values"))
-          .key(key("on_error", &CSVSpec::on_error).doc("rows that cannot be read or lack a label"))
-          .rule<CSVSpec>(check_csv),
-      open_csv, csv_paths);
-  def->learns = [](const void*) { return true; };
-  return def;
+/// Of a table that predict reads: what is in memory at a time.
+constexpr std::int64_t kRowsAtOnce = 65'536;
+
+/// Consecutive files, each as a stream.
+PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
+  ModelSide model = side;
+  model.learned = files.learned;
+  spec.on_error = files.policy(spec.on_error);
+  struct State {
+    std::vector<std::string> paths;
+    std::size_t next = 0;
+    std::unique_ptr<CsvStream> stream{};
+  };
+  const auto state = std::make_shared<State>(State{files.paths});
+  const auto open_next = [state, spec, model](const table::KeptColumns& keep) {
+    state->stream = std::make_unique<CsvStream>(spec, model, state->paths[state->next++], keep);
+  };
+  open_next(files.kept);
+  const table::KeptColumns kept{.all = false, .names = state->stream->kept()};
+  PredictSource input;
+  input.key = "place";
+  input.fingerprint = join(files.paths, ", ");
+  input.kept = kept.names;
+  input.kept_field = [state](std::int64_t sample, std::size_t which) {
+    return state->stream->kept_field(sample, which);
+  };
+  input.next = [state, open_next, kept]() -> std::shared_ptr<const Source> {
+    for (;;) {
+      if (!state->stream) {
+        if (state->next == state->paths.size()) return nullptr;
+        open_next(kept);
+      }
+      if (auto rows = state->stream->next(kRowsAtOnce)) return rows;
+      state->stream.reset();
+    }
+  };
+  input.take_bad = [state] { return state->stream ? state->stream->take_bad() : std::vector<BadSample>{}; };
+  return input;
 }
 
-const RegisteredDataset kCsvSet = csv_def();
+/// All rows of the file at once: the other parts of the Join have theirs, too.
+PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
+  ModelSide model = side;
+  model.learned = files.learned;
+  spec.on_error = files.policy(spec.on_error);
+  const std::string& path = files.paths.front();
+  const auto stream = std::make_shared<CsvStream>(spec, model, path, files.kept);
+  std::shared_ptr<const Source> rows = stream->next(std::numeric_limits<std::int64_t>::max());
+  if (rows == nullptr) throw Error(ErrorKind::kData, path + ": has no rows");
+  if (const auto bad = stream->take_bad(); !bad.empty())
+    throw Error(ErrorKind::kData, fmt::format("{}; left out, it would shift the rows behind it against the other "
+                                              "inputs of the Join; repair it",
+                                              bad.front().str()));
+  PredictSource input = whole_source(std::move(rows), "place");
+  input.kept = stream->kept();
+  input.kept_field = [stream](std::int64_t sample, std::size_t which) { return stream->kept_field(sample, which); };
+  return input;
+}
+
+bool is_picture(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored) || !format_of_name(path).empty();
+}
+
+/// Reads images for a model of a table whose only input is a column of image paths. `picture`: one of the paths.
+PredictSource predict_pictures(const PredictFiles& files, const std::string& picture) {
+  std::vector<std::string> names;
+  const ImageSpec* images = nullptr;
+  const CsvLearned table = CsvLearned::of(files.learned);
+  for (const CsvLearned::Column& column : table.columns) {
+    names.push_back(printable(column.name));
+    images = column.encoder.get_if<ImageSpec>();
+  }
+  if (names.size() != 1 || images == nullptr)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--input {}: expected a table with the columns {}, found {}", picture, join(names, ", "),
+                            std::filesystem::is_directory(picture) ? "a folder" : "an image"));
+  ImageFolderSpec options;
+  options.color_mode = images->color_mode;
+  options.exif = images->exif;
+  options.on_error = files.policy(options.on_error);
+  return whole_source(open_images(files.paths, options), "file");
+}
+
+PredictSource predict_csv(const CSVSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  if (files.is_part) return predict_part(*spec, files, model);
+  const auto picture = std::ranges::find_if(files.paths, is_picture);
+  return picture == files.paths.end() ? predict_rows(*spec, files, model) : predict_pictures(files, *picture);
+}
+
+const RegisteredDataset kCsvSet =
+    dataset_def<CSVSpec>(
+        config::Schema::of<CSVSpec>("CSV")
+            .positional(key("file", &CSVSpec::files)
+                            .required()
+                            .doc("a file, plain or .gz, a pattern such as part-*.csv, or a list"))
+            .key(key("labels", &CSVSpec::labels).doc("a column, several, or {output name: column}"))
+            .key(key("inputs", &CSVSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
+            .key(key("columns", &CSVSpec::columns).doc("{column: how it becomes numbers}, where looking is not enough"))
+            .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: a factor of each row's loss"))
+            .key(key("separator", &CSVSpec::separator).doc("between fields; found by looking"))
+            .key(key("header", &CSVSpec::header).doc("whether the first row has names; found by looking"))
+            .key(key("decimal", &CSVSpec::decimal).doc("decimal mark of numbers, \".\" or \",\"; found by looking"))
+            .key(key("thousands", &CSVSpec::thousands)
+                     .doc("between groups of three digits: \",\", \".\", \" \", \"'\" or none; found by looking"))
+            .key(key("missing_values", &CSVSpec::missing_values)
+                     .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
+            .key(key("missing_columns", &CSVSpec::missing_columns)
+                     .doc("take a column that is not there for one of missing values"))
+            .key(key("on_error", &CSVSpec::on_error).doc("rows that cannot be read or lack a label"))
+            .rule<CSVSpec>(check_csv),
+        open_csv, csv_paths)
+        .learns([](const CSVSpec&) { return true; })
+        .predict(predict_csv, {.wanted = "rows of a CSV file",
+                               .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5},
+                               .keeps_columns = true});
 
 }  // namespace
 }  // namespace dptrain::data

@@ -1,8 +1,8 @@
 #pragma once
 
 // How a data set is defined: sources/<name>.h has its spec, sources/<name>.cpp how it is opened and one
-// `dataset_def<Spec>(schema, open, paths)` expression that registers it. The family is filled before main and read-only
-// afterwards.
+// `dataset_def<Spec>(schema, open, paths).predict(open_for_predict)` expression that registers it. The family is filled
+// before main and read-only afterwards.
 
 #include <functional>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "config/type_builder.h"
 #include "core/error.h"
 #include "data/source.h"
+#include "data/sources/predict.h"
 
 namespace dptrain::config {
 /// `[cat, dog]`, or {label: such a list}.
@@ -55,6 +56,10 @@ struct DatasetDef final : config::TypeDef {
   std::function<DatasetPart(const void* spec)> part;
   std::function<bool(const void* spec)> learns;  ///< whether its sources learn(); empty: no
   bool is_made_up = false;                       ///< reads no files: `--data synthetic` leaves it as it is
+  /// Opens files of the user's in place of its own (data/sources/predict.h). `spec` is null for a model that was
+  /// trained on other data. Empty: predict cannot read this type.
+  std::function<PredictSource(const void* spec, const PredictFiles& files, const ModelSide& model)> open_for_predict;
+  PredictTraits predict;
 };
 
 template <class Spec>
@@ -71,10 +76,44 @@ inline bool learns(const config::Typed& spec) { return def_of(spec).learns && de
 /// Opens what is no part of another role's, with its `take`. Throws Error{kData, kUsage} at its place.
 std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role);
 
+/// Builds a definition: what is not in its constructor is optional.
+template <class Spec>
+class DatasetBuilder {
+ public:
+  explicit DatasetBuilder(std::unique_ptr<DatasetDef> def) : def_(std::move(def)) {}
+
+  /// `open`: PredictSource(const Spec*, const PredictFiles&, const ModelSide&). The spec is never null where the traits
+  /// need a trained model.
+  template <class Open>
+  DatasetBuilder&& predict(Open open, PredictTraits traits = {}) && {
+    def_->open_for_predict = [open](const void* spec, const PredictFiles& files, const ModelSide& model) {
+      return open(static_cast<const Spec*>(spec), files, model);
+    };
+    def_->predict = std::move(traits);
+    return std::move(*this);
+  }
+  DatasetBuilder&& learns(bool (*function)(const Spec&)) && {
+    def_->learns = [function](const void* spec) { return function(*static_cast<const Spec*>(spec)); };
+    return std::move(*this);
+  }
+  DatasetBuilder&& part(DatasetPart (*function)(const Spec&)) && {
+    def_->part = [function](const void* spec) { return function(*static_cast<const Spec*>(spec)); };
+    return std::move(*this);
+  }
+  DatasetBuilder&& made_up() && {
+    def_->is_made_up = true;
+    return std::move(*this);
+  }
+  std::unique_ptr<DatasetDef> build() && { return std::move(def_); }
+
+ private:
+  std::unique_ptr<DatasetDef> def_;
+};
+
 /// `schema` lists the keys but for those of DatasetCommon.
 template <class Spec, class Open>
-std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
-                                        std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
+DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
+                                 std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
   schema.add(
       config::key("take", &DatasetCommon::take).at_least(1).doc("the first so many samples").template field<Spec>());
   schema.add(config::key("class_names", &DatasetCommon::class_names)
@@ -89,7 +128,7 @@ std::unique_ptr<DatasetDef> dataset_def(config::Schema schema, Open open,
       return open(*static_cast<const Spec*>(spec), model, role);
     };
   }
-  return def;
+  return DatasetBuilder<Spec>(std::move(def));
 }
 
 using RegisteredDataset = config::Registration<dataset_family>;

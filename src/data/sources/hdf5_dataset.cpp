@@ -361,18 +361,35 @@ std::vector<ArrayInFile> hdf5_arrays(const std::string& file) {
 
 namespace {
 
-const RegisteredDataset kHdf5DatasetSet = dataset_def<HDF5DatasetSpec>(
-    config::Schema::of<HDF5DatasetSpec>("HDF5Dataset")
-        .key(key("file", &HDF5DatasetSpec::file).required().doc("path of the file"))
-        .key(key("inputs", &HDF5DatasetSpec::inputs)
-                 .required()
-                 .doc("name of an array, or {input name: array}; one row per sample"))
-        .key(key("labels", &HDF5DatasetSpec::labels)
-                 .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
-        .key(key("sample_weight", &HDF5DatasetSpec::sample_weight)
-                 .doc("name of an array: a factor of each sample's loss")),
-    [](const HDF5DatasetSpec& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
-    [](const HDF5DatasetSpec& spec) { return std::vector{spec.file}; });
+/// The arrays that the data set names, of another file.
+PredictSource predict_hdf5(const HDF5DatasetSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  config::Typed set;
+  if (spec != nullptr) {
+    HDF5DatasetSpec other = *spec;
+    other.file = config::Path{files.paths.front()};
+    other.labels = {};
+    other.sample_weight = {};
+    set = dataset_family().make(std::move(other));
+  }
+  return whole_source(open_arrays_like(set, files, model, "HDF5Dataset"));
+}
+
+const RegisteredDataset kHdf5DatasetSet =
+    dataset_def<HDF5DatasetSpec>(
+        config::Schema::of<HDF5DatasetSpec>("HDF5Dataset")
+            .key(key("file", &HDF5DatasetSpec::file).required().doc("path of the file"))
+            .key(key("inputs", &HDF5DatasetSpec::inputs)
+                     .required()
+                     .doc("name of an array, or {input name: array}; one row per sample"))
+            .key(key("labels", &HDF5DatasetSpec::labels)
+                     .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
+            .key(key("sample_weight", &HDF5DatasetSpec::sample_weight)
+                     .doc("name of an array: a factor of each sample's loss")),
+        [](const HDF5DatasetSpec& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
+        [](const HDF5DatasetSpec& spec) { return std::vector{spec.file}; })
+        .predict(predict_hdf5, {.format = [](const FileHead& head) -> std::string {
+                   return head == FileHead{0x89, 'H', 'D', 'F'} ? "an HDF5 file" : "";
+                 }});
 
 }  // namespace
 

@@ -231,21 +231,37 @@ std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& mod
 
 namespace {
 
-const RegisteredDataset kIdxSet = dataset_def<IDXSpec>(
-    config::Schema::of<IDXSpec>("IDX")
-        .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
-        .key(key("labels", &IDXSpec::labels)
-                 .required()
-                 .doc("classes (integers), values, or one row per sample; or {output name: file}"))
-        .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
-    [](const IDXSpec& spec, const ModelSide& model, Role) { return open_idx(spec, model); },
-    [](const IDXSpec& spec) {
-      std::vector<config::Path> paths;
-      for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
-      for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
-      if (spec.sample_weight) paths.push_back(*spec.sample_weight);
-      return paths;
-    });
+PredictSource predict_idx(const IDXSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  const std::string& path = files.paths.front();
+  if (files.is_part && spec->inputs.paths.size() > 1)
+    fail_part(path, "IDX", "whose inputs are several files; use HDF5Dataset");
+  PredictSource input = whole_source(open_idx_inputs(path, model));
+  if (files.is_part) input.input_name = spec->inputs.paths.front().first;
+  return input;
+}
+
+const RegisteredDataset kIdxSet =
+    dataset_def<IDXSpec>(
+        config::Schema::of<IDXSpec>("IDX")
+            .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
+            .key(key("labels", &IDXSpec::labels)
+                     .required()
+                     .doc("classes (integers), values, or one row per sample; or {output name: file}"))
+            .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
+        [](const IDXSpec& spec, const ModelSide& model, Role) { return open_idx(spec, model); },
+        [](const IDXSpec& spec) {
+          std::vector<config::Path> paths;
+          for (const auto& [name, path] : spec.inputs.paths) paths.push_back(path);
+          for (const auto& [name, path] : spec.labels.paths) paths.push_back(path);
+          if (spec.sample_weight) paths.push_back(*spec.sample_weight);
+          return paths;
+        })
+        .predict(predict_idx, {.format = [](const FileHead& head) -> std::string {
+                   const bool idx = head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E &&
+                                    head[3] >= 1 && head[3] <= 8;
+                   const bool gzip = head[0] == 0x1F && head[1] == 0x8B;  // which images are not
+                   return idx || gzip ? "an IDX file" : "";
+                 }});
 
 }  // namespace
 

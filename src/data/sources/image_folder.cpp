@@ -95,14 +95,25 @@ std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths,
 
 namespace {
 
-const RegisteredDataset kImageFolderSet = dataset_def<ImageFolderSpec>(
-    config::Schema::of<ImageFolderSpec>("ImageFolder")
-        .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
-        .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
-        .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
-        .key(
-            key("on_error", &ImageFolderSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
-    open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; });
+/// Without a data set, as many channels as the model's input has.
+PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  ImageFolderSpec options = spec != nullptr ? *spec : ImageFolderSpec{};
+  if (spec == nullptr) options.color_mode = color_of_input(model);
+  options.on_error = files.policy(options.on_error);
+  return whole_source(open_images(files.paths, options), "file");
+}
+
+const RegisteredDataset kImageFolderSet =
+    dataset_def<ImageFolderSpec>(
+        config::Schema::of<ImageFolderSpec>("ImageFolder")
+            .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
+            .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
+            .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
+            .key(key("on_error", &ImageFolderSpec::on_error)
+                     .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
+        open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; })
+        .predict(predict_images,
+                 {.fits = [](const ModelSide& model) { return model.input_shapes.front().rank() != 4; }});
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -101,31 +102,72 @@ std::shared_ptr<const Source> open_join(const JoinSpec& spec, const ModelSide& m
   return join_sources(std::move(opened), spec.labels);
 }
 
-std::unique_ptr<DatasetDef> join_def() {
-  auto def = dataset_def<JoinSpec>(
-      config::Schema::of<JoinSpec>("Join")
-          .positional(key("of", &JoinSpec::of)
-                          .required()
-                          .doc("data sets of one size, row by row: a list, or {name of the input: data set}"))
-          .key(key("labels", &JoinSpec::labels)
-                   .doc("the part whose labels and sample weights count; absent: those of all parts"))
-          .rule<JoinSpec>(check_join),
-      open_join, [](const JoinSpec& spec) {
-        std::vector<config::Path> all;
-        for (const auto& part : spec.of.parts) {
-          const std::vector<config::Path> paths = def_of(part.set).paths(part.set.spec());
-          all.insert(all.end(), paths.begin(), paths.end());
-        }
-        return all;
-      });
-  def->learns = [](const void* spec) {
-    return std::ranges::any_of(static_cast<const JoinSpec*>(spec)->of.parts,
-                               [](const JoinParts::Part& part) { return learns(part.set); });
-  };
-  return def;
+std::string part_list(const JoinSpec& spec) {
+  std::vector<std::string> words;
+  for (const JoinParts::Part& part : spec.of.parts)
+    words.push_back(part.name.empty() ? part.set.name() : fmt::format("{} ({})", part.name, part.set.name()));
+  return join(words, ", ");
 }
 
-const RegisteredDataset kJoinSet = join_def();
+/// A path for each part, in their order. The first part that is a table keeps columns.
+PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  const std::vector<JoinParts::Part>& parts = spec->of.parts;
+  if (files.is_part) fail_part(files.paths.front(), "Join", "which predict does not read");
+  if (files.paths.size() != parts.size())
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("the model was trained on a Join; give --input {} times, in the order of its parts: {}; found "
+                    "{}",
+                    parts.size(), part_list(*spec), files.paths.size()));
+  const std::vector<std::string> learned = learned_of_parts(files.learned, parts.size());
+  bool has_table = false;
+  PredictSource joined;
+  std::vector<JoinedPart> opened;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const JoinParts::Part& part = parts[i];
+    const std::string& path = files.paths[i];
+    const DatasetDef& def = def_of(part.set);
+    if (path == "-") fail_part(path, part.set.name(), "which is read from a file");
+    if (!def.open_for_predict) fail_part(path, part.set.name(), "which predict does not read");
+    const bool keeps = def.predict.keeps_columns && !has_table;
+    has_table = has_table || keeps;
+    PredictFiles file{.paths = {path}, .learned = learned[i], .skip = files.skip, .is_part = true};
+    if (keeps) file.kept = files.kept;
+    PredictSource input = def.open_for_predict(part.set.spec(), file, model_of_part(model, part.name));
+    if (i == 0) joined.key = input.key;
+    if (keeps) joined.kept = std::move(input.kept), joined.kept_field = std::move(input.kept_field);
+    opened.push_back({input.input_name.empty() ? part.name : input.input_name, path, input.next()});
+  }
+  if ((files.kept.all || !files.kept.names.empty()) && !has_table)
+    throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and no part of the model's Join is one");
+  PredictSource whole = whole_source(join_sources(std::move(opened), std::nullopt), joined.key);
+  whole.kept = std::move(joined.kept);
+  whole.kept_field = std::move(joined.kept_field);
+  return whole;
+}
+
+const RegisteredDataset kJoinSet =
+    dataset_def<JoinSpec>(
+        config::Schema::of<JoinSpec>("Join")
+            .positional(key("of", &JoinSpec::of)
+                            .required()
+                            .doc("data sets of one size, row by row: a list, or {name of the input: data set}"))
+            .key(key("labels", &JoinSpec::labels)
+                     .doc("the part whose labels and sample weights count; absent: those of all parts"))
+            .rule<JoinSpec>(check_join),
+        open_join,
+        [](const JoinSpec& spec) {
+          std::vector<config::Path> all;
+          for (const auto& part : spec.of.parts) {
+            const std::vector<config::Path> paths = def_of(part.set).paths(part.set.spec());
+            all.insert(all.end(), paths.begin(), paths.end());
+          }
+          return all;
+        })
+        .learns([](const JoinSpec& spec) {
+          return std::ranges::any_of(spec.of.parts, [](const JoinParts::Part& part) { return learns(part.set); });
+        })
+        .predict(predict_join, {.refused = {}, .keeps_columns = true});
 
 }  // namespace
 

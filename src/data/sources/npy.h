@@ -27,7 +27,6 @@ struct NpyArray {
   bool is_integer() const { return kind != Kind::kFloat; }
   /// Bytes 0..255, or 0 and 1.
   bool is_bytes() const { return element_bytes == 1 && kind != Kind::kSigned; }
-  bool is_float32() const { return kind == Kind::kFloat && element_bytes == 4; }
   std::string type() const;  ///< "int64"
 };
 

@@ -276,18 +276,45 @@ std::string check_numpy(const NumpySpec& spec) {
 
 std::uint64_t room_in_memory() { return machine::memory().available / kPartInMemory; }
 
-const RegisteredDataset kNumpySet = dataset_def<NumpySpec>(
-    config::Schema::of<NumpySpec>("Numpy")
-        .key(key("inputs", &NumpySpec::inputs)
-                 .required()
-                 .doc("a .npy file, or the name of an array in `file`; or {input name: one of them}"))
-        .key(key("labels", &NumpySpec::labels)
-                 .doc("likewise: classes (integers), values, or one row per sample; or {output name: array}"))
-        .key(key("sample_weight", &NumpySpec::sample_weight).doc("likewise: a factor of each sample's loss"))
-        .key(key("file", &NumpySpec::file).doc("a .npz archive"))
-        .rule<NumpySpec>(check_numpy),
-    [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, room_in_memory()); },
-    numpy_paths);
+bool is_npy(const FileHead& head) { return head == FileHead{0x93, 'N', 'U', 'M'}; }
+bool is_zip(const FileHead& head) { return head == FileHead{'P', 'K', 3, 4}; }
+
+/// A .npy file is the only input; of an archive the arrays that the data set names.
+PredictSource predict_numpy(const NumpySpec* spec, const PredictFiles& files, const ModelSide& model) {
+  const std::string& path = files.paths.front();
+  if (!files.is_part && is_npy(head_of(path).value_or(FileHead{}))) return whole_source(open_numpy_inputs(path, model));
+  config::Typed set;
+  if (spec != nullptr) {
+    NumpySpec other = *spec;
+    other.labels = {};
+    other.sample_weight = {};
+    if (other.file || !files.is_part)
+      other.file = config::Path{path};
+    else if (other.inputs.entries.size() == 1)
+      other.inputs.entries.front().path = config::Path{path};
+    else
+      fail_part(path, "Numpy", "whose inputs are several files; put them into one .npz archive");
+    set = dataset_family().make(std::move(other));
+  }
+  return whole_source(open_arrays_like(set, files, model, "Numpy"));
+}
+
+const RegisteredDataset kNumpySet =
+    dataset_def<NumpySpec>(
+        config::Schema::of<NumpySpec>("Numpy")
+            .key(key("inputs", &NumpySpec::inputs)
+                     .required()
+                     .doc("a .npy file, or the name of an array in `file`; or {input name: one of them}"))
+            .key(key("labels", &NumpySpec::labels)
+                     .doc("likewise: classes (integers), values, or one row per sample; or {output name: array}"))
+            .key(key("sample_weight", &NumpySpec::sample_weight).doc("likewise: a factor of each sample's loss"))
+            .key(key("file", &NumpySpec::file).doc("a .npz archive"))
+            .rule<NumpySpec>(check_numpy),
+        [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, room_in_memory()); },
+        numpy_paths)
+        .predict(predict_numpy, {.format = [](const FileHead& head) -> std::string {
+                   return is_npy(head) ? "a .npy file" : is_zip(head) ? "a .npz file" : "";
+                 }});
 
 }  // namespace
 

@@ -139,27 +139,22 @@ SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>&
 
 namespace {
 
-std::unique_ptr<DatasetDef> split_def() {
-  auto def = dataset_def<SplitSpec>(
-      config::Schema::of<SplitSpec>("Split")
-          .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
-          .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1).doc("of its samples"))
-          .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class"))
-          .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
-          .key(key("seed", &SplitSpec::seed).doc("of the draw; default: the config's seed"))
-          .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {
-            if (spec.seed && !spec.shuffle) return "seed is for drawn samples, and shuffle is false";
-            return spec.stratified && !spec.shuffle ? "stratified draws samples, and shuffle is false" : "";
-          }),
-      nullptr);
-  def->part = [](const void* spec) {
-    const auto& split = *static_cast<const SplitSpec*>(spec);
-    return DatasetPart{split.of, split.fraction, split.stratified, split.shuffle, split.seed};
-  };
-  return def;
-}
-
-const RegisteredDataset kSplitSet = split_def();
+const RegisteredDataset kSplitSet =
+    dataset_def<SplitSpec>(
+        config::Schema::of<SplitSpec>("Split")
+            .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
+            .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1).doc("of its samples"))
+            .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class"))
+            .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
+            .key(key("seed", &SplitSpec::seed).doc("of the draw; default: the config's seed"))
+            .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {
+              if (spec.seed && !spec.shuffle) return "seed is for drawn samples, and shuffle is false";
+              return spec.stratified && !spec.shuffle ? "stratified draws samples, and shuffle is false" : "";
+            }),
+        nullptr)
+        .part([](const SplitSpec& split) {
+          return DatasetPart{split.of, split.fraction, split.stratified, split.shuffle, split.seed};
+        });
 
 }  // namespace
 }  // namespace dptrain::data

@@ -243,18 +243,14 @@ std::shared_ptr<const Source> make_synthetic(const SyntheticSpec& spec, const Mo
 
 namespace {
 
-std::unique_ptr<DatasetDef> synthetic_def() {
-  auto def = dataset_def<SyntheticSpec>(
-      config::Schema::of<SyntheticSpec>("Synthetic")
-          .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("how many"))
-          .key(key("classes", &SyntheticSpec::classes).at_least(0).doc("0: as many as the model has outputs"))
-          .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
-      make_synthetic);
-  def->is_made_up = true;
-  return def;
-}
-
-const RegisteredDataset kSyntheticSet = synthetic_def();
+const RegisteredDataset kSyntheticSet =
+    dataset_def<SyntheticSpec>(
+        config::Schema::of<SyntheticSpec>("Synthetic")
+            .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("how many"))
+            .key(key("classes", &SyntheticSpec::classes).at_least(0).doc("0: as many as the model has outputs"))
+            .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
+        make_synthetic)
+        .made_up();
 
 }  // namespace
 

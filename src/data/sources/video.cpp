@@ -104,12 +104,30 @@ std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, 
 
 namespace {
 
-const RegisteredDataset kVideoSet = dataset_def<VideoSpec>(
-    with_clip_keys<VideoSpec>(
-        config::Schema::of<VideoSpec>("Video").positional(
-            key("directory", &VideoSpec::directory).required().doc("one sub-folder of clips per class")))
-        .key(key("on_error", &VideoSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of clips")),
-    open_video, [](const VideoSpec& spec) { return std::vector{spec.directory}; });
+/// Without a data set, as many frames of the size that the model's input has.
+PredictSource predict_video(const VideoSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  VideoSpec options;
+  if (spec != nullptr) {
+    options = *spec;
+  } else {
+    const Shape& input = model.input_shapes.front();
+    options.frames = input[0];
+    options.image_size = {input[1], input[2]};
+    options.color_mode = color_of_input(model);
+  }
+  options.on_error = files.policy(options.on_error);
+  return whole_source(open_clips(files.paths, options), "file");
+}
+
+const RegisteredDataset kVideoSet =
+    dataset_def<VideoSpec>(
+        with_clip_keys<VideoSpec>(
+            config::Schema::of<VideoSpec>("Video").positional(
+                key("directory", &VideoSpec::directory).required().doc("one sub-folder of clips per class")))
+            .key(key("on_error", &VideoSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of clips")),
+        open_video, [](const VideoSpec& spec) { return std::vector{spec.directory}; })
+        .predict(predict_video,
+                 {.fits = [](const ModelSide& model) { return model.input_shapes.front().rank() == 4; }});
 
 }  // namespace
 

@@ -289,31 +289,46 @@ std::shared_ptr<const Source> open_windows(const WindowsSpec& spec, const ModelS
   return make_windows(std::move(series), spec, model);
 }
 
-const RegisteredDataset kWindowsSet = dataset_def<WindowsSpec>(
-    config::Schema::of<WindowsSpec>("Windows")
-        .key(key("of", &WindowsSpec::of).required().doc("the data set with the series: its samples are the steps"))
-        .key(key("sequence_length", &WindowsSpec::sequence_length).required().at_least(1).doc("steps of a window"))
-        .key(key("sequence_stride", &WindowsSpec::sequence_stride)
-                 .at_least(1)
-                 .doc("steps from the beginning of a window to that of the next"))
-        .key(key("sampling_rate", &WindowsSpec::sampling_rate)
-                 .at_least(1)
-                 .doc("steps of the series from one step of a window to the next"))
-        .key(key("start_index", &WindowsSpec::start_index).at_least(0).doc("the first step that is used"))
-        .key(key("end_index", &WindowsSpec::end_index).at_least(1).doc("the first step that is no longer used"))
-        .key(
-            key("horizon", &WindowsSpec::horizon).doc("steps of the series from the last one of a window to its label"))
-        .key(key("label_steps", &WindowsSpec::label_steps).at_least(1).doc("labels of a window, sampling_rate apart"))
-        .key(key("label_columns", &WindowsSpec::label_columns)
-                 .doc("which numbers of a step are the label; none: all. Not for a series with labels"))
-        .key(key("mean", &WindowsSpec::mean).doc("subtracted from the columns: one value, or one per column"))
-        .key(key("variance", &WindowsSpec::variance)
-                 .at_least(0)
-                 .doc("divides the columns by its root, labels made of them too: one value, or one per column"))
-        .rule<WindowsSpec>(check_windows),
-    open_windows, [](const WindowsSpec& spec) {
-      return spec.of ? def_of(spec.of).paths(spec.of.spec()) : std::vector<config::Path>{};
-    });
+/// Arrays become windows; other files are read as without a data set.
+PredictSource predict_windows(const WindowsSpec* spec, const PredictFiles& files, const ModelSide& model) {
+  if (files.is_part) fail_part(files.paths.front(), "Windows", "which predict does not read");
+  PredictSource arrays = open_by_format({spec->of}, files, model);
+  if (arrays.is_named()) return arrays;
+  PredictSource input = whole_source(windows_of_inputs(arrays.next(), *spec, model));
+  input.label_scales = [spec = *spec](std::int64_t width) { return label_scales(spec, width); };
+  return input;
+}
+
+const RegisteredDataset kWindowsSet =
+    dataset_def<WindowsSpec>(
+        config::Schema::of<WindowsSpec>("Windows")
+            .key(key("of", &WindowsSpec::of).required().doc("the data set with the series: its samples are the steps"))
+            .key(key("sequence_length", &WindowsSpec::sequence_length).required().at_least(1).doc("steps of a window"))
+            .key(key("sequence_stride", &WindowsSpec::sequence_stride)
+                     .at_least(1)
+                     .doc("steps from the beginning of a window to that of the next"))
+            .key(key("sampling_rate", &WindowsSpec::sampling_rate)
+                     .at_least(1)
+                     .doc("steps of the series from one step of a window to the next"))
+            .key(key("start_index", &WindowsSpec::start_index).at_least(0).doc("the first step that is used"))
+            .key(key("end_index", &WindowsSpec::end_index).at_least(1).doc("the first step that is no longer used"))
+            .key(key("horizon", &WindowsSpec::horizon)
+                     .doc("steps of the series from the last one of a window to its label"))
+            .key(key("label_steps", &WindowsSpec::label_steps)
+                     .at_least(1)
+                     .doc("labels of a window, sampling_rate apart"))
+            .key(key("label_columns", &WindowsSpec::label_columns)
+                     .doc("which numbers of a step are the label; none: all. Not for a series with labels"))
+            .key(key("mean", &WindowsSpec::mean).doc("subtracted from the columns: one value, or one per column"))
+            .key(key("variance", &WindowsSpec::variance)
+                     .at_least(0)
+                     .doc("divides the columns by its root, labels made of them too: one value, or one per column"))
+            .rule<WindowsSpec>(check_windows),
+        open_windows,
+        [](const WindowsSpec& spec) {
+          return spec.of ? def_of(spec.of).paths(spec.of.spec()) : std::vector<config::Path>{};
+        })
+        .predict(predict_windows, {.refused = {}});
 
 }  // namespace
 

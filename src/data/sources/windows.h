@@ -33,10 +33,6 @@ std::shared_ptr<const Source> make_windows(std::shared_ptr<const Source> series,
 std::shared_ptr<const Source> windows_of_inputs(std::shared_ptr<const Source> arrays, const WindowsSpec& spec,
                                                 const ModelSide& model);
 
-/// x * deviation + mean undoes the scale of a label.
-struct LabelScale {
-  double mean = 0, deviation = 1;
-};
 /// The scale of each of `width` label values; none if labels were not made of normalized columns.
 std::vector<LabelScale> label_scales(const WindowsSpec& spec, std::int64_t width);
 

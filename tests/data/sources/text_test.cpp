@@ -8,7 +8,6 @@
 #include "data/image_files.h"
 #include "data/sources/split.h"
 #include "data/sources/text.h"
-#include "data/sources/text_inputs.h"
 
 namespace dptrain::data {
 namespace {

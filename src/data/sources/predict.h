@@ -1,0 +1,96 @@
+#pragma once
+
+// What `predict --input` reads: files that the user names in place of a data set's own, without labels. Each data set
+// defines how it reads them, with `dataset_def<Spec>(...).predict(open)` (data/sources/dataset.h). Main thread.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "data/images/image.h"
+#include "data/on_error.h"
+#include "data/source.h"
+#include "table/row_stream.h"
+
+namespace dptrain::data {
+
+/// x * deviation + mean undoes the scale of a label.
+struct LabelScale {
+  double mean = 0, deviation = 1;
+};
+
+/// What the user names, and what the checkpoint has of the data.
+struct PredictFiles {
+  std::vector<std::string> paths;
+  std::string learned{};       ///< of the checkpoint (Source::learn())
+  std::optional<bool> skip{};  ///< `--on-error`; absent: as the data set's on_error
+  table::KeptColumns kept{};   ///< `--keep`: columns of tables to copy
+  bool is_part = false;        ///< one path, for a part of a Join
+
+  /// The data set's policy under `--on-error`. A part of a Join has no limit, which is one of a whole data set.
+  OnError policy(const OnError& known) const;
+};
+
+/// Samples without labels, block by block.
+struct PredictSource {
+  std::string key = "index";  ///< the first column of the output: "index", or what label_place() names
+  std::int64_t samples = 0;   ///< 0: unknown until they are read
+  std::string fingerprint{};  ///< what processes compare
+  std::string input_name{};   ///< of the only input, for a Join; "": as the Join names the part
+  /// The next samples; null at the end.
+  std::function<std::shared_ptr<const Source>()> next{};
+  /// Samples left out so far that no account of a source has (BadSamples).
+  std::function<std::vector<BadSample>()> take_bad = [] { return std::vector<BadSample>{}; };
+  /// Columns that PredictFiles::kept names, and their fields for a sample of the last next().
+  std::vector<std::string> kept{};
+  std::function<std::string(std::int64_t sample, std::size_t which)> kept_field{};
+  /// The scale of each of so many values of an output; unset: none.
+  std::function<std::vector<LabelScale>(std::int64_t width)> label_scales{};
+
+  bool is_named() const { return key != "index"; }
+};
+
+/// The first bytes of a file.
+using FileHead = std::array<unsigned char, 4>;
+/// Empty for a shorter file, or none.
+std::optional<FileHead> head_of(const std::string& path);
+
+/// Which files a data set reads. Without `format` and `fits` it reads all files, for models trained on it alone.
+struct PredictTraits {
+  /// Names a format of arrays by a file's first bytes: "an IDX file"; "" for another one. Read for all models.
+  std::string (*format)(const FileHead& head) = nullptr;
+  /// Whether the data set reads files of no such format for this model, if it was trained on other data.
+  bool (*fits)(const ModelSide& model) = nullptr;
+  const char* wanted = "images, clips or arrays";             ///< what the model takes, in messages
+  std::vector<FileKind::Use> refused{FileKind::Use::kTable};  ///< kinds of files that it does not take
+  bool keeps_columns = false;                                 ///< has columns for `--keep`
+
+  bool needs_trained_model() const { return format == nullptr && fits == nullptr; }
+};
+
+/// Opens files for a model that was trained or evaluated on `sets`. The first one that reads all files opens them. Else
+/// the first bytes decide: one file of arrays, or images or clips. Throws Error{kUsage, kData, kCheckpoint}.
+PredictSource open_for_predict(const std::vector<config::Typed>& sets, const PredictFiles& files,
+                               const ModelSide& model);
+
+// For implementations.
+
+/// All samples at once.
+PredictSource whole_source(std::shared_ptr<const Source> source, const std::string& key = "index");
+/// By the file's first bytes alone, as open_for_predict() without a data set that reads all files.
+PredictSource open_by_format(const std::vector<config::Typed>& sets, const PredictFiles& files, const ModelSide& model);
+/// A data set of arrays whose spec names the user's file. `set` is empty for a model trained on other data: an error
+/// that names the `type`.
+std::shared_ptr<const Source> open_arrays_like(const config::Typed& set, const PredictFiles& files,
+                                               const ModelSide& model, const char* type);
+/// Channels of the model's first input. Throws Error{kUsage} where they are not 1, 3 or 4.
+ColorMode color_of_input(const ModelSide& model);
+/// Refuses the file of a part of a Join: "--input FILE: stands for the TYPE of the model's Join, <words>".
+[[noreturn]] void fail_part(const std::string& path, const std::string& type, const std::string& words);
+
+}  // namespace dptrain::data
