@@ -76,38 +76,41 @@ inline bool learns(const config::Typed& spec) { return def_of(spec).learns && de
 /// Opens what is no part of another role's, with its `take`. Throws Error{kData, kUsage} at its place.
 std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role);
 
-/// Builds a definition: what is not in its constructor is optional.
+/// One expression per data set: dataset_def<Spec>(schema, open, paths).predict(...).
 template <class Spec>
-class DatasetBuilder {
+class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, DatasetDef> {
+  using Base = config::TypeBuilder<DatasetBuilder<Spec>, Spec, DatasetDef>;
+  using Base::self;
+  using Base::type_;
+  using Base::untyped;
+
  public:
-  explicit DatasetBuilder(std::unique_ptr<DatasetDef> def) : def_(std::move(def)) {}
+  explicit DatasetBuilder(config::Schema schema) : Base(schema.name()) {
+    type_->schema = std::move(schema);
+    type_->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };
+  }
 
   /// `open`: PredictSource(const Spec*, const PredictFiles&, const ModelSide&). The spec is never null where the traits
   /// need a trained model.
   template <class Open>
   DatasetBuilder&& predict(Open open, PredictTraits traits = {}) && {
-    def_->open_for_predict = [open](const void* spec, const PredictFiles& files, const ModelSide& model) {
+    type_->open_for_predict = [open](const void* spec, const PredictFiles& files, const ModelSide& model) {
       return open(static_cast<const Spec*>(spec), files, model);
     };
-    def_->predict = std::move(traits);
-    return std::move(*this);
+    type_->predict = std::move(traits);
+    return self();
   }
-  DatasetBuilder&& learns(bool (*function)(const Spec&)) && {
-    def_->learns = [function](const void* spec) { return function(*static_cast<const Spec*>(spec)); };
-    return std::move(*this);
+  template <class Open>
+  DatasetBuilder&& opens(Open open) && {
+    type_->open = [open](const void* spec, const ModelSide& model, Role role) {
+      return open(*static_cast<const Spec*>(spec), model, role);
+    };
+    return self();
   }
-  DatasetBuilder&& part(DatasetPart (*function)(const Spec&)) && {
-    def_->part = [function](const void* spec) { return function(*static_cast<const Spec*>(spec)); };
-    return std::move(*this);
-  }
-  DatasetBuilder&& made_up() && {
-    def_->is_made_up = true;
-    return std::move(*this);
-  }
-  std::unique_ptr<DatasetDef> build() && { return std::move(def_); }
-
- private:
-  std::unique_ptr<DatasetDef> def_;
+  DatasetBuilder&& paths(std::vector<config::Path> (*f)(const Spec&)) && { return type_->paths = untyped(f), self(); }
+  DatasetBuilder&& learns(bool (*f)(const Spec&)) && { return type_->learns = untyped(f), self(); }
+  DatasetBuilder&& part(DatasetPart (*f)(const Spec&)) && { return type_->part = untyped(f), self(); }
+  DatasetBuilder&& made_up() && { return type_->is_made_up = true, self(); }
 };
 
 /// `schema` lists the keys but for those of DatasetCommon.
@@ -119,16 +122,10 @@ DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
   schema.add(config::key("class_names", &DatasetCommon::class_names)
                  .doc("one name per class, in order, or {label: names}")
                  .template field<Spec>());
-  auto def = std::make_unique<DatasetDef>();
-  static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
-  def->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };
-  def->paths = [paths](const void* spec) { return paths(*static_cast<const Spec*>(spec)); };
-  if constexpr (!std::is_same_v<Open, std::nullptr_t>) {
-    def->open = [open](const void* spec, const ModelSide& model, Role role) {
-      return open(*static_cast<const Spec*>(spec), model, role);
-    };
-  }
-  return DatasetBuilder<Spec>(std::move(def));
+  DatasetBuilder<Spec> builder(std::move(schema));
+  std::move(builder).paths(paths);
+  if constexpr (!std::is_same_v<Open, std::nullptr_t>) std::move(builder).opens(std::move(open));
+  return builder;
 }
 
 using RegisteredDataset = config::Registration<dataset_family>;
