@@ -23,22 +23,22 @@
 namespace dptrain::test {
 namespace {
 
-/// "LocalResponseNormalization" -> "local_response_normalization", "MaxPooling2D" -> "max_pooling2d".
-std::string file_name(const std::string& layer) {
-  if (layer == "ReLU") return "relu";
-  if (layer == "LeakyReLU") return "leaky_relu";
-  if (layer == "Conv1DTranspose") return "conv1d_transpose";
-  if (layer == "Conv2DTranspose") return "conv2d_transpose";
-  if (layer == "Conv3DTranspose") return "conv3d_transpose";
-  if (layer == "PReLU") return "prelu";
-  if (layer == "Activation") return "activation_layer";  // activation.h holds the functions
-  std::string name;
-  for (std::size_t i = 0; i < layer.size(); ++i) {
-    const auto here = static_cast<unsigned char>(layer[i]);
-    if (i > 0 && std::isupper(here) && std::islower(static_cast<unsigned char>(layer[i - 1]))) name += '_';
-    name += static_cast<char>(std::tolower(here));
+/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.
+std::string snake_case(const std::string& name) {
+  const std::string inner = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
+  std::string snake = std::regex_replace(inner, std::regex("([a-z0-9])([A-Z])"), "$1_$2");
+  std::ranges::transform(snake, snake.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return snake;
+}
+
+/// Whether this program has tests of the op: TEST(Conv2DOp, ...) or TEST_P(ActivationOp, ...).
+bool has_op_tests(const std::string& layer) {
+  const testing::UnitTest& program = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < program.total_test_suite_count(); ++i) {
+    const std::string suite = program.GetTestSuite(i)->name();
+    if (suite == layer + "Op" || suite.ends_with("/" + layer + "Op")) return true;
   }
-  return name;
+  return false;
 }
 
 void expect_file(const std::string& member, const std::string& path) {
@@ -62,8 +62,8 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
   return all;
 }
 
-/// Devices know of the sister over images, or of those that compute its passes, alone. OverSteps holds the layer to
-/// her, and Keras's values to their equation.
+/// Devices have ops only of the sister over images, or of the layers that compute its passes. OverSteps compares the
+/// layer with her, and with Keras's values.
 void expect_sister(const nn::LayerType& type, const nlohmann::json& golden_cases) {
   for (const auto& [kind, word] : kinds())
     EXPECT_FALSE(backend::has_op(kind, type.type))
@@ -80,17 +80,18 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
   for (const config::TypeDef* def : nn::layer_family().types()) {
     const auto& type = static_cast<const nn::LayerType&>(*def);
     if (type.name.starts_with("Test")) continue;  // of other tests, where one program has all of them (GPU bundle)
-    const std::string name = file_name(type.name);
     if (type.is_view || type.type == typeid(nn::InputSpec)) {
       for (const auto& [kind, word] : kinds())
         EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
       continue;
     }
+    EXPECT_TRUE(!type.examples.empty() || type.name == "Activation")
+        << "layer " << type.name << " has no .example(...), which `devices --check` runs";
     if (type.applies) {
       for (const auto& [kind, word] : kinds())
         EXPECT_FALSE(backend::has_op(kind, type.type))
             << type.name << " applies another layer, but has an op: " << word;
-      expect_file(type.name, "tests/golden/" + name + ".json");
+      expect_file(type.name, "tests/golden/" + snake_case(type.name) + ".json");
       continue;
     }
     if (type.computed_as || type.passes) {
@@ -99,7 +100,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
     }
     for (const auto& [kind, word] : kinds())
       EXPECT_TRUE(backend::has_op(kind, type.type)) << "layer " << type.name << " has no op: " << word;
-    expect_file(type.name, "tests/backend/" + name + "_op_test.cpp");
+    EXPECT_TRUE(has_op_tests(type.name)) << "layer " << type.name << " has no TEST(" << type.name << "Op, ...)";
     ++ops;
   }
   EXPECT_GE(ops, 28U);
@@ -115,14 +116,6 @@ TEST(RollCall, EveryLossHasItsPlaces) {
         << loss->name << " has no case in tests/golden/loss_gradients.json";
   }
   EXPECT_GE(nn::loss_family().types().size(), 18U);
-}
-
-/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.
-std::string snake_case(const std::string& name) {
-  const std::string inner = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
-  std::string snake = std::regex_replace(inner, std::regex("([a-z0-9])([A-Z])"), "$1_$2");
-  std::ranges::transform(snake, snake.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return snake;
 }
 
 /// GoldenMetrics.OverSeveralBatches and DeviceCheck hold the family to values, e2e.docs to its rows.
