@@ -7,11 +7,8 @@
 //   class ScheduleBuilder : public config::TypeBuilder<ScheduleBuilder<Spec>, Spec, ScheduleType> { ... };
 //   using RegisteredSchedule = config::Registration<schedule_family>;
 //   const RegisteredSchedule kCosineDecay = schedule<CosineDecaySpec>("CosineDecay").key(...).rate(cosine_decay);
-//
-// A Registry holds what exists for members of a family elsewhere: ops of devices, forms in file formats.
 
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -85,23 +82,6 @@ struct Registration {
   template <class Derived, class Spec, class Type>
   Registration(TypeBuilder<Derived, Spec, Type>&& builder)  // NOLINT(google-explicit-constructor)
       : Registration(static_cast<Derived&&>(builder).build()) {}
-};
-
-/// Entries by key, added by static objects before main and read-only afterwards: any thread may read it. Declare it as
-/// a function's static object, so that it exists before the first registration.
-template <class Key, class Entry>
-class Registry {
- public:
-  void add(const Key& key, Entry entry) { entries_[key] = std::move(entry); }
-  bool has(const Key& key) const { return entries_.contains(key); }
-  /// Null where there is none.
-  const Entry* find(const Key& key) const {
-    const auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second;
-  }
-
- private:
-  std::map<Key, Entry> entries_;
 };
 
 }  // namespace dptrain::config

@@ -6,8 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "export/keras/keras_config.h"
-#include "export/keras/keras_metric.h"
-#include "export/keras/keras_optimizer.h"
 #include "export/sample.h"
 #include "nn/counting_metrics.h"
 #include "nn/losses.h"

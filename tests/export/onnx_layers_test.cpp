@@ -99,7 +99,7 @@ graph::Model model_of(const OnnxExample& example) {
 TEST(OnnxRollCall, EveryLayerHasAForm) {
   for (const config::TypeDef* type : nn::layer_family().types()) {
     SCOPED_TRACE(type->name);
-    const Form* form = find_form(type->type);
+    const Form* form = forms().find(type->type);
     ASSERT_NE(form, nullptr) << "no form: src/export/onnx/layers/";
     EXPECT_TRUE(form->heeds_masks || !static_cast<const nn::LayerType*>(type)->heeds_masks);
   }

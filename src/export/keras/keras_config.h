@@ -1,8 +1,7 @@
 #pragma once
 
-// The two texts of JSON by which a Keras file describes its model, each one line, in the dialect of Keras 2 that Keras
-// 3 loads, too: every rule stands in docs/keras-files.md with the version that fails without it. Pure functions, any
-// thread.
+// The two JSON texts by which a Keras file describes its model, each one line, in the dialect of Keras 2 that Keras 3
+// also loads: docs/keras-files.md lists every rule with the version that fails without it. Pure functions, any thread.
 
 #include <string>
 
@@ -18,5 +17,11 @@ std::string model_config(const graph::Graph& graph);
 std::string training_config(const Compiled& compiled);
 /// The string that all releases of Keras know, or, where keys differ from their defaults, class name and config.
 config::Node loss_config(const config::Typed& loss);
+/// A word of Keras, or the arguments as a map.
+config::Node metric_config(const config::Typed& metric);
+/// Whether Keras 2 loads the optimizer from a file, as one of its "legacy" optimizers.
+bool in_keras2(const config::Typed& optimizer);
+/// The optimizer's own arguments, without those of OptimizerCommon.
+config::Node optimizer_arguments(const config::Typed& optimizer);
 
 }  // namespace dptrain::exporting::keras

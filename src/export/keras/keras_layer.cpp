@@ -4,16 +4,10 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "export/spec_table.h"
 #include "graph/definitions.h"
 
 namespace dptrain::exporting::keras {
 namespace {
-
-SpecTable<LayerForm>& layer_forms() {
-  static SpecTable<LayerForm> table;
-  return table;
-}
 
 Entries::iterator position(Entries& entries, const std::string& key) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
@@ -23,6 +17,11 @@ Entries::iterator position(Entries& entries, const std::string& key) {
 }
 
 }  // namespace
+
+config::Registry<std::type_index, LayerForm>& layer_forms() {
+  static config::Registry<std::type_index, LayerForm> forms;
+  return forms;
+}
 
 const LayerForm& layer_form(const config::Typed& layer) {
   static const LayerForm plain;
@@ -79,7 +78,5 @@ config::Node take(Entries& entries, const std::string& key) {
 }
 
 config::Node& at(Entries& entries, const std::string& key) { return position(entries, key)->second; }
-
-void add_layer_form(std::type_index spec, LayerForm form) { layer_forms().add(spec, std::move(form)); }
 
 }  // namespace dptrain::exporting::keras

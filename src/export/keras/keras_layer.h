@@ -4,7 +4,7 @@
 // type of which Keras says more, or says it otherwise, has one expression in export/keras/layers/ that states the
 // differences, in the order in which they are made:
 //   const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
-// What stands behind in_keras2() or in_keras3() is of that dialect alone.
+// What follows in_keras2() or in_keras3() is of that dialect alone.
 // A difference that names a key that is not there is our own bug: Error{kInternal}, which the roll call of all layers
 // finds. The table is filled before main and read-only afterwards: any thread may read it.
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "config/registry.h"
 #include "export/keras/keras_values.h"
 #include "nn/layer.h"
 
@@ -143,14 +144,7 @@ LayerBuilder<Spec> layer() {
   return {};
 }
 
-void add_layer_form(std::type_index spec, LayerForm form);
-
-/// A static object of this type puts a form into the table before main.
-struct RegisteredLayer {
-  template <class Spec>
-  RegisteredLayer(LayerBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    add_layer_form(typeid(Spec), std::move(builder).build());
-  }
-};
+config::Registry<std::type_index, LayerForm>& layer_forms();
+using RegisteredLayer = config::SpecRegistration<layer_forms>;
 
 }  // namespace dptrain::exporting::keras

@@ -1,14 +1,95 @@
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
+#include "config/registry.h"
 #include "export/keras/keras_config.h"
-#include "export/keras/keras_metric.h"
-#include "export/keras/keras_optimizer.h"
 #include "export/keras/keras_values.h"
+#include "nn/counting_metrics.h"
 #include "nn/loss.h"
+#include "nn/metrics.h"
 #include "nn/optimizer.h"
+#include "nn/optimizers.h"
 
 namespace dptrain::exporting::keras {
 namespace {
+
+// Metrics
+
+/// By default Keras writes the class with the keys of the schema; what differs is an expression here.
+struct MetricForm {
+  std::string word{};  ///< a string of Keras in place of the class; "": none
+  /// Keras's arguments, from all keys as a config contains them.
+  std::function<config::Node(const void* spec, config::Node written)> arguments{};
+};
+
+config::Registry<std::type_index, MetricForm>& metric_forms() {
+  static config::Registry<std::type_index, MetricForm> forms;
+  return forms;
+}
+
+template <class Spec>
+struct RegisteredMetric {
+  explicit RegisteredMetric(std::string word) { metric_forms().add(typeid(Spec), {.word = std::move(word)}); }
+  explicit RegisteredMetric(config::Node (*f)(const Spec&, config::Node written)) {
+    metric_forms().add(typeid(Spec), {.arguments = [f](const void* spec, config::Node written) {
+                         return f(*static_cast<const Spec*>(spec), std::move(written));
+                       }});
+  }
+};
+
+/// Keras resolves the word against the output, as we do.
+const RegisteredMetric<nn::AccuracySpec> kAccuracy("accuracy");
+
+config::Node auc(const nn::AUCSpec& spec, config::Node written) {
+  config::Node config = config::Node::map();
+  for (const config::Node::Entry& entry : written.entries())  // Keras reads a list of thresholds before their number
+    if (entry.key != "thresholds" || !spec.thresholds.empty()) config.set(entry.key, entry.value);
+  if (spec.label_weights.empty()) config.set("label_weights", config::Node());
+  return config;
+}
+
+const RegisteredMetric<nn::AUCSpec> kAuc(auc);
+
+/// For a model whose last axis holds the classes' scores.
+config::Node mean_io_u(const nn::MeanIoUSpec&, config::Node written) {
+  written.set("sparse_y_true", config::Node::boolean(true));
+  written.set("sparse_y_pred", config::Node::boolean(false));
+  written.set("axis", config::Node::integer(-1));
+  return written;
+}
+
+const RegisteredMetric<nn::MeanIoUSpec> kMeanIoU(mean_io_u);
+
+/// Of Precision and Recall: Keras takes no empty list.
+template <class Spec>
+config::Node counted_above(const Spec& spec, config::Node written) {
+  if (spec.thresholds.empty()) written.set("thresholds", config::Node());
+  return written;
+}
+
+const RegisteredMetric<nn::PrecisionSpec> kPrecision(counted_above<nn::PrecisionSpec>);
+const RegisteredMetric<nn::RecallSpec> kRecall(counted_above<nn::RecallSpec>);
+
+// Optimizers
+
+/// Keras 2 does not load these from a file.
+config::Registry<std::type_index, bool>& only_in_keras3() {
+  static config::Registry<std::type_index, bool> optimizers;
+  return optimizers;
+}
+
+template <class Spec>
+struct NotInKeras2 {
+  NotInKeras2() { only_in_keras3().add(typeid(Spec), true); }
+};
+
+const NotInKeras2<nn::AdamWSpec> kAdamW;
+const NotInKeras2<nn::LambSpec> kLamb;
+const NotInKeras2<nn::LionSpec> kLion;
+
+// The text of a file
 
 nlohmann::ordered_json json_of(const config::Node& node) {
   return nlohmann::ordered_json::parse(config::to_json(node));
@@ -40,6 +121,25 @@ nlohmann::ordered_json optimizer_json(const config::Typed& optimizer, double lea
 }
 
 }  // namespace
+
+config::Node metric_config(const config::Typed& metric) {
+  config::Node written = metric.def().schema.write(metric.spec());
+  const MetricForm* form = metric_forms().find(metric.type());
+  if (form == nullptr) return written;
+  return form->word.empty() ? form->arguments(metric.spec(), std::move(written)) : config::Node::text(form->word);
+}
+
+bool in_keras2(const config::Typed& optimizer) { return !only_in_keras3().has(optimizer.type()); }
+
+config::Node optimizer_arguments(const config::Typed& optimizer) {
+  // Every optimizer has the keys of the base; all others are its own.
+  static const config::Schema shared = nn::OptimizerBuilder<nn::OptimizerCommon>("").build()->schema;
+  const config::Node common_keys = shared.write(shared.make().get());
+  config::Node own = config::Node::map();
+  for (const config::Field& field : optimizer.def().schema.fields())
+    if (common_keys.find(field.name) == nullptr) own.set(field.name, value(field, optimizer.spec()));
+  return own;
+}
 
 config::Node loss_config(const config::Typed& loss) {
   const nn::LossType& type = nn::loss_type(loss);

@@ -6,8 +6,6 @@
 
 #include "export/keras/keras_config.h"
 #include "export/keras/keras_graph.h"
-#include "export/keras/keras_metric.h"
-#include "export/keras/keras_optimizer.h"
 #include "graph/definitions.h"
 #include "nn/optimizer.h"
 #include "nn/optimizers.h"

@@ -4,18 +4,14 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "export/spec_table.h"
 #include "nn/layer.h"
 
 namespace dptrain::exporting::onnx {
-namespace {
 
-SpecTable<Form>& forms() {
-  static SpecTable<Form> table;
-  return table;
+config::Registry<std::type_index, Form>& forms() {
+  static config::Registry<std::type_index, Form> all;
+  return all;
 }
-
-}  // namespace
 
 const graph::Weight* Call::find(const std::string& name) const {
   const auto found = std::ranges::find_if(weights, [&](const graph::Weight* weight) {
@@ -47,12 +43,8 @@ bool Call::masked() const {
   return std::ranges::any_of(masks, [](const Value& mask) { return !mask.name.empty(); });
 }
 
-const Form* find_form(std::type_index spec) { return forms().find(spec); }
-
-void add_form(std::type_index spec, Form form) { forms().add(spec, std::move(form)); }
-
 std::vector<Value> write_layer(const config::Typed& layer, Call& call) {
-  const Form* form = find_form(layer.type());
+  const Form* form = forms().find(layer.type());
   if (form == nullptr)
     throw Error(ErrorKind::kUsage,
                 fmt::format("ONNX: layer '{}': {} has no form in this version's files", call.layer, layer.name()));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/family.h"
+#include "config/registry.h"
 #include "export/onnx/onnx_builder.h"
 #include "graph/model.h"
 #include "nn/input.h"
@@ -57,6 +58,7 @@ template <class Spec>
 struct FormBuilder {
   Form form;
   FormBuilder&& heeds_masks() && { return form.heeds_masks = true, std::move(*this); }
+  Form build() && { return std::move(form); }
 };
 
 /// `write` gives the layer's output, or a vector of them.
@@ -70,18 +72,10 @@ FormBuilder<Spec> form(Function write) {
   }}};
 }
 
-/// Null: nobody has thought of it.
-const Form* find_form(std::type_index spec);
+config::Registry<std::type_index, Form>& forms();
 /// The outputs of a layer, wherever it stands. Throws Error{kUsage}.
 std::vector<Value> write_layer(const config::Typed& layer, Call& call);
 
-void add_form(std::type_index spec, Form form);
-
-struct RegisteredForm {
-  template <class Spec>
-  RegisteredForm(FormBuilder<Spec>&& builder) {  // NOLINT(google-explicit-constructor)
-    add_form(typeid(Spec), std::move(builder.form));
-  }
-};
+using RegisteredForm = config::SpecRegistration<forms>;
 
 }  // namespace dptrain::exporting::onnx
