@@ -1,9 +1,9 @@
 #pragma once
 
-// What passes over rows of classes have in common. Plain loops: such rows are short.
+// Helpers of passes over rows of classes. Plain loops: such rows are short.
 
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/softmax.h"
+#include "kernels/loss_rows.h"
 
 namespace dptrain::kernels::cpu {
 
@@ -23,12 +23,12 @@ inline int64_t first_largest(const float* x, int64_t n) {
 }
 
 /// The class that counts as the right one: the label, or the first largest dense target.
-inline int64_t label_of(const ClassTargets& targets, int64_t row, int64_t classes) {
+inline int64_t label_of(const LossTargets& targets, int64_t row, int64_t classes) {
   return targets.dense == nullptr ? targets.labels[row] : first_largest(targets.dense + row * classes, classes);
 }
 
 /// Target of one value where values are compared: of a label, 1 at its place; with one class, the label itself.
-inline float element_target(const ClassTargets& targets, int64_t row, int64_t classes, int64_t c) {
+inline float element_target(const LossTargets& targets, int64_t row, int64_t classes, int64_t c) {
   if (targets.dense != nullptr) return targets.dense[row * classes + c];
   if (classes == 1) return static_cast<float>(targets.labels[row]);
   return targets.labels[row] == c ? 1.0F : 0.0F;

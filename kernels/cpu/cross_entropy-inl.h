@@ -11,6 +11,7 @@
 
 #include <cmath>
 
+#include "kernels/cpu/loss.h"
 #include "kernels/cpu/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,8 +31,8 @@ struct Smoothing {
 // ---- few classes: lanes are rows
 
 /// The smoothed targets of a group; `at` is the class that counts as the right one.
-HWY_INLINE void read_targets(const ClassTargets& targets, int64_t row, int64_t rows, int64_t classes,
-                             RowGroup& smoothed, IntVec& at) {
+HWY_INLINE void read_targets(const LossTargets& targets, int64_t row, int64_t rows, int64_t classes, RowGroup& smoothed,
+                             IntVec& at) {
   const Smoothing smoothing(targets.label_smoothing, classes);
   const Vec keep = splat(smoothing.keep), spread = splat(smoothing.spread);
   if (targets.dense != nullptr) {
@@ -52,7 +53,7 @@ HWY_INLINE void read_targets(const ClassTargets& targets, int64_t row, int64_t r
 }
 
 HWY_INLINE void cross_entropy_group(const float* logits, int64_t row, int64_t rows, int64_t classes,
-                                    const ClassTargets& targets, const ClassLossOutputs& outputs) {
+                                    const LossTargets& targets, const LossOutputs& outputs) {
   RowGroup group, smoothed;
   IntVec at;
   group.read(logits + row * classes, rows, classes);
@@ -179,8 +180,8 @@ HWY_INLINE bool row_hits(const float* logits, int64_t classes, float most, int64
   return at >= 0 && at < classes && logits[at] == most && !holds(logits, at, most);
 }
 
-HWY_INLINE void cross_entropy_row(const float* logits, int64_t row, int64_t classes, const ClassTargets& targets,
-                                  const ClassLossOutputs& outputs) {
+HWY_INLINE void cross_entropy_row(const float* logits, int64_t row, int64_t classes, const LossTargets& targets,
+                                  const LossOutputs& outputs) {
   const float* z = logits + row * classes;
   const float* dense = targets.dense == nullptr ? nullptr : targets.dense + row * classes;
   const float most = largest_of(z, classes);

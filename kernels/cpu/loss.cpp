@@ -13,16 +13,20 @@ namespace {
 using losses::clipped;
 using losses::inside_clip;
 
+void scale_row(float* x, int64_t row, int64_t width, float factor) {
+  for (int64_t i = row * width; i < (row + 1) * width; ++i) x[i] *= factor;
+}
+
 }  // namespace
 
-void categorical_cross_entropy(const float* probabilities, int64_t rows, int64_t classes, const ClassTargets& targets,
-                               const ClassLossOutputs& outputs) {
+void categorical_cross_entropy(const Launch&, DType, const float* probabilities, int64_t rows, int64_t classes,
+                               const LossTargets& targets, const LossOutputs& outputs) {
   for_rows(rows, classes, [&](int64_t row) {
     const float* p = probabilities + row * classes;
     if (outputs.hit != nullptr) outputs.hit[row] = first_largest(p, classes) == label_of(targets, row, classes) ? 1 : 0;
     double sum = 0.0;
     for (int64_t c = 0; c < classes; ++c) sum += static_cast<double>(p[c]);
-    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalising hands to every p
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which normalization propagates to every p
     for (int64_t c = 0; c < classes; ++c) {
       const double q = static_cast<double>(p[c]) / sum, y = smoothed_target(targets, row, classes, c);
       if (y != 0.0) value -= y * std::log(clipped(q));
@@ -38,10 +42,10 @@ void categorical_cross_entropy(const float* probabilities, int64_t rows, int64_t
   });
 }
 
-void categorical_hinge(const ValueRows& a) {
+void categorical_hinge(const Launch&, DType, const LossRows& a) {
   for_rows(a.rows, a.width, [&](int64_t row) {
     const float* const p = a.predictions + row * a.width;
-    const float* const targets = a.targets + row * a.width;
+    const float* const targets = a.targets.dense + row * a.width;
     const auto target = [&](int64_t i) { return static_cast<double>(targets[i]); };
     const auto other = [&](int64_t i) { return (1.0 - target(i)) * static_cast<double>(p[i]); };
     double right = 0.0, wrong = -std::numeric_limits<double>::infinity();
@@ -53,37 +57,43 @@ void categorical_hinge(const ValueRows& a) {
     for (int64_t i = 0; i < a.width; ++i) sharers += other(i) == wrong ? 1 : 0;
     const double value = wrong - right + 1.0;
     const bool kept = !(value < 0.0);
-    if (a.loss != nullptr) a.loss[row] = kept ? static_cast<float>(value) : 0.0F;
-    if (a.gradient == nullptr) return;
-    const double factor = kept ? static_cast<double>(a.gradient_scale) : 0.0;
+    if (a.outputs.loss != nullptr) a.outputs.loss[row] = kept ? static_cast<float>(value) : 0.0F;
+    if (a.outputs.gradient == nullptr) return;
+    const double factor = kept ? static_cast<double>(a.outputs.gradient_scale) : 0.0;
     for (int64_t i = 0; i < a.width; ++i) {
       const double share = other(i) == wrong ? (1.0 - target(i)) / static_cast<double>(sharers) : 0.0;
-      a.gradient[row * a.width + i] = static_cast<float>(factor * (share - target(i)));
+      a.outputs.gradient[row * a.width + i] = static_cast<float>(factor * (share - target(i)));
     }
   });
 }
 
-void class_factors(const ClassTargets& targets, int64_t rows, int64_t classes, const float* weights, int64_t count,
-                   float* factor) {
-  for_rows(rows, classes, [&](int64_t row) {
+void weigh_by_class(const Launch&, DType, const LossTargets& targets, int64_t rows, int64_t width, const float* weights,
+                    int64_t count, float* loss, float* gradient) {
+  for_rows(rows, width, [&](int64_t row) {
     int64_t label = -1;
-    if (targets.dense == nullptr || classes > 1)
-      label = label_of(targets, row, classes);
+    if (targets.dense == nullptr || width > 1)
+      label = label_of(targets, row, width);
     else if (std::isfinite(targets.dense[row]))
       label = std::lrint(targets.dense[row]);
-    factor[row] = label >= 0 && label < count ? weights[label] : 1.0F;
+    const float factor = label >= 0 && label < count ? weights[label] : 1.0F;
+    loss[row] *= factor;
+    if (gradient != nullptr) scale_row(gradient, row, width, factor);
   });
 }
 
-void leave_out(const std::uint8_t* mask, int64_t rows, int64_t width, float scale, float* gradient) {
+void weigh_by_sample(const Launch&, DType, const float* weights, int64_t rows, int64_t parts, int64_t width,
+                     float* loss, float* gradient) {
   for_rows(rows, width, [&](int64_t row) {
-    for (int64_t i = row * width; i < (row + 1) * width; ++i) gradient[i] = mask[row] != 0 ? scale * gradient[i] : 0.0F;
+    scale_row(loss, row, parts, weights[row]);
+    if (gradient != nullptr) scale_row(gradient, row, width, weights[row]);
   });
 }
 
-void scale_rows(float* x, int64_t rows, int64_t width, const float* factor) {
+void leave_out(const Launch&, DType, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
+               float* gradient) {
   for_rows(rows, width, [&](int64_t row) {
-    for (int64_t i = row * width; i < (row + 1) * width; ++i) x[i] *= factor[row];
+    for (int64_t i = row * width; i < (row + 1) * width; ++i)
+      gradient[i] = mask[row] != 0 ? *scale * gradient[i] : 0.0F;
   });
 }
 

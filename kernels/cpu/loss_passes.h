@@ -1,10 +1,9 @@
 #pragma once
 
-// Passes over rows of predictions that compute a loss of kernels/losses/ and its gradient. A loss is one float per row,
-// not scaled; the gradient with respect to the predictions is multiplied by `gradient_scale`. `loss` and `gradient` may
-// be null; the gradient may overwrite the predictions. Any thread; work is shared among the caller's threads, and a row
-// is one thread's, so results do not depend on their number. Rows are short or rare, so they are written plainly and
-// summed in double; the hot loss is softmax_cross_entropy.
+// Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient. A loss is one float per
+// row, not scaled. Any thread; work is shared among the caller's threads, and a row is one thread's, so results do not
+// depend on their number. Rows are short or rare, so the passes are plain loops that sum in double; the hot loss is
+// softmax_cross_entropy.
 
 #include <algorithm>
 #include <cmath>
@@ -12,38 +11,34 @@
 #include <limits>
 
 #include "kernels/cpu/class_rows.h"
+#include "kernels/cpu/launch.h"
 #include "kernels/losses.h"
 
 namespace dptrain::kernels::cpu {
 
-/// Rows of values against rows of values.
-struct ValueRows {
-  const float* predictions = nullptr;  ///< [rows, width]
-  const float* targets = nullptr;      ///< [rows, width]
-  int64_t rows = 0, width = 0;
-  float* loss = nullptr;      ///< [rows]
-  float* gradient = nullptr;  ///< [rows, width]
-  float gradient_scale = 1.0F;
-};
+using Hit = uint8_t;  ///< 1 or 0
+using LossOutputs = LossOutputsOf<float, Hit>;
+using LossRows = LossRowsOf<float, Hit>;
 
-/// loss[row] = mean (or sum) over the row of f(prediction, target).value.
+/// loss[row] = mean (or sum) over the row of f(prediction, target).value. Dense targets.
 template <class F>
-void element_loss(const ValueRows& a, const F& f) {
+void element_loss(const Launch&, DType, const LossRows& a, const F& f) {
   const double share = losses::kSumsElements<F> ? 1.0 : 1.0 / static_cast<double>(a.width);
+  const double scale = static_cast<double>(a.outputs.gradient_scale);
   for_rows(a.rows, a.width, [&](int64_t row) {
     double sum = 0.0;
     for (int64_t i = row * a.width; i < (row + 1) * a.width; ++i) {
-      const losses::ElementLoss element = f(static_cast<double>(a.predictions[i]), static_cast<double>(a.targets[i]));
+      const losses::ElementLoss element =
+          f(static_cast<double>(a.predictions[i]), static_cast<double>(a.targets.dense[i]));
       sum += element.value;
-      if (a.gradient != nullptr)
-        a.gradient[i] = static_cast<float>(element.slope * share * static_cast<double>(a.gradient_scale));
+      if (a.outputs.gradient != nullptr) a.outputs.gradient[i] = static_cast<float>(element.slope * share * scale);
     }
-    if (a.loss != nullptr) a.loss[row] = static_cast<float>(sum * share);
+    if (a.outputs.loss != nullptr) a.outputs.loss[row] = static_cast<float>(sum * share);
   });
 }
 
 /// Smoothed target of one class; NaN if the label is out of range.
-inline double smoothed_target(const ClassTargets& targets, int64_t row, int64_t classes, int64_t c) {
+inline double smoothed_target(const LossTargets& targets, int64_t row, int64_t classes, int64_t c) {
   double y = 0.0;
   if (targets.dense != nullptr) {
     y = static_cast<double>(targets.dense[row * classes + c]);
@@ -59,50 +54,51 @@ inline double smoothed_target(const ClassTargets& targets, int64_t row, int64_t 
 /// loss[row] = sum over classes of f(q, y').value, q the class's share of the row: of probabilities p / sum p, of
 /// logits softmax(z).
 template <class F>
-void class_loss(const float* predictions, int64_t rows, int64_t classes, bool logits, const ClassTargets& targets,
-                const ClassLossOutputs& outputs, const F& f) {
-  for_rows(rows, classes, [&](int64_t row) {
-    const float* const p = predictions + row * classes;
+void class_loss(const Launch&, DType, const LossRows& a, bool logits, const F& f) {
+  const int64_t classes = a.width;
+  for_rows(a.rows, classes, [&](int64_t row) {
+    const float* const p = a.predictions + row * classes;
     const double most = logits ? static_cast<double>(*std::max_element(p, p + classes)) : 0.0;
     const auto weight = [&](int64_t c) {
       return logits ? std::exp(static_cast<double>(p[c]) - most) : static_cast<double>(p[c]);
     };
     double sum = 0.0;
     for (int64_t c = 0; c < classes; ++c) sum += weight(c);
-    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum hands to every p
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum propagates to every p
     for (int64_t c = 0; c < classes; ++c) {
       const double q = weight(c) / sum;
-      const losses::ElementLoss element = f(q, smoothed_target(targets, row, classes, c));
+      const losses::ElementLoss element = f(q, smoothed_target(a.targets, row, classes, c));
       value += element.value;
       back += element.slope * q;
     }
-    if (outputs.loss != nullptr) outputs.loss[row] = static_cast<float>(value);
-    if (outputs.gradient == nullptr) return;
-    const double scale = static_cast<double>(outputs.gradient_scale);
+    if (a.outputs.loss != nullptr) a.outputs.loss[row] = static_cast<float>(value);
+    if (a.outputs.gradient == nullptr) return;
+    const double scale = static_cast<double>(a.outputs.gradient_scale);
     for (int64_t c = 0; c < classes; ++c) {
-      const double q = weight(c) / sum, slope = f(q, smoothed_target(targets, row, classes, c)).slope - back;
-      outputs.gradient[row * classes + c] = static_cast<float>(scale * slope * (logits ? q : 1.0 / sum));
+      const double q = weight(c) / sum, slope = f(q, smoothed_target(a.targets, row, classes, c)).slope - back;
+      a.outputs.gradient[row * classes + c] = static_cast<float>(scale * slope * (logits ? q : 1.0 / sum));
     }
   });
 }
 
-/// Numbers of sums over the middle one of three axes [rows, width, inner]: loss[row, i] = f.loss(sums).value.
+/// A number for each sum over the middle one of the axes [rows, width, inner]: loss[row, i] = f.loss(sums).value. Dense
+/// targets.
 template <class F>
-void sums_loss(const ValueRows& a, int64_t inner, const F& f) {
+void sums_loss(const Launch&, DType, const LossRows& a, int64_t inner, const F& f) {
+  const double scale = static_cast<double>(a.outputs.gradient_scale);
   for_rows(a.rows * inner, a.width, [&](int64_t number) {
     const int64_t first = number / inner * a.width * inner + number % inner;
-    const auto each = [&](const auto& g) {
+    const auto for_each = [&](const auto& g) {
       for (int64_t k = 0, i = first; k < a.width; ++k, i += inner)
-        g(i, static_cast<double>(a.predictions[i]), static_cast<double>(a.targets[i]));
+        g(i, static_cast<double>(a.predictions[i]), static_cast<double>(a.targets.dense[i]));
     };
     losses::Sums sums;
-    each([&](int64_t, double p, double y) { f.add(p, y, sums); });
+    for_each([&](int64_t, double p, double y) { f.add(p, y, sums); });
     const losses::SumsLoss found = f.loss(sums);
-    if (a.loss != nullptr) a.loss[number] = static_cast<float>(found.value);
-    if (a.gradient == nullptr) return;
-    each([&](int64_t i, double p, double y) {
-      a.gradient[i] = static_cast<float>(found.slope(p, y) * static_cast<double>(a.gradient_scale));
-    });
+    if (a.outputs.loss != nullptr) a.outputs.loss[number] = static_cast<float>(found.value);
+    if (a.outputs.gradient == nullptr) return;
+    for_each(
+        [&](int64_t i, double p, double y) { a.outputs.gradient[i] = static_cast<float>(found.slope(p, y) * scale); });
   });
 }
 

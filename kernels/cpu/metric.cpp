@@ -11,7 +11,7 @@ namespace {
 
 /// error[row] = mean of f(prediction - target).
 template <class F>
-void mean_errors(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets, float* error,
+void mean_errors(const float* predictions, int64_t rows, int64_t classes, const LossTargets& targets, float* error,
                  const F& f) {
   const double share = 1.0 / static_cast<double>(classes);
   for_rows(rows, classes, [&](int64_t row) {
@@ -25,14 +25,15 @@ void mean_errors(const float* predictions, int64_t rows, int64_t classes, const 
 
 }  // namespace
 
-void categorical_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, uint8_t* hit) {
+void categorical_hits(const Launch&, DType, const float* scores, int64_t rows, int64_t classes,
+                      const LossTargets& targets, Hit* hit) {
   for_rows(rows, classes, [&](int64_t row) {
     hit[row] = first_largest(scores + row * classes, classes) == label_of(targets, row, classes) ? 1 : 0;
   });
 }
 
-void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, int64_t k,
-                uint8_t* hit) {
+void top_k_hits(const Launch&, DType, const float* scores, int64_t rows, int64_t classes, const LossTargets& targets,
+                int64_t k, Hit* hit) {
   for_rows(rows, classes, [&](int64_t row) {
     const float* s = scores + row * classes;
     const int64_t label = label_of(targets, row, classes);
@@ -45,8 +46,8 @@ void top_k_hits(const float* scores, int64_t rows, int64_t classes, const ClassT
   });
 }
 
-void binary_hits(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets, float threshold,
-                 int32_t* hits) {
+void binary_hits(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,
+                 const LossTargets& targets, float threshold, int32_t* hits) {
   for_rows(rows, classes, [&](int64_t row) {
     int32_t count = 0;
     for (int64_t c = 0; c < classes; ++c)
@@ -55,13 +56,13 @@ void binary_hits(const float* predictions, int64_t rows, int64_t classes, const 
   });
 }
 
-void squared_errors(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets,
-                    float* error) {
+void squared_errors(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,
+                    const LossTargets& targets, float* error) {
   mean_errors(predictions, rows, classes, targets, error, [](double difference) { return difference * difference; });
 }
 
-void absolute_errors(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets,
-                     float* error) {
+void absolute_errors(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,
+                     const LossTargets& targets, float* error) {
   mean_errors(predictions, rows, classes, targets, error, [](double difference) { return std::abs(difference); });
 }
 

@@ -9,7 +9,7 @@ namespace dptrain::kernels::cpu {
 
 namespace {
 
-/// The k-th largest of a row, the first of equals first: a value is among the k largest where it is not behind this.
+/// The k-th largest of a row, the first of equals first: a value is among the k largest if this does not precede it.
 struct KthLargest {
   float value;
   int64_t place;
@@ -42,7 +42,7 @@ int32_t bucket_of(const ThresholdBins& what, float p) {
 
 float sigmoid_of(float z) { return 1.0F / (1.0F + std::exp(-z)); }
 
-/// The largest of a row, NaN passed over.
+/// The largest of a row; NaN is ignored.
 float largest_in(const float* row, int64_t classes) {
   float most = -INFINITY;
   for (int64_t c = 0; c < classes; ++c) most = std::max(most, row[c]);
@@ -51,8 +51,8 @@ float largest_in(const float* row, int64_t classes) {
 
 }  // namespace
 
-void threshold_bins(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets,
-                    const ThresholdBins& what, int32_t* bins) {
+void threshold_bins(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,
+                    const LossTargets& targets, const ThresholdBins& what, int32_t* bins) {
   for_rows(rows, classes, [&](int64_t row) {
     const float* p = predictions + row * classes;
     const float most = what.largest ? largest_in(p, classes) : 0.0F;
@@ -75,8 +75,8 @@ void threshold_bins(const float* predictions, int64_t rows, int64_t classes, con
   });
 }
 
-void confusion_bins(const float* scores, int64_t rows, int64_t classes, const ClassTargets& targets, int64_t size,
-                    int64_t ignored, int32_t* bins) {
+void confusion_bins(const Launch&, DType, const float* scores, int64_t rows, int64_t classes,
+                    const LossTargets& targets, int64_t size, int64_t ignored, int32_t* bins) {
   for_rows(rows, classes, [&](int64_t row) {
     const int64_t label = label_of(targets, row, classes), found = first_largest(scores + row * classes, classes);
     const bool counts = label >= 0 && label < size && label != ignored && found < size;
@@ -84,13 +84,13 @@ void confusion_bins(const float* scores, int64_t rows, int64_t classes, const Cl
   });
 }
 
-void add_counts(const int32_t* bins, int64_t n, double* counts) {
+void add_counts(const Launch&, const int32_t* bins, int64_t n, int64_t, unsigned*, double* counts) {
   for (int64_t i = 0; i < n; ++i)
     if (bins[i] >= 0) counts[bins[i]] += 1.0;
 }
 
-void add_regression_sums(const float* predictions, int64_t rows, int64_t classes, const ClassTargets& targets,
-                         double* sums) {
+void add_regression_sums(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,
+                         const LossTargets& targets, double* sums) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t c = 0; c < classes; ++c) {
       const double y = static_cast<double>(element_target(targets, row, classes, c));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/loss.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 
@@ -38,8 +39,8 @@ void log_softmax_backward_piece(const float* y, const float* dy, int64_t begin, 
     log_softmax_backward_row(y + at, dy + at, classes, dx + at);
 }
 
-void cross_entropy_piece(const float* logits, int64_t begin, int64_t end, int64_t classes, const ClassTargets& targets,
-                         const ClassLossOutputs& outputs) {
+void cross_entropy_piece(const float* logits, int64_t begin, int64_t end, int64_t classes, const LossTargets& targets,
+                         const LossOutputs& outputs) {
   if (classes > kFewClasses) {
     for (int64_t row = begin; row < end; ++row) cross_entropy_row(logits, row, classes, targets, outputs);
     return;
@@ -92,8 +93,8 @@ void log_softmax_backward(const Launch&, DType, const float* y, const float* dy,
   });
 }
 
-void softmax_cross_entropy(const float* logits, int64_t rows, int64_t classes, const ClassTargets& targets,
-                           const ClassLossOutputs& outputs) {
+void softmax_cross_entropy(const Launch&, DType, const float* logits, int64_t rows, int64_t classes,
+                           const LossTargets& targets, const LossOutputs& outputs) {
   parallel_ranges(rows, softmax_rows_per_piece(classes), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(cross_entropy_piece)(logits, begin, end, classes, targets, outputs);
   });

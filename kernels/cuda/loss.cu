@@ -146,8 +146,8 @@ void categorical_cross_entropy(const Launch& at, DType type, const void* probabi
   });
 }
 
-void categorical_hinge(const Launch& at, const LossRows& a) {
-  dispatch(a.type, [&](auto tag) {
+void categorical_hinge(const Launch& at, DType type, const LossRows& a) {
+  dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, CategoricalHingePass<T>{a}, a.rows, a.width);
   });

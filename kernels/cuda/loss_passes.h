@@ -1,8 +1,8 @@
 #pragma once
 
-// Passes over rows of predictions that compute a loss of kernels/losses/ and its gradient. Only for .cu files: each of
-// kernels/cuda/losses/ instantiates the one that its loss needs. A thread writes only gradients of predictions that it
-// has read itself, so they may lie in one place.
+// Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient. Only for losses.cu, which
+// instantiates them. A thread writes only gradients of predictions that it has read itself, so gradients may overwrite
+// predictions.
 
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/losses.h"
@@ -34,8 +34,8 @@ struct ElementLossPass {
 };
 
 template <class F>
-void element_loss(const Launch& at, const LossRows& a, const F& f) {
-  dispatch(a.type, [&](auto tag) {
+void element_loss(const Launch& at, DType type, const LossRows& a, const F& f) {
+  dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, ElementLossPass<T, F>{a, f}, a.rows, a.width);
   });
@@ -61,7 +61,7 @@ struct ClassLossPass {
     double sum = 0.0;
     for (std::int64_t c = Group::lane(); c < a.width; c += Group::kThreads) sum += weight(p, c, most);
     sum = Group::sum(sum);
-    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum hands to every p
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum propagates to every p
     for (std::int64_t c = Group::lane(); c < a.width; c += Group::kThreads) {
       const double q = weight(p, c, most) / sum;
       const losses::ElementLoss element = f(q, y[c]);
@@ -82,8 +82,8 @@ struct ClassLossPass {
 };
 
 template <class F>
-void class_loss(const Launch& at, const LossRows& a, bool logits, const F& f) {
-  dispatch(a.type, [&](auto tag) {
+void class_loss(const Launch& at, DType type, const LossRows& a, bool logits, const F& f) {
+  dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, ClassLossPass<T, F>{a, logits, f}, a.rows, a.width);
   });
@@ -123,8 +123,8 @@ struct SumsLossPass {
 };
 
 template <class F>
-void sums_loss(const Launch& at, const LossRows& a, std::int64_t inner, const F& f) {
-  dispatch(a.type, [&](auto tag) {
+void sums_loss(const Launch& at, DType type, const LossRows& a, std::int64_t inner, const F& f) {
+  dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     over_rows(at, SumsLossPass<T, F>{a, inner, f}, a.rows * inner, a.width);
   });

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the passes over rows of predictions have in common: targets as numbers, and classes. Only for .cu files.
+// Targets of rows as numbers and as classes, for the passes over rows of predictions. Only for .cu files.
 
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/rows.h"
@@ -44,7 +44,7 @@ struct SmoothedRow {
   }
 };
 
-/// What gradients are multiplied by.
+/// The factor of gradients.
 __device__ inline float gradient_factor(const LossOutputs& outputs) {
   return outputs.gradient_scale * (outputs.loss_scale == nullptr ? 1.0F : outputs.loss_scale->scale);
 }

@@ -6,7 +6,7 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-#define DPTRAIN_INSTANTIATE(F) template void element_loss(const Launch&, const LossRows&, const losses::F&);
+#define DPTRAIN_INSTANTIATE(F) template void element_loss(const Launch&, DType, const LossRows&, const losses::F&);
 DPTRAIN_ELEMENT_LOSSES(DPTRAIN_INSTANTIATE)
 DPTRAIN_INSTANTIATE(BinaryCrossentropy)
 DPTRAIN_INSTANTIATE(BinaryCrossentropyFromLogits)
@@ -14,8 +14,8 @@ DPTRAIN_INSTANTIATE(BinaryFocalCrossentropy)
 DPTRAIN_INSTANTIATE(BinaryFocalCrossentropyFromLogits)
 #undef DPTRAIN_INSTANTIATE
 
-template void class_loss(const Launch&, const LossRows&, bool, const losses::CategoricalFocalCrossentropy&);
-template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::CosineSimilarity&);
-template void sums_loss(const Launch&, const LossRows&, std::int64_t, const losses::Dice&);
+template void class_loss(const Launch&, DType, const LossRows&, bool, const losses::CategoricalFocalCrossentropy&);
+template void sums_loss(const Launch&, DType, const LossRows&, std::int64_t, const losses::CosineSimilarity&);
+template void sums_loss(const Launch&, DType, const LossRows&, std::int64_t, const losses::Dice&);
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

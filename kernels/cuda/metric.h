@@ -1,15 +1,15 @@
 #pragma once
 
-// What metrics count and sum row by row, with the equations of kernels/cpu/metric.h. Predictions are [rows, width] in
-// any type and read as float; targets are those of losses, and their label_smoothing has no effect. Everything lies in
-// device memory and is queued on the launch's stream. With no rows nothing is done.
+// Hits and errors of rows, with the equations of kernels/cpu/metric.h. Predictions are [rows, width] in any type and
+// read as float; targets are those of losses, and their label_smoothing has no effect. All pointers are device memory,
+// and kernels are queued on the launch's stream. Without rows nothing is done.
 
 #include "kernels/cuda/loss.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target), else 0. NaNs are
-/// passed over.
+/// ignored.
 void categorical_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
                       const LossTargets& targets, std::int32_t* hit);
 

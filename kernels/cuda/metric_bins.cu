@@ -99,7 +99,8 @@ struct ConfusionBinsPass {
 /// So many counters of a block fit into its shared memory beside those of others.
 constexpr std::int64_t kMostBlockBins = 4096;
 
-__global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* room) {
+__global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count,
+                                       unsigned* workspace) {
   DPTRAIN_DYNAMIC_SHARED(unsigned, mine);
   for (std::int64_t i = threadIdx.x; i < count; i += kBlock) mine[i] = 0;
   __syncthreads();
@@ -107,16 +108,16 @@ __global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n,
     if (bins[i] >= 0) atomicAdd(&mine[bins[i]], 1);
   __syncthreads();
   for (std::int64_t i = threadIdx.x; i < count; i += kBlock)
-    if (mine[i] != 0) atomicAdd(&room[i], mine[i]);
+    if (mine[i] != 0) atomicAdd(&workspace[i], mine[i]);
 }
 
-__global__ void count_kernel(const std::int32_t* bins, std::int64_t n, unsigned* room) {
+__global__ void count_kernel(const std::int32_t* bins, std::int64_t n, unsigned* workspace) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count())
-    if (bins[i] >= 0) atomicAdd(&room[bins[i]], 1);
+    if (bins[i] >= 0) atomicAdd(&workspace[bins[i]], 1);
 }
 
-__global__ void add_counts_kernel(const unsigned* room, std::int64_t count, double* counts) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count()) counts[i] += static_cast<double>(room[i]);
+__global__ void add_counts_kernel(const unsigned* workspace, std::int64_t count, double* counts) {
+  for (std::int64_t i = thread_number(); i < count; i += thread_count()) counts[i] += static_cast<double>(workspace[i]);
 }
 
 /// A block for each class.
@@ -163,16 +164,16 @@ void confusion_bins(const Launch& at, DType type, const void* scores, std::int64
   });
 }
 
-void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* room,
+void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* workspace,
                 double* counts) {
   if (n <= 0) return;
-  fill(at, 0.0F, reinterpret_cast<float*>(room), count);
+  fill(at, 0.0F, reinterpret_cast<float*>(workspace), count);
   if (count <= kMostBlockBins)
     DPTRAIN_LAUNCH_SHARED(at, count_in_blocks_kernel, grid_for(at, n, 16), kBlock,
-                          static_cast<std::size_t>(count) * sizeof(unsigned), bins, n, count, room);
+                          static_cast<std::size_t>(count) * sizeof(unsigned), bins, n, count, workspace);
   else
-    DPTRAIN_LAUNCH(at, count_kernel, grid_for(at, n), kBlock, bins, n, room);
-  DPTRAIN_LAUNCH(at, add_counts_kernel, grid_for(at, count), kBlock, room, count, counts);
+    DPTRAIN_LAUNCH(at, count_kernel, grid_for(at, n), kBlock, bins, n, workspace);
+  DPTRAIN_LAUNCH(at, add_counts_kernel, grid_for(at, count), kBlock, workspace, count, counts);
 }
 
 void add_regression_sums(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t classes,

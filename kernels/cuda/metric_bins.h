@@ -1,15 +1,15 @@
 #pragma once
 
 // Metrics that count, with the equations of kernels/cpu/metric_bins.h: bins of values or rows, and their counts.
-// Predictions are in any type and read as float. Everything lies in device memory and is queued on the launch's stream.
-// Counting uses atomics of integers, whose sums do not depend on the order. With no rows nothing is done.
+// Predictions are in any type and read as float. All pointers are device memory, and kernels are queued on the launch's
+// stream. Counting uses atomics of integers, whose sums do not depend on the order. Without rows nothing is done.
 
 #include "kernels/cuda/loss.h"
 #include "kernels/threshold_bins.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// bins[row, class] as ThresholdBins says; its thresholds lie in device memory.
+/// bins[row, class] as ThresholdBins says; its thresholds are in device memory.
 void threshold_bins(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t classes,
                     const LossTargets& targets, const ThresholdBins& what, std::int32_t* bins);
 
@@ -18,8 +18,11 @@ void threshold_bins(const Launch& at, DType type, const void* predictions, std::
 void confusion_bins(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
                     const LossTargets& targets, std::int64_t size, std::int64_t ignored, std::int32_t* bins);
 
-/// counts[bin] += how many of the n are that bin, of `count` bins; `room` is scratch, one per bin.
-void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* room,
+/// Numbers of workspace for add_counts of `count` bins.
+inline std::int64_t add_counts_workspace(std::int64_t count) { return count; }
+
+/// counts[bin] += how many of the n are that bin, of `count` bins.
+void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* workspace,
                 double* counts);
 
 /// sums[class] += {sum y, sum y^2, sum (y - p)^2} over the rows, in double and in an order that depends on the rows

@@ -20,12 +20,6 @@ void register_loss(DeviceKind kind, std::type_index spec, LossFactory factory) {
 
 bool has_loss(DeviceKind kind, std::type_index spec) { return loss_table().has(kind, spec); }
 
-LossShape loss_shape(const LossContext& context) {
-  const Shape& shape = context.prediction();
-  return {
-      .elements = shape.elements(), .classes = shape.rank() > 0 ? shape.back() : 1, .masked = context.loss.masked()};
-}
-
 std::unique_ptr<LossOp> Device::make_loss(const LossContext& context) {
   const auto* found = loss_table().find(kind(), context.loss.loss.type());
   if (found == nullptr)

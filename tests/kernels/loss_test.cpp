@@ -69,9 +69,9 @@ TEST(Loss, CategoricalCrossEntropyOfProbabilities) {
         return loss;
       };
     };
-    const auto kernel = [&](const ClassTargets& targets) -> Kernel {
+    const auto kernel = [&](const LossTargets& targets) -> Kernel {
       return [targets](const float* x, float* loss, float* gradient, float scale) {
-        categorical_cross_entropy(x, kRows, kWidth, targets, {loss, gradient, scale, nullptr});
+        categorical_cross_entropy({}, DType::kF32, x, kRows, kWidth, targets, {loss, gradient, scale});
       };
     };
     check(p, row_loss(one_hot), kernel({labels.data(), nullptr, smoothing}));
@@ -84,7 +84,8 @@ TEST(Loss, CategoricalCrossEntropyClips) {
   const std::vector<int32_t> label = {1};
   std::vector<float> loss(1), gradient(5);
   std::vector<uint8_t> hit(1, 9);
-  categorical_cross_entropy(p.data(), 1, 5, {label.data()}, {loss.data(), gradient.data(), 1.0F, hit.data()});
+  categorical_cross_entropy({}, DType::kF32, p.data(), 1, 5, {label.data()},
+                            {.loss = loss.data(), .gradient = gradient.data(), .hit = hit.data()});
   EXPECT_NEAR(loss[0], -std::log(1e-7), 1e-5);
   for (const float g : gradient) EXPECT_EQ(g, 0.0F);  // every probability lies outside the clip's range
   EXPECT_EQ(hit[0], 0);
@@ -108,7 +109,7 @@ TEST(Loss, BinaryCrossEntropy) {
           });
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
-          element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
+          element_loss({}, DType::kF32, {x, kRows, kWidth, {.dense = y.data()}, {loss, gradient, scale}},
                        losses::BinaryCrossentropy{{static_cast<double>(smoothing)}});
         });
     check(
@@ -119,7 +120,7 @@ TEST(Loss, BinaryCrossEntropy) {
           });
         },
         [&](const float* x, float* loss, float* gradient, float scale) {
-          element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale},
+          element_loss({}, DType::kF32, {x, kRows, kWidth, {.dense = y.data()}, {loss, gradient, scale}},
                        losses::BinaryCrossentropyFromLogits{{static_cast<double>(smoothing)}});
         });
   }
@@ -128,11 +129,12 @@ TEST(Loss, BinaryCrossEntropy) {
 TEST(Loss, BinaryCrossEntropyStaysFinite) {
   const std::vector<float> p = {0.0F, 1.0F}, y = {1.0F, 0.0F}, z = {-200.0F, 200.0F};
   std::vector<float> loss(2), gradient(2);
-  element_loss({p.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F}, losses::BinaryCrossentropy{{0.0}});
+  element_loss({}, DType::kF32, {p.data(), 2, 1, {.dense = y.data()}, {loss.data(), gradient.data()}},
+               losses::BinaryCrossentropy{{0.0}});
   EXPECT_NEAR(loss[0], -std::log(1e-7), 1e-4);
   EXPECT_NEAR(loss[1], -std::log(1e-7), 1e-4);
   EXPECT_EQ(gradient, (std::vector<float>{0.0F, 0.0F}));
-  element_loss({z.data(), y.data(), 2, 1, loss.data(), gradient.data(), 1.0F},
+  element_loss({}, DType::kF32, {z.data(), 2, 1, {.dense = y.data()}, {loss.data(), gradient.data()}},
                losses::BinaryCrossentropyFromLogits{{0.0}});
   EXPECT_EQ(loss, (std::vector<float>{200.0F, 200.0F}));
   EXPECT_EQ(gradient, (std::vector<float>{-1.0F, 1.0F}));
@@ -146,7 +148,8 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::pow(q[i] - static_cast<double>(y[i]), 2.0); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::MeanSquaredError{});
+        element_loss({}, DType::kF32, {x, kRows, kWidth, {.dense = y.data()}, {loss, gradient, scale}},
+                     losses::MeanSquaredError{});
       });
   check(
       p,
@@ -154,7 +157,8 @@ TEST(Loss, MeanSquaredAndAbsoluteError) {
         return mean_over_row(row, [&](size_t i) { return std::abs(q[i] - static_cast<double>(y[i])); });
       },
       [&](const float* x, float* loss, float* gradient, float scale) {
-        element_loss({x, y.data(), kRows, kWidth, loss, gradient, scale}, losses::MeanAbsoluteError{});
+        element_loss({}, DType::kF32, {x, kRows, kWidth, {.dense = y.data()}, {loss, gradient, scale}},
+                     losses::MeanAbsoluteError{});
       });
 }
 

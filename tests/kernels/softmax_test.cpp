@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/loss.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
@@ -145,10 +146,11 @@ SoftmaxReference reference(const std::vector<float>& x, int64_t rows, int64_t cl
 }
 
 void check(const SoftmaxReference& expected, const std::vector<float>& x, int64_t rows, int64_t classes,
-           const ClassTargets& targets, float scale) {
+           const LossTargets& targets, float scale) {
   const auto run = [&](float* loss, float* gradient) {
     const std::vector<uint8_t> hit = test::written<uint8_t>(rows, 0xEE, [&](uint8_t* hits) {
-      softmax_cross_entropy(x.data(), rows, classes, targets, {loss, gradient, scale, hits});
+      softmax_cross_entropy({}, DType::kF32, x.data(), rows, classes, targets,
+                            {.loss = loss, .gradient = gradient, .gradient_scale = scale, .hit = hits});
     });
     test::expect_near(expected.hit, {hit.begin(), hit.end()}, 0.0, 0.0);
   };
@@ -158,7 +160,8 @@ void check(const SoftmaxReference& expected, const std::vector<float>& x, int64_
          [&] { return written_floats(rows * classes, [&](float* gradient) { run(nullptr, gradient); }); });
   agrees(expected.gradient, 1e-5, 1e-6 * static_cast<double>(scale), [&] {  // over the logits
     std::vector<float> in_place = x;
-    softmax_cross_entropy(in_place.data(), rows, classes, targets, {nullptr, in_place.data(), scale, nullptr});
+    softmax_cross_entropy({}, DType::kF32, in_place.data(), rows, classes, targets,
+                          {.gradient = in_place.data(), .gradient_scale = scale});
     return in_place;
   });
 }
@@ -196,7 +199,8 @@ TEST(SoftmaxCrossEntropy, LabelOutOfRangeGivesNanInItsRowAlone) {
       test::on_every_target([&] {
         std::vector<float> loss(3), gradient(x.size());
         std::vector<uint8_t> hit(3, 9);
-        softmax_cross_entropy(x.data(), 3, classes, {labels.data()}, {loss.data(), gradient.data(), 1.0F, hit.data()});
+        softmax_cross_entropy({}, DType::kF32, x.data(), 3, classes, {labels.data()},
+                              {.loss = loss.data(), .gradient = gradient.data(), .hit = hit.data()});
         for (size_t i = 0; i < x.size(); ++i)
           EXPECT_EQ(std::isnan(gradient[i]), i / static_cast<size_t>(classes) == 1) << i;
         EXPECT_TRUE(std::isfinite(loss[0]) && std::isnan(loss[1]) && std::isfinite(loss[2]));
@@ -216,7 +220,8 @@ TEST(SoftmaxCrossEntropy, ExtremeLogits) {
     const std::vector<int32_t> labels = {0, 0};
     test::on_every_target([&] {
       std::vector<float> loss(2), gradient(x.size());
-      softmax_cross_entropy(x.data(), 2, classes, {labels.data()}, {loss.data(), gradient.data(), 1.0F, nullptr});
+      softmax_cross_entropy({}, DType::kF32, x.data(), 2, classes, {labels.data()},
+                            {.loss = loss.data(), .gradient = gradient.data()});
       EXPECT_EQ(loss[0], 0.0F);
       EXPECT_EQ(gradient[0], 0.0F);
       EXPECT_EQ(gradient[1], 0.0F);

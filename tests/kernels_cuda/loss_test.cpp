@@ -181,12 +181,12 @@ TEST(Loss, CategoricalCrossEntropy) {
 template <class F>
 void of_elements(const Launch& at, DType type, const void* p, std::int64_t rows, std::int64_t width,
                  const LossTargets& targets, const LossOutputs& outputs) {
-  element_loss(at, {type, p, rows, width, targets, outputs}, F{});
+  element_loss(at, type, {p, rows, width, targets, outputs}, F{});
 }
 template <class F>
 void with_smoothing(const Launch& at, DType type, const void* p, std::int64_t rows, std::int64_t width,
                     const LossTargets& targets, const LossOutputs& outputs) {
-  element_loss(at, {type, p, rows, width, targets, outputs}, F{{static_cast<double>(targets.label_smoothing)}});
+  element_loss(at, type, {p, rows, width, targets, outputs}, F{{static_cast<double>(targets.label_smoothing)}});
 }
 
 TEST(Loss, BinaryCrossEntropy) {
@@ -219,7 +219,7 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
   const std::vector<std::int32_t> labels{1, 1, -1, 3};
   std::vector<float> loss(4), gradient(12);
   std::vector<std::uint8_t> hit(4);
-  cpu::categorical_cross_entropy(p.data(), 4, 3, {.labels = labels.data()},
+  cpu::categorical_cross_entropy({}, DType::kF32, p.data(), 4, 3, {.labels = labels.data()},
                                  {.loss = loss.data(), .gradient = gradient.data(), .hit = hit.data()});
   Array<float> predictions(p), found(4), slope(12);
   Array<std::int32_t> label_memory(labels), hits(4);
@@ -241,15 +241,10 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
   std::vector<float> binary(1), binary_gradient(12);
   const std::vector<float> y{0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0};
   Array<float> targets(y), one(1);
-  cpu::element_loss({p.data(), y.data(), 1, 12, binary.data(), binary_gradient.data(), 1.0F},
+  cpu::element_loss({}, DType::kF32, {p.data(), 1, 12, {.dense = y.data()}, {binary.data(), binary_gradient.data()}},
                     losses::BinaryCrossentropy{{0.0}});
-  element_loss(at_once(),
-               {DType::kF32,
-                predictions.data(),
-                1,
-                12,
-                {.dense = targets.data()},
-                {.loss = one.data(), .gradient = slope.data()}},
+  element_loss(at_once(), DType::kF32,
+               {predictions.data(), 1, 12, {.dense = targets.data()}, {.loss = one.data(), .gradient = slope.data()}},
                losses::BinaryCrossentropy{{0.0}});
   EXPECT_NEAR(binary[0], one.read()[0], 1e-6);
   expect_near(DType::kF32, {binary_gradient.begin(), binary_gradient.end()}, slope.read());
@@ -293,21 +288,22 @@ TEST(Loss, HitsAreThoseOfTheCpu) {
         EXPECT_EQ(hits.read(), std::vector<std::int32_t>(expected.begin(), expected.end())) << what;
       };
       for (const bool is_dense : {false, true}) {
-        const cpu::ClassTargets there{.labels = is_dense ? nullptr : labels.data(),
-                                      .dense = is_dense ? dense.data() : nullptr};
+        const LossTargets there{.labels = is_dense ? nullptr : labels.data(),
+                                .dense = is_dense ? dense.data() : nullptr};
         const LossTargets here{.labels = is_dense ? nullptr : label_memory.data(),
                                .dense = is_dense ? dense_memory.data() : nullptr};
-        cpu::categorical_hits(scores.data(), shape.rows, shape.width, there, expected.data());
+        cpu::categorical_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, there, expected.data());
         categorical_hits(at_once(), type, s.data(), shape.rows, shape.width, here, hits.data());
         expect_hits("argmax");
         softmax_cross_entropy(at_once(), type, s.data(), shape.rows, shape.width, here, {.hit = hits.data()});
         expect_hits("with the loss");
-        cpu::top_k_hits(scores.data(), shape.rows, shape.width, there, 3, expected.data());
+        cpu::top_k_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, there, 3, expected.data());
         top_k_hits(at_once(), type, s.data(), shape.rows, shape.width, here, 3, hits.data());
         expect_hits("top 3");
       }
       std::vector<std::int32_t> counts(static_cast<std::size_t>(shape.rows));
-      cpu::binary_hits(scores.data(), shape.rows, shape.width, {.dense = dense.data()}, 0.5F, counts.data());
+      cpu::binary_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, {.dense = dense.data()}, 0.5F,
+                       counts.data());
       binary_hits(at_once(), type, s.data(), shape.rows, shape.width, {.dense = dense_memory.data()}, 0.5F,
                   hits.data());
       EXPECT_EQ(hits.read(), counts);
@@ -339,13 +335,13 @@ TEST(Loss, SumsAreAddedInDouble) {
     Array<float> v(values);
     Array<std::int32_t> c(counts);
     Array<double> workspace(add_sum_workspace()), sums(std::vector<double>{1.5, -2.0});
-    add_sum(at_once(), v.data(), n, 0.5, workspace.data(), sums.data());
-    add_sum(at_once(), c.data(), n, 0.25, workspace.data(), sums.data() + 1);
+    add_sum(at_once(), v.data(), n, 2.0, workspace.data(), sums.data());
+    add_sum(at_once(), c.data(), n, 4.0, workspace.data(), sums.data() + 1);
     EXPECT_NEAR(sums.read()[0], 1.5 + 0.5 * sum, 1e-10);
     EXPECT_EQ(sums.read()[1], -2.0 + 0.25 * count);
     const double first = sums.read()[0];
     Array<double> again(std::vector<double>{1.5});
-    add_sum(at_once(3), v.data(), n, 0.5, workspace.data(), again.data());
+    add_sum(at_once(3), v.data(), n, 2.0, workspace.data(), again.data());
     EXPECT_EQ(again.read()[0], first) << "depends on the device";
   }
 }

@@ -45,7 +45,8 @@ TEST(MetricBins, AreThoseOfTheCpu) {
       const auto check_bins = [&](ThresholdBins what, const char* name) {
         std::vector<std::int32_t> expected(static_cast<std::size_t>(n));
         what.thresholds = thresholds.data();
-        cpu::threshold_bins(scores.data(), shape.rows, shape.width, {.labels = labels.data()}, what, expected.data());
+        cpu::threshold_bins({}, DType::kF32, scores.data(), shape.rows, shape.width, {.labels = labels.data()}, what,
+                            expected.data());
         what.thresholds = threshold_memory.data();
         threshold_bins(at_once(), type, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, what,
                        bins.data());
@@ -69,7 +70,8 @@ TEST(MetricBins, OfLabelsAndPredictionsAreThoseOfTheCpu) {
     Tensor s(DType::kF32, scores, 0);
     std::vector<std::int32_t> expected(static_cast<std::size_t>(shape.rows));
     const std::int64_t size = shape.width > 5 ? shape.width - 1 : shape.width + 1;
-    cpu::confusion_bins(scores.data(), shape.rows, shape.width, {.labels = labels.data()}, size, 1, expected.data());
+    cpu::confusion_bins({}, DType::kF32, scores.data(), shape.rows, shape.width, {.labels = labels.data()}, size, 1,
+                        expected.data());
     confusion_bins(at_once(), DType::kF32, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, size, 1,
                    bins.data());
     EXPECT_EQ(bins.read(), expected) << shape.width;
@@ -81,11 +83,12 @@ TEST(MetricBins, AreCountedExactlyAndAdded) {
     std::vector<std::int32_t> bins;
     for (std::int64_t i = 0; i < 9000; ++i) bins.push_back(static_cast<std::int32_t>(i * i % (count + 1)) - 1);
     std::vector<double> expected(static_cast<std::size_t>(count), 2.5);
-    cpu::add_counts(bins.data(), static_cast<std::int64_t>(bins.size()), expected.data());
+    cpu::add_counts({}, bins.data(), static_cast<std::int64_t>(bins.size()), count, nullptr, expected.data());
     Array<std::int32_t> bin_memory(bins);
-    Array<unsigned> room(count);
+    Array<unsigned> workspace(add_counts_workspace(count));
     Array<double> counts(std::vector<double>(static_cast<std::size_t>(count), 2.5));
-    add_counts(at_once(), bin_memory.data(), static_cast<std::int64_t>(bins.size()), count, room.data(), counts.data());
+    add_counts(at_once(), bin_memory.data(), static_cast<std::int64_t>(bins.size()), count, workspace.data(),
+               counts.data());
     EXPECT_EQ(counts.read(), expected) << count;
   }
 }
@@ -95,7 +98,7 @@ TEST(MetricSums, OfARegressionAreThoseOfTheCpu) {
   const std::vector<float> y = random_floats(kRows * kWidth, 3, -2.0F, 2.0F);
   const std::vector<float> p = random_floats(kRows * kWidth, 4, -2.0F, 2.0F);
   std::vector<double> expected(3 * kWidth, 1.0);
-  cpu::add_regression_sums(p.data(), kRows, kWidth, {.dense = y.data()}, expected.data());
+  cpu::add_regression_sums({}, DType::kF32, p.data(), kRows, kWidth, {.dense = y.data()}, expected.data());
   Array<float> y_memory(y);
   Tensor p_memory(DType::kF32, p, 0);
   Array<double> sums(std::vector<double>(3 * kWidth, 1.0));

@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/loss_mask.h"
+#include "kernels/cuda/loss.h"
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/softmax.h"
 

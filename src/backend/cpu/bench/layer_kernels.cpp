@@ -75,7 +75,7 @@ void add_softmax(Suite& suite, std::int64_t rows, std::int64_t classes) {
   });
   add(suite, name + "/cross_entropy", floats(2, n), 0, [=](Room& r) {
     k::softmax_cross_entropy(
-        r.floats(0, n), rows, classes, {.labels = r.zeros<std::int32_t>(2, rows)},
+        {}, DType::kF32, r.floats(0, n), rows, classes, {.labels = r.zeros<std::int32_t>(2, rows)},
         {.loss = r.floats(3, rows), .gradient = r.floats(1, n), .hit = r.zeros<std::uint8_t>(4, rows)});
   });
 }
@@ -116,16 +116,20 @@ void add_random(Suite& suite) {
 void add_losses(Suite& suite) {
   constexpr std::int64_t kRows = 4096, kWidth = 512, kN = kRows * kWidth;
   add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Room& r) {
-    k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
+    k::element_loss({}, DType::kF32,
+                    {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
                     kernels::losses::MeanSquaredError{});
   });
   add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Room& r) {
-    k::element_loss({r.floats(0, kN), r.floats(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
+    k::element_loss({}, DType::kF32,
+                    {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
                     kernels::losses::MeanAbsoluteError{});
   });
   add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Room& r) {
-    k::element_loss({r.floats(0, kN), r.zeros<float>(1, kN), kRows, kWidth, r.floats(3, kRows), r.floats(2, kN)},
-                    kernels::losses::BinaryCrossentropyFromLogits{{0.0}});
+    k::element_loss(
+        {}, DType::kF32,
+        {r.floats(0, kN), kRows, kWidth, {.dense = r.zeros<float>(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
+        kernels::losses::BinaryCrossentropyFromLogits{{0.0}});
   });
 }
 
