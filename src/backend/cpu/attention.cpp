@@ -1,11 +1,451 @@
-#include "nn/attention.h"
+// Attention, AdditiveAttention and MultiHeadAttention.
 
-#include "backend/cpu/attention_op.h"
+#include <cmath>
+#include <memory>
+
+#include "backend/attention_projections.h"
+#include "backend/attention_scores.h"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/inner_product.h"
+#include "backend/cpu/per_rows.h"
+#include "backend/device.h"
+#include "core/random.h"
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/masked_steps.h"
+#include "kernels/cpu/pad.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/room.h"
+#include "nn/attention.h"
 
 namespace dptrain::backend::cpu {
 namespace {
 
+using kernels::cpu::AttentionRows;
+using kernels::cpu::copy_columns;
+
+/// Attention and AdditiveAttention. Saved for backward: what the kernel saves.
+template <class Spec>
+class AttentionOp final : public Op {
+ public:
+  AttentionOp(const Spec& spec, const OpContext& context, Device&)
+      : scores_(spec, context),
+        rows_(context.rows),
+        keeps_(context.step.has_backward),
+        key_(context.inputs() - 1),
+        query_mask_(context.mask(0)),
+        value_mask_(context.mask(1)),
+        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {}
+
+  plan::Need need() const override {
+    kernels::cpu::Room scratch(nullptr);
+    rooms(scratch);
+    const std::int64_t kept = keeps_ ? kernels::cpu::attention_kept(scores_.shape, rows_) : 0;
+    return {.saved = static_cast<std::uint64_t>(kept) * sizeof(float),
+            .scratch = static_cast<std::uint64_t>(scratch.taken()) * sizeof(float)};
+  }
+
+  void forward(const OpArgs& a) override {
+    kernels::cpu::Room scratch(static_cast<float*>(a.scratch));
+    const Rooms own = rooms(scratch);
+    kernels::cpu::attention_forward(
+        {.of = inputs_of(a), .y = a.out(), .kept = keeps_ && a.training ? static_cast<float*>(a.saved) : nullptr},
+        own.workspace);
+    keep_valid(a, a.out());
+  }
+
+  void backward(const OpArgs& a) override {
+    kernels::cpu::Room scratch(static_cast<float*>(a.scratch));
+    const Rooms own = rooms(scratch);
+    const kernels::AttentionShape& s = scores_.shape;
+    keep_valid(a, a.dy());
+    const auto rows_of = [](float* data, std::int64_t stride) {
+      return kernels::cpu::AttentionRows<float>{data, stride};
+    };
+    float* const dv = a.dx(1);
+    const bool value_is_key = key_ == 1;
+    kernels::cpu::attention_backward(
+        {.of = inputs_of(a),
+         .y = a.out(),
+         .dy = a.dy(),
+         .kept = static_cast<const float*>(a.saved),
+         .dq = rows_of(a.dx(0), s.key_dim),
+         .dk = rows_of(value_is_key ? (dv == nullptr ? nullptr : own.dk) : a.dx(2), s.key_dim),
+         .dv = rows_of(dv, s.value_dim),
+         .of_scores = own.of_scores},
+        own.workspace);
+    if (value_is_key && dv != nullptr) kernels::cpu::accumulate(own.dk, dv, a.rows * s.keys * s.key_dim);
+    give(a, own, scores_.scale, kernels::cpu::score_gradients(s) - 1, 1, 1);
+    give(a, own, scores_.weights, 0, scores_.weight_numbers(), s.one_weight ? s.key_dim : 1);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const kernels::AttentionShape& s = scores_.shape;
+    const double pairs = 2.0 * static_cast<double>(s.queries) * static_cast<double>(s.keys);
+    const double key_dim = static_cast<double>(s.key_dim), value_dim = static_cast<double>(s.value_dim);
+    return {pairs * (key_dim + value_dim), pairs * (3 * key_dim + 2 * value_dim)};
+  }
+
+ private:
+  struct Rooms {
+    float *dk, *of_scores, *workspace;
+  };
+  Rooms rooms(kernels::cpu::Room& room) const {
+    const kernels::AttentionShape& s = scores_.shape;
+    const int threads = kernels::cpu::thread_count();
+    const bool trains = keeps_ && (scores_.scale || scores_.weights);
+    Rooms own{};
+    own.dk = room.take(keeps_ && key_ == 1 ? rows_ * s.keys * s.key_dim : 0);
+    own.of_scores = trains ? room.take(rows_ * kernels::cpu::score_gradients(s)) : nullptr;
+    own.workspace = room.take(std::max(kernels::cpu::attention_forward_workspace(s, threads),
+                                       keeps_ ? kernels::cpu::attention_backward_workspace(s, threads) : 0));
+    return own;
+  }
+
+  kernels::cpu::AttentionInputs inputs_of(const OpArgs& a) const {
+    kernels::AttentionShape s = scores_.shape;
+    if (scores_.scale) s.scale = *a.weights[*scores_.scale];
+    return {.shape = s,
+            .rows = a.rows,
+            .q = {a.in(0), s.key_dim},
+            .k = {a.in(key_), s.key_dim},
+            .v = {a.in(1), s.value_dim},
+            .score_weights = scores_.weights ? a.weights[*scores_.weights] : &kOne,
+            .value_mask = value_mask_ ? a.in<std::uint8_t>(*value_mask_) : nullptr,
+            .dropout = {.rate = a.training ? scores_.dropout : 0.0F,
+                        .seed = seed_,
+                        .layer = stream_,
+                        .step = static_cast<std::uint64_t>(a.step),
+                        .first_row = a.first_row}};
+  }
+
+  /// Outputs of queries that are left out are zero, and so are their gradients.
+  void keep_valid(const OpArgs& a, float* y) const {
+    if (query_mask_)
+      kernels::cpu::keep_valid_steps({}, DType::kF32, y, a.in<std::uint8_t>(*query_mask_),
+                                     a.rows * scores_.shape.queries, scores_.shape.value_dim, y);
+  }
+
+  /// A weight's gradient: the sums over the rows, and over `joined` numbers for each of its own.
+  void give(const OpArgs& a, const Rooms& own, std::optional<std::size_t> weight, std::int64_t first,
+            std::int64_t numbers, std::int64_t joined) const {
+    if (!weight || a.weight_gradients[*weight] == nullptr) return;
+    const std::int64_t stride = kernels::cpu::score_gradients(scores_.shape);
+    for (std::int64_t n = 0; n < numbers; ++n) {
+      double sum = 0;
+      for (std::int64_t row = 0; row < a.rows; ++row)
+        for (std::int64_t j = 0; j < joined; ++j)
+          sum += static_cast<double>(own.of_scores[row * stride + first + n * joined + j]);
+      a.weight_gradients[*weight][n] = static_cast<float>(sum);
+    }
+  }
+
+  static constexpr float kOne = 1;
+  AttentionScores scores_;
+  std::int64_t rows_;
+  bool keeps_;
+  std::size_t key_;  ///< the input that is the key
+  std::optional<std::size_t> query_mask_, value_mask_;
+  std::uint32_t seed_, stream_;
+};
+
+using Products = PerRows<InnerProduct>;
+
+/// Saved for backward: the projections, which become their own gradients there, the heads' outputs, and what the kernel
+/// saves. Packed: kernels and biases of projections that are one product.
+class MultiHeadAttentionOp final : public Op {
+ public:
+  MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
+      : spec_(spec),
+        device_(static_cast<CpuDevice&>(device)),
+        projections_(spec, context),
+        weights_{spec.use_bias},
+        rows_(context.rows),
+        heads_width_(spec.num_heads * spec.value_width()),
+        out_(context.output().back()),
+        keeps_(context.step.has_backward),
+        trains_(keeps_ && context.step.parameter_gradients[0]),
+        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {
+    shape_ = {.heads = spec.num_heads,
+              .queries = context.input(0)[0],
+              .keys = projections_.all()[projections_.place(kKey)].steps,
+              .key_dim = spec.key_dim,
+              .value_dim = spec.value_width(),
+              .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
+              .causal = spec.use_causal_mask};
+    const auto sources = nn::attention_sources(context.inputs());
+    for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
+    if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
+    bool any_dx = false;
+    for (const AttentionProjection& p : projections_.all()) {
+      bool dx = false;
+      for (const std::size_t input : p.inputs) dx |= keeps_ && context.step.input_gradients[input] != plan::kAbsent;
+      any_dx |= dx;
+      wants_dx_.push_back(dx);
+      products_.push_back(std::make_unique<Products>([this, &p, dx](std::int64_t rows) {
+        return InnerProduct(rows * p.steps, p.features, p.columns, spec_.use_bias, dx, trains_, device_.dnnl());
+      }));
+    }
+    reaches_heads_ = any_dx || trains_;
+    output_ = std::make_unique<Products>([this](std::int64_t rows) {
+      return InnerProduct(rows * shape_.queries, heads_width_, out_, spec_.use_bias, reaches_heads_, trains_,
+                          device_.dnnl());
+    });
+    prepare(rows_);
+    implementation_ = "projections: " + products_.front()->at(rows_).name() + "; attention " + kernels::cpu::isa_name();
+  }
+
+  void prepare(std::int64_t rows) override {
+    for (const auto& product : products_) product->prepare(rows);
+    output_->prepare(rows);
+  }
+
+  plan::Need need() const override {
+    kernels::cpu::Room saved(nullptr), scratch(nullptr);
+    if (keeps_) keep(saved, true);
+    keep(scratch, false);
+    rooms(scratch);
+    return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed(nullptr).bytes};
+  }
+  std::string implementation() const override { return implementation_; }
+
+  /// Kernels side by side, and biases.
+  void pack(const OpArgs& a) override {
+    const Packed to = packed(a.packed);
+    for (std::size_t p = 0; p < projections_.all().size(); ++p) {
+      const AttentionProjection& projection = projections_.all()[p];
+      if (!projection.fused()) continue;
+      for (std::size_t i = 0; i < projection.roles.size(); ++i) {
+        const std::size_t role = projection.roles[i];
+        const std::int64_t width = AttentionProjections::width_of(spec_, role), first = projection.first[i];
+        copy_columns({}, DType::kF32, a.weights[weights_.kernel_of(role)], width, to.kernels[p] + first,
+                     projection.columns, projection.features, width);
+        if (spec_.use_bias)
+          kernels::cpu::copy({}, DType::kF32, a.weights[weights_.bias_of(role)], to.biases[p] + first, width);
+      }
+    }
+  }
+
+  void forward(const OpArgs& a) override {
+    const auto [kept, own] = places(a, keeps_ && a.training);
+    const Packed of = packed(a.packed);
+    for (std::size_t p = 0; p < products_.size(); ++p) {
+      const AttentionProjection& projection = projections_.all()[p];
+      InnerProduct& product = products_[p]->at(a.rows);
+      product.forward(a.in(projection.inputs.front()), kernel(a, of, p), bias(a, of, p), kept.projected[p],
+                      products_[p]->scratch(product, own.workspace));
+    }
+    kernels::cpu::attention_forward({.of = inputs_of(a, kept), .y = kept.heads, .kept = kept.scores}, own.workspace);
+    InnerProduct& product = output_->at(a.rows);
+    product.forward(kept.heads, a.weights[weights_.kernel_of(kOutputRole)],
+                    spec_.use_bias ? a.weights[weights_.bias_of(kOutputRole)] : nullptr, a.out(),
+                    output_->scratch(product, own.workspace));
+  }
+
+  void backward(const OpArgs& a) override {
+    const auto [kept, own] = places(a, true);
+    InnerProduct& product = output_->at(a.rows);
+    void* const scratch = output_->scratch(product, own.workspace);
+    if (float* const gradient = gradient_of(a, weights_.kernel_of(kOutputRole)))
+      product.backward_weights(kept.heads, a.dy(), gradient,
+                               spec_.use_bias ? gradient_of(a, weights_.bias_of(kOutputRole)) : nullptr, scratch);
+    if (!reaches_heads_) return;
+    product.backward_data(a.dy(), a.weights[weights_.kernel_of(kOutputRole)], own.heads_gradient, scratch);
+    kernels::cpu::attention_backward({.of = inputs_of(a, kept),
+                                      .y = kept.heads,
+                                      .dy = own.heads_gradient,
+                                      .kept = kept.scores,
+                                      .dq = projected<float>(kept, kQuery),
+                                      .dk = projected<float>(kept, kKey),
+                                      .dv = projected<float>(kept, kValue)},
+                                     own.workspace);
+    for (std::size_t p = 0; p < products_.size(); ++p) differentiate(a, p, kept.projected[p], own);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double output = 2.0 * static_cast<double>(shape_.queries * heads_width_) * static_cast<double>(out_);
+    const double scores = 2.0 * static_cast<double>(shape_.heads * shape_.queries) * static_cast<double>(shape_.keys);
+    const double key_dim = static_cast<double>(shape_.key_dim), value_dim = static_cast<double>(shape_.value_dim);
+    double forward = output + scores * (key_dim + value_dim);
+    double backward = output * (int{reaches_heads_} + int{trains_}) + scores * (3 * key_dim + 2 * value_dim);
+    for (std::size_t p = 0; p < products_.size(); ++p) {
+      const AttentionProjection& one = projections_.all()[p];
+      const double product = 2.0 * static_cast<double>(one.steps * one.features) * static_cast<double>(one.columns);
+      forward += product;
+      backward += product * (int{wants_dx_[p]} + int{trains_});
+    }
+    return {forward, backward};
+  }
+
+ private:
+  struct Kept {
+    std::array<float*, 3> projected{};  ///< of each projection
+    float *heads = nullptr, *scores = nullptr;
+  };
+  struct Rooms {
+    float *heads_gradient, *kernel_gradient, *bias_gradient, *workspace;
+  };
+  struct Packed {
+    std::array<float*, 3> kernels{}, biases{};
+    std::uint64_t bytes = 0;
+  };
+
+  static std::uint64_t bytes(const kernels::cpu::Room& room) {
+    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
+  }
+
+  Kept keep(kernels::cpu::Room& room, bool for_backward) const {
+    Kept kept;
+    for (std::size_t p = 0; p < projections_.all().size(); ++p)
+      kept.projected[p] = room.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns);
+    kept.heads = room.take(rows_ * shape_.queries * heads_width_);
+    if (for_backward) kept.scores = room.take(kernels::cpu::attention_kept(shape_, rows_));
+    return kept;
+  }
+
+  Rooms rooms(kernels::cpu::Room& room) const {
+    std::int64_t kernel = 0, bias = 0;
+    for (const AttentionProjection& p : projections_.all()) {
+      if (!p.fused() || !trains_) continue;
+      kernel = std::max(kernel, p.features * p.columns);
+      bias = std::max(bias, p.columns);
+    }
+    Rooms own{};
+    own.heads_gradient = room.take(reaches_heads_ ? rows_ * shape_.queries * heads_width_ : 0);
+    own.kernel_gradient = room.take(kernel);
+    own.bias_gradient = room.take(bias);
+    std::size_t products = output_->planned_scratch();
+    for (const auto& product : products_) products = std::max(products, product->planned_scratch());
+    const int threads = kernels::cpu::thread_count();
+    own.workspace = room.take(std::max({static_cast<std::int64_t>((products + sizeof(float) - 1) / sizeof(float)),
+                                        kernels::cpu::attention_forward_workspace(shape_, threads),
+                                        keeps_ ? kernels::cpu::attention_backward_workspace(shape_, threads) : 0}));
+    return own;
+  }
+
+  std::pair<Kept, Rooms> places(const OpArgs& a, bool saved) const {
+    kernels::cpu::Room kept(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
+    const Kept passing = keep(scratch, false);
+    return {saved ? keep(kept, true) : passing, rooms(scratch)};
+  }
+
+  Packed packed(void* memory) const {
+    kernels::cpu::Room room(static_cast<float*>(memory));
+    Packed all;
+    bool any = false;
+    for (std::size_t p = 0; p < projections_.all().size(); ++p) {
+      const AttentionProjection& projection = projections_.all()[p];
+      if (!projection.fused()) continue;
+      any = true;
+      all.kernels[p] = room.take(projection.features * projection.columns);
+      if (spec_.use_bias) all.biases[p] = room.take(projection.columns);
+    }
+    all.bytes = any ? bytes(room) : 0;
+    return all;
+  }
+
+  const float* kernel(const OpArgs& a, const Packed& packed, std::size_t p) const {
+    const AttentionProjection& projection = projections_.all()[p];
+    return projection.fused() ? packed.kernels[p] : a.weights[weights_.kernel_of(projection.roles.front())];
+  }
+  const float* bias(const OpArgs& a, const Packed& packed, std::size_t p) const {
+    const AttentionProjection& projection = projections_.all()[p];
+    if (!spec_.use_bias) return nullptr;
+    return projection.fused() ? packed.biases[p] : a.weights[weights_.bias_of(projection.roles.front())];
+  }
+  float* gradient_of(const OpArgs& a, std::size_t weight) const {
+    return trains_ ? a.weight_gradients[weight] : nullptr;
+  }
+
+  template <class T>
+  AttentionRows<T> projected(const Kept& kept, std::size_t role) const {
+    const std::size_t p = projections_.place(role);
+    return {kept.projected[p] + projections_.first(role), projections_.all()[p].columns};
+  }
+  const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
+    return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
+  }
+  kernels::cpu::AttentionInputs inputs_of(const OpArgs& a, const Kept& kept) const {
+    return {.shape = shape_,
+            .rows = a.rows,
+            .q = projected<const float>(kept, kQuery),
+            .k = projected<const float>(kept, kKey),
+            .v = projected<const float>(kept, kValue),
+            .query_mask = mask(a, kQuery),
+            .value_mask = mask(a, kValue),
+            .key_mask = mask(a, kKey),
+            .dropout = {.rate = a.training ? spec_.dropout : 0.0F,
+                        .seed = seed_,
+                        .layer = stream_,
+                        .step = static_cast<std::uint64_t>(a.step),
+                        .first_row = a.first_row}};
+  }
+
+  /// Of a projection's kernels, biases and input, from its own gradient.
+  void differentiate(const OpArgs& a, std::size_t p, const float* gradient, const Rooms& own) {
+    const AttentionProjection& projection = projections_.all()[p];
+    InnerProduct& product = products_[p]->at(a.rows);
+    void* const scratch = products_[p]->scratch(product, own.workspace);
+    const float* const x = a.in(projection.inputs.front());
+    if (!projection.fused()) {
+      const std::size_t role = projection.roles.front();
+      if (float* const of_kernel = gradient_of(a, weights_.kernel_of(role)))
+        product.backward_weights(x, gradient, of_kernel,
+                                 spec_.use_bias ? gradient_of(a, weights_.bias_of(role)) : nullptr, scratch);
+    } else if (trains_) {
+      product.backward_weights(x, gradient, own.kernel_gradient, spec_.use_bias ? own.bias_gradient : nullptr, scratch);
+      for (std::size_t i = 0; i < projection.roles.size(); ++i) give_part(a, projection, i, own);
+    }
+    give_input_gradient(a, p, gradient, scratch);
+  }
+
+  void give_part(const OpArgs& a, const AttentionProjection& projection, std::size_t i, const Rooms& own) const {
+    const std::size_t role = projection.roles[i];
+    const std::int64_t first = projection.first[i], width = AttentionProjections::width_of(spec_, role);
+    if (float* const of_kernel = gradient_of(a, weights_.kernel_of(role)))
+      copy_columns({}, DType::kF32, own.kernel_gradient + first, projection.columns, of_kernel, width,
+                   projection.features, width);
+    if (!spec_.use_bias) return;
+    if (float* const of_bias = gradient_of(a, weights_.bias_of(role)))
+      kernels::cpu::copy({}, DType::kF32, own.bias_gradient + first, of_bias, width);
+  }
+
+  /// Where a tensor is named several times, one of its gradients is all of it.
+  void give_input_gradient(const OpArgs& a, std::size_t p, const float* gradient, void* scratch) {
+    const AttentionProjection& projection = projections_.all()[p];
+    bool given = !wants_dx_[p];
+    for (const std::size_t input : projection.inputs) {
+      float* const dx = a.dx(input);
+      if (dx == nullptr) continue;
+      if (given)
+        kernels::cpu::fill(0.0F, dx, a.rows * projection.steps * projection.features);
+      else
+        products_[p]->at(a.rows).backward_data(gradient, kernel(a, packed(a.packed), p), dx, scratch);
+      given = true;
+    }
+  }
+
+  const nn::MultiHeadAttentionSpec spec_;
+  CpuDevice& device_;
+  AttentionProjections projections_;
+  AttentionWeights weights_;
+  std::int64_t rows_, heads_width_, out_;
+  bool keeps_, trains_, reaches_heads_ = false;
+  std::uint32_t seed_, stream_;
+  kernels::AttentionShape shape_;
+  std::array<std::optional<std::size_t>, 3> masks_;
+  std::vector<std::unique_ptr<Products>> products_;
+  std::vector<bool> wants_dx_;
+  std::unique_ptr<Products> output_;
+  std::string implementation_;
+};
+
 const RegisteredOp kCpuAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(DeviceKind::kCpu);
+const RegisteredOp kCpuAdditiveAttention =
+    op<nn::AdditiveAttentionSpec, AttentionOp<nn::AdditiveAttentionSpec>>(DeviceKind::kCpu);
+const RegisteredOp kCpuMultiHeadAttention = op<nn::MultiHeadAttentionSpec, MultiHeadAttentionOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,10 +1,12 @@
-#include "nn/embedding.h"
+// Embedding and PositionEmbedding.
 
+#include "kernels/cpu/embedding.h"
 #include "backend/device.h"
 #include "backend/row_table.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "kernels/cpu/embedding.h"
+#include "kernels/cpu/elementwise.h"
+#include "nn/embedding.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -46,7 +48,32 @@ class EmbeddingOp final : public Op {
   bool masks_;
 };
 
+class PositionEmbeddingOp final : public Op {
+ public:
+  PositionEmbeddingOp(const nn::PositionEmbeddingSpec& spec, const OpContext& context, Device&)
+      : used_(context.output().elements()), all_(spec.sequence_length * context.output().back()) {}
+
+  void forward(const OpArgs& a) override {
+    for (std::int64_t row = 0; row < a.rows; ++row)
+      kernels::cpu::copy({}, DType::kF32, a.weights[0], a.out() + row * used_, used_);
+  }
+
+  /// A sum over the rows, in their order.
+  void backward(const OpArgs& a) override {
+    if (float* const gradient = a.weight_gradients[0]) {
+      kernels::cpu::copy({}, DType::kF32, a.dy(), gradient, used_);
+      for (std::int64_t row = 1; row < a.rows; ++row) kernels::cpu::accumulate(a.dy() + row * used_, gradient, used_);
+      kernels::cpu::fill(0.0F, gradient + used_, all_ - used_);
+    }
+    if (a.dx() != nullptr) kernels::cpu::fill(0.0F, a.dx(), a.rows * used_);
+  }
+
+ private:
+  std::int64_t used_, all_;
+};
+
 const RegisteredOp kCpuEmbedding = op<nn::EmbeddingSpec, EmbeddingOp>(DeviceKind::kCpu, {.reads_rows = true});
+const RegisteredOp kCpuPositionEmbedding = op<nn::PositionEmbeddingSpec, PositionEmbeddingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -1,10 +1,198 @@
-#include "nn/normalization.h"
+// GroupNormalization, LayerNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer, Normalization and
+// Rescaling.
 
-#include "backend/cpu/channel_affine.h"
+#include <cstdint>
+#include <vector>
+
+#include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "kernels/cpu/affine.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/group_norm.h"
+#include "kernels/cpu/lrn.h"
+#include "nn/normalization.h"
 
 namespace dptrain::backend::cpu {
 namespace {
+
+/// LayerNormalization and GroupNormalization: normalised within samples, over groups of adjacent channels. Mean and
+/// 1 / deviation of every group are saved for backward.
+class GroupNormOp : public Op {
+ public:
+  plan::Need need() const override {
+    return {.saved = has_backward_ ? 2 * static_cast<std::uint64_t>(statistics(rows_)) * sizeof(float) : 0,
+            .scratch = workspace_bytes_};
+  }
+
+  void forward(const OpArgs& a) override {
+    float* const mean = has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr;
+    kernels::cpu::group_norm_forward(norm_, a.in(), weight(a, gamma_), weight(a, beta_), a.rows * rows_of_sample_,
+                                     static_cast<float*>(a.scratch), a.out(), mean,
+                                     mean == nullptr ? nullptr : mean + statistics(a.rows));
+  }
+
+  void backward(const OpArgs& a) override {
+    const auto* const mean = static_cast<const float*>(a.saved);
+    kernels::cpu::group_norm_backward(
+        norm_,
+        {.x = a.in(), .dy = a.dy(), .gamma = weight(a, gamma_), .mean = mean, .inv_std = mean + statistics(a.rows)},
+        a.rows * rows_of_sample_, static_cast<float*>(a.scratch), a.dx(), gradient(a, gamma_), gradient(a, beta_));
+  }
+
+ protected:
+  /// A sample is `rows_of_sample` rows of the norm.
+  GroupNormOp(const kernels::cpu::GroupNorm& norm, std::int64_t rows_of_sample, bool scale, bool center,
+              const OpContext& context)
+      : norm_(norm),
+        rows_of_sample_(rows_of_sample),
+        rows_(context.rows),
+        has_backward_(context.step.has_backward),
+        gamma_(scale ? 0 : kNone),
+        beta_(center ? std::size_t{scale} : kNone),
+        workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
+          return kernels::cpu::group_norm_workspace(norm_, rows * rows_of_sample_);
+        })) {}
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::int64_t statistics(std::int64_t rows) const { return rows * rows_of_sample_ * norm_.groups; }
+  static const float* weight(const OpArgs& a, std::size_t index) { return index == kNone ? nullptr : a.weights[index]; }
+  static float* gradient(const OpArgs& a, std::size_t index) {
+    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
+  }
+
+  kernels::cpu::GroupNorm norm_;
+  std::int64_t rows_of_sample_, rows_;
+  bool has_backward_;
+  std::size_t gamma_, beta_;
+  std::uint64_t workspace_bytes_;
+};
+
+class GroupNormalizationOp final : public GroupNormOp {
+ public:
+  GroupNormalizationOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
+                     .channels = context.input(0).back(),
+                     .groups = nn::group_count(spec, context.input(0)),
+                     .epsilon = static_cast<float>(spec.epsilon)},
+                    1, spec.scale, spec.center, context) {}
+};
+
+/// One group of the normalised axes; the axes before them are rows.
+class LayerNormalizationOp final : public GroupNormOp {
+ public:
+  LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp({.spatial = 1,
+                     .channels = nn::normalized_shape(spec, context.input(0)).elements(),
+                     .groups = 1,
+                     .epsilon = static_cast<float>(spec.epsilon)},
+                    context.input(0).elements() / nn::normalized_shape(spec, context.input(0)).elements(), spec.scale,
+                    spec.center, context) {}
+};
+
+/// Backward computes the sums again: cheaper than saving a tensor as large as the input.
+class LocalResponseNormalizationOp final : public Op {
+ public:
+  LocalResponseNormalizationOp(const nn::LocalResponseNormalizationSpec& spec, const OpContext& context, Device&)
+      : lrn_{.radius = spec.depth_radius, .bias = spec.bias, .alpha = spec.alpha, .beta = spec.beta},
+        pixels_(context.input(0)[0] * context.input(0)[1]),
+        channels_(context.input(0)[2]),
+        scratch_(workspace_bytes(context.rows, [&](std::int64_t rows) {
+          return kernels::cpu::lrn_workspace(lrn_, rows * pixels_, channels_);
+        })) {}
+
+  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
+
+  void forward(const OpArgs& a) override {
+    kernels::cpu::lrn_forward(lrn_, a.in(), a.rows * pixels_, channels_, static_cast<float*>(a.scratch), a.out(),
+                              nullptr);
+  }
+  void backward(const OpArgs& a) override {
+    kernels::cpu::lrn_backward(lrn_, a.in(), nullptr, a.dy(), a.rows * pixels_, channels_,
+                               static_cast<float*>(a.scratch), a.dx());
+  }
+
+ private:
+  kernels::cpu::Lrn lrn_;
+  std::int64_t pixels_, channels_;
+  std::uint64_t scratch_;
+};
+
+class LayerScaleOp final : public Op {
+ public:
+  LayerScaleOp(const nn::LayerScaleSpec&, const OpContext& context, Device&)
+      : channels_(context.output().back()), positions_(context.output().elements() / channels_) {
+    if (context.step.has_backward && context.step.parameter_gradients[0])
+      scratch_ = workspace_bytes(context.rows, [&](std::int64_t rows) {
+        return kernels::cpu::channel_scale_workspace(rows * positions_, channels_);
+      });
+  }
+
+  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
+
+  void forward(const OpArgs& a) override { scale(a, a.in(), a.out()); }
+  void backward(const OpArgs& a) override {
+    if (a.weight_gradients[0] != nullptr)
+      kernels::cpu::channel_scale_gradient(a.in(), a.dy(), a.rows * positions_, channels_,
+                                           static_cast<float*>(a.scratch), a.weight_gradients[0]);
+    if (a.dx() != nullptr) scale(a, a.dy(), a.dx());
+  }
+
+ private:
+  void scale(const OpArgs& a, const float* x, float* y) const {
+    kernels::cpu::periodic_affine(x, nullptr, a.weights[0], nullptr, channels_, a.rows * positions_ * channels_, y);
+  }
+
+  std::int64_t channels_, positions_;
+  std::uint64_t scratch_ = 0;
+};
+
+class CustomScaleLayerOp final : public Op {
+ public:
+  CustomScaleLayerOp(const nn::CustomScaleLayerSpec& spec, const OpContext& context, Device&)
+      : scale_(static_cast<float>(spec.scale)), elements_(context.output().elements()) {}
+
+  void forward(const OpArgs& a) override {
+    kernels::cpu::add_scaled(a.in(), a.in(1), scale_, a.out(), a.rows * elements_);
+  }
+  void backward(const OpArgs& a) override {
+    if (a.dx(1) != nullptr) kernels::cpu::scale_offset(a.dy(), scale_, 0.0F, a.dx(1), a.rows * elements_);
+    if (a.dx() != nullptr) kernels::cpu::copy({}, DType::kF32, a.dy(), a.dx(), a.rows * elements_);
+  }
+
+ private:
+  float scale_;
+  std::int64_t elements_;
+};
+
+/// A factor and two offsets for each channel, repeated to the period of some hundred numbers that kernels/cpu/affine.h
+/// runs fastest with.
+class RepeatedAffine {
+ public:
+  RepeatedAffine() = default;
+  explicit RepeatedAffine(const nn::ChannelAffine& affine) {
+    const std::size_t times = (kPeriod + affine.scale.size() - 1) / affine.scale.size();
+    for (std::size_t i = 0; i < times; ++i) {
+      shift_.insert(shift_.end(), affine.shift.begin(), affine.shift.end());
+      scale_.insert(scale_.end(), affine.scale.begin(), affine.scale.end());
+      offset_.insert(offset_.end(), affine.offset.begin(), affine.offset.end());
+    }
+  }
+
+  void forward(const float* x, std::int64_t n, float* y) const {
+    kernels::cpu::periodic_affine(x, shift_.data(), scale_.data(), offset_.data(), period(), n, y);
+  }
+  void backward(const float* dy, std::int64_t n, float* dx) const {
+    kernels::cpu::periodic_affine(dy, nullptr, scale_.data(), nullptr, period(), n, dx);
+  }
+
+ private:
+  static constexpr std::size_t kPeriod = 256;
+  std::int64_t period() const { return static_cast<std::int64_t>(scale_.size()); }
+
+  std::vector<float> shift_, scale_, offset_;
+};
 
 class NormalizationOp final : public Op {
  public:
@@ -13,7 +201,7 @@ class NormalizationOp final : public Op {
     if (!nn::moments_are_weights(spec)) affine_ = RepeatedAffine(nn::channel_affine(spec, context.input(0)));
   }
 
-  /// Whoever has weights is told of their changes; what it makes of them it keeps itself.
+  /// pack() is called when the moments change; the factors made of them are members of the op.
   plan::Need need() const override { return {.packed = nn::moments_are_weights(spec_) ? sizeof(float) : 0}; }
   void pack(const OpArgs& a) override {
     const auto channels = static_cast<std::size_t>(channels_);
@@ -31,7 +219,40 @@ class NormalizationOp final : public Op {
   std::int64_t channels_, elements_;
 };
 
+class RescalingOp final : public Op {
+ public:
+  RescalingOp(const nn::RescalingSpec& spec, const OpContext& context, Device&)
+      : plain_(nn::is_plain(spec)),
+        scale_(static_cast<float>(spec.scale.of(0))),
+        offset_(static_cast<float>(spec.offset.of(0))),
+        elements_(context.output().elements()) {
+    if (!plain_) affine_ = RepeatedAffine(nn::channel_affine(spec, context.input(0)));
+  }
+
+  void forward(const OpArgs& a) override {
+    if (!plain_) return affine_.forward(a.in(), a.rows * elements_, a.out());
+    kernels::cpu::scale_offset(a.in(), scale_, offset_, a.out(), a.rows * elements_);
+  }
+  void backward(const OpArgs& a) override {
+    if (!plain_) return affine_.backward(a.dy(), a.rows * elements_, a.dx());
+    kernels::cpu::scale_offset(a.dy(), scale_, 0.0F, a.dx(), a.rows * elements_);
+  }
+
+ private:
+  bool plain_;
+  float scale_, offset_;
+  RepeatedAffine affine_;
+  std::int64_t elements_;
+};
+
+const RegisteredOp kCpuGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLocalResponseNormalization =
+    op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuCustomScaleLayer = op<nn::CustomScaleLayerSpec, CustomScaleLayerOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuNormalization = op<nn::NormalizationSpec, NormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuRescaling = op<nn::RescalingSpec, RescalingOp>(DeviceKind::kCpu);
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

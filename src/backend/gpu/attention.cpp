@@ -1,11 +1,426 @@
-#include "nn/attention.h"
+// Attention, AdditiveAttention and MultiHeadAttention.
 
-#include "backend/gpu/attention_op.h"
+#include <cmath>
+
+#include "backend/attention_projections.h"
+#include "backend/attention_scores.h"
+#include "backend/gpu/conv_sets.h"
+#include "backend/gpu/gpu_op.h"
+#include "backend/ops/backend.h"
+#include "backend/parts.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/random.h"
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/masked_steps.h"
+#include "kernels/cuda/permute.h"
+#include "nn/attention.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
+inline void check_attention_fits(const kernels::AttentionShape& shape) {
+  if (!kernel::attention_fits(shape))
+    throw Error(ErrorKind::kDevice, fmt::format("queries of {} numbers and values of {} are too large for attention in "
+                                                "a GPU's shared memory",
+                                                shape.key_dim, shape.value_dim));
+}
+
+/// Attention and AdditiveAttention. Saved for backward: what the kernel saves.
+template <class Spec>
+class AttentionOp final : public GpuOp {
+ public:
+  AttentionOp(const Spec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        scores_(spec, context),
+        rows_(context.rows),
+        keeps_(context.step.has_backward),
+        key_(context.inputs() - 1),
+        query_mask_(context.mask(0)),
+        value_mask_(context.mask(1)),
+        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {
+    check_attention_fits(scores_.shape);
+  }
+
+  plan::Need need() const override {
+    Parts saved(nullptr), scratch(nullptr);
+    if (keeps_) saved.floats(kernel::attention_kept(scores_.shape, rows_));
+    rooms(scratch);
+    return {.saved = saved.taken(), .scratch = scratch.taken()};
+  }
+
+  void forward(const OpArgs& a) override {
+    Parts scratch(a.scratch);
+    const Rooms own = rooms(scratch);
+    kernel::attention_forward(at(a), type_, inputs_of(a, own), a.out<void>(),
+                              keeps_ && a.training ? static_cast<float*>(a.saved) : nullptr);
+    keep_valid(a, a.out<void>());
+  }
+
+  void backward(const OpArgs& a) override {
+    Parts scratch(a.scratch);
+    const Rooms own = rooms(scratch);
+    const kernels::AttentionShape& s = scores_.shape;
+    keep_valid(a, a.dy<void>());
+    void* const dv = a.input_gradients[1];
+    const bool value_is_key = key_ == 1;
+    kernel::attention_backward(
+        at(a), type_, inputs_of(a, own), a.out<void>(), a.dy<void>(), static_cast<const float*>(a.saved), own.along,
+        {.dq = {a.input_gradients[0], s.key_dim},
+         .dk = {value_is_key ? (dv == nullptr ? nullptr : own.dk) : a.input_gradients[2], s.key_dim},
+         .dv = {dv, s.value_dim},
+         .of_scores = own.of_scores});
+    if (value_is_key && dv != nullptr) kernel::accumulate(at(a), type_, own.dk, dv, a.rows * s.keys * s.key_dim);
+    if (own.of_scores != nullptr) give(a, own);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const kernels::AttentionShape& s = scores_.shape;
+    const double pairs = 2.0 * static_cast<double>(s.queries) * static_cast<double>(s.keys);
+    const double key_dim = static_cast<double>(s.key_dim), value_dim = static_cast<double>(s.value_dim);
+    return {pairs * (key_dim + value_dim), pairs * (3 * key_dim + 2 * value_dim)};
+  }
+
+ private:
+  struct Rooms {
+    void* dk;
+    float *along, *one, *of_scores, *sums, *bias_sums;
+  };
+  Rooms rooms(Parts& parts) const {
+    const kernels::AttentionShape& s = scores_.shape;
+    const std::int64_t numbers = kernel::score_gradients(s), all = kernel::attention_parts(s, rows_);
+    Rooms own{};
+    own.one = parts.floats(1);
+    if (!keeps_) return own;
+    own.dk = parts.take(key_ == 1 ? rows_ * s.keys * s.key_dim : 0, type_);
+    own.along = parts.floats(rows_ * s.queries);
+    if (!scores_.scale && !scores_.weights) return own;
+    own.of_scores = parts.floats(all * numbers);
+    own.sums = parts.floats(numbers);
+    own.bias_sums = parts.floats(
+        std::max(kernel::bias_gradient_workspace(all, numbers), kernel::bias_gradient_workspace(s.key_dim, 1)));
+    return own;
+  }
+
+  kernel::AttentionInputs inputs_of(const OpArgs& a, const Rooms& own) const {
+    const kernels::AttentionShape& s = scores_.shape;
+    const auto rows_of = [](const void* data, std::int64_t stride) {
+      return kernel::AttentionRows{const_cast<void*>(data), stride};  // NOLINT: read alone
+    };
+    if (s.additive && !scores_.weights) kernel::fill(at(a), 1, own.one, 1);
+    return {.shape = s,
+            .rows = a.rows,
+            .q = rows_of(a.inputs[0], s.key_dim),
+            .k = rows_of(a.inputs[key_], s.key_dim),
+            .v = rows_of(a.inputs[1], s.value_dim),
+            .score_weights = scores_.weights ? a.weights[*scores_.weights] : own.one,
+            .scale = scores_.scale ? a.weights[*scores_.scale] : nullptr,
+            .value_mask = value_mask_ ? a.in<std::uint8_t>(*value_mask_) : nullptr,
+            .dropout = {.rate = a.training ? scores_.dropout : 0.0F,
+                        .seed = seed_,
+                        .layer = stream_,
+                        .first_row = a.first_row},
+            .state = a.state};
+  }
+
+  /// Outputs of queries that are left out are zero, and so are their gradients.
+  void keep_valid(const OpArgs& a, void* y) const {
+    if (query_mask_)
+      kernel::keep_valid_steps(at(a), type_, y, a.in<std::uint8_t>(*query_mask_), a.rows * scores_.shape.queries,
+                               scores_.shape.value_dim, y);
+  }
+
+  /// The weights' gradients: sums over all parts, and over the features of a weight that is one for all.
+  void give(const OpArgs& a, const Rooms& own) const {
+    const kernels::AttentionShape& s = scores_.shape;
+    const std::int64_t numbers = kernel::score_gradients(s);
+    kernel::bias_gradient(at(a), DType::kF32, own.of_scores, kernel::attention_parts(s, a.rows), numbers, own.bias_sums,
+                          own.sums);
+    if (float* const scale = gradient_of(a, scores_.scale))
+      kernel::copy(at(a), DType::kF32, own.sums + numbers - 1, scale, 1);
+    float* const weights = gradient_of(a, scores_.weights);
+    if (weights == nullptr) return;
+    if (s.one_weight)
+      kernel::bias_gradient(at(a), DType::kF32, own.sums, s.key_dim, 1, own.bias_sums, weights);
+    else
+      kernel::copy(at(a), DType::kF32, own.sums, weights, s.key_dim);
+  }
+  static float* gradient_of(const OpArgs& a, std::optional<std::size_t> weight) {
+    return weight ? a.weight_gradients[*weight] : nullptr;
+  }
+
+  AttentionScores scores_;
+  std::int64_t rows_;
+  bool keeps_;
+  std::size_t key_;  ///< the input that is the key
+  std::optional<std::size_t> query_mask_, value_mask_;
+  std::uint32_t seed_, stream_;
+};
+
+/// Saved for backward: the projections, the heads' outputs, and what the kernel saves. Packed, in the compute type: of
+/// each product the kernels with their columns outermost, one after the other, and the biases.
+class MultiHeadAttentionOp final : public GpuOp {
+ public:
+  MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        spec_(spec),
+        projections_(spec, context),
+        weights_{spec.use_bias},
+        rows_(context.rows),
+        heads_width_(spec.num_heads * spec.value_width()),
+        keeps_(context.step.has_backward),
+        trains_(keeps_ && context.step.parameter_gradients[0]),
+        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
+        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
+        shape_{.heads = spec.num_heads,
+               .queries = context.input(0)[0],
+               .keys = projections_.all()[projections_.place(kKey)].steps,
+               .key_dim = spec.key_dim,
+               .value_dim = spec.value_width(),
+               .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
+               .causal = spec.use_causal_mask} {
+    check_attention_fits(shape_);
+    const auto sources = nn::attention_sources(context.inputs());
+    for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
+    if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
+    for (const AttentionProjection& p : projections_.all()) {
+      bool dx = false;
+      for (const std::size_t input : p.inputs) dx |= keeps_ && context.step.input_gradients[input] != plan::kAbsent;
+      reaches_heads_ = reaches_heads_ || dx;
+      add_product(p.features, p.columns, p.steps, dx);
+    }
+    reaches_heads_ = reaches_heads_ || trains_;
+    add_product(heads_width_, context.output().back(), shape_.queries, reaches_heads_);
+    prepare(rows_);
+  }
+
+  void prepare(std::int64_t rows) override {
+    for (ConvSets& product : products_) product.prepare(rows);
+  }
+  plan::Need need() const override {
+    Parts saved(nullptr), scratch(nullptr), packed(nullptr);
+    if (keeps_) keep(saved, true);
+    keep(scratch, false);
+    rooms(scratch);
+    pack_in(packed);
+    return {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};
+  }
+  std::string implementation() const override { return "projections " + products_.front().name(); }
+
+  void pack(const OpArgs& a) override {
+    Parts parts(a.packed);
+    const Packed to = pack_in(parts);
+    for (std::size_t p = 0; p < products_.size(); ++p)
+      each_part(p, [&](std::size_t role, std::int64_t first, std::int64_t width, std::int64_t features) {
+        kernel::permute(at(a), type_, turned(features, width), a.compute_weights[weights_.kernel_of(role)], 1,
+                        elements(to.kernels[p], first * features));
+        if (spec_.use_bias)
+          kernel::copy(at(a), type_, a.compute_weights[weights_.bias_of(role)], elements(to.biases[p], first), width);
+      });
+  }
+
+  void forward(const OpArgs& a) override {
+    const auto [kept, own] = places(a, keeps_ && a.training);
+    for (std::size_t p = 0; p < projections_.all().size(); ++p)
+      multiply(a, p, a.inputs[projections_.all()[p].inputs.front()], kept.projected[p], own);
+    kernel::attention_forward(at(a), type_, inputs_of(a, kept), kept.heads, kept.scores);
+    multiply(a, output(), kept.heads, a.out<void>(), own);
+  }
+
+  void backward(const OpArgs& a) override {
+    const auto [kept, own] = places(a, true);
+    differentiate(a, output(), kept.heads, a.dy<void>(), own);
+    if (!reaches_heads_) return;
+    multiply_back(a, output(), a.dy<void>(), own.heads_gradient, own);
+    kernel::attention_backward(at(a), type_, inputs_of(a, kept), kept.heads, own.heads_gradient, kept.scores, own.along,
+                               {.dq = part_of(own.gradients, kQuery),
+                                .dk = part_of(own.gradients, kKey),
+                                .dv = part_of(own.gradients, kValue)});
+    for (std::size_t p = 0; p < projections_.all().size(); ++p) {
+      const AttentionProjection& projection = projections_.all()[p];
+      differentiate(a, p, a.inputs[projection.inputs.front()], own.gradients[p], own);
+      bool given = !products_[p].passes().data;  // where a tensor is named several times, one gradient is all of it
+      for (const std::size_t input : projection.inputs) {
+        void* const dx = a.input_gradients[input];
+        if (dx == nullptr) continue;
+        if (given)
+          set_to_zero(a, dx, a.rows * projection.steps * projection.features);
+        else
+          multiply_back(a, p, own.gradients[p], dx, own);
+        given = true;
+      }
+    }
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double scores = 2.0 * static_cast<double>(shape_.heads * shape_.queries) * static_cast<double>(shape_.keys);
+    const double key_dim = static_cast<double>(shape_.key_dim), value_dim = static_cast<double>(shape_.value_dim);
+    double forward = scores * (key_dim + value_dim), backward = scores * (3 * key_dim + 2 * value_dim);
+    for (const ConvSets& product : products_) {
+      forward += flops(product.sample());
+      backward += flops(product.sample()) * (int{product.passes().data} + int{product.passes().weights});
+    }
+    return {forward, backward};
+  }
+
+ private:
+  using Arrays = std::array<void*, 3>;  ///< of each projection
+  struct Kept {
+    Arrays projected{};
+    void* heads = nullptr;
+    float* scores = nullptr;
+  };
+  struct Rooms {
+    Arrays gradients{};
+    void* heads_gradient;
+    float *along, *filter, *bias, *bias_sums;
+    std::byte* convolution;
+  };
+  struct Packed {
+    std::array<void*, 4> kernels{}, biases{};  ///< of each product, the output's last
+  };
+
+  void add_product(std::int64_t in, std::int64_t columns, std::int64_t steps, bool dx) {
+    products_.push_back(product_sets(device_, product_problem(in, columns, steps, type_, spec_.use_bias),
+                                     {.forward = true, .data = dx, .weights = trains_}));
+  }
+  std::size_t output() const { return projections_.all().size(); }
+
+  Kept keep(Parts& parts, bool for_backward) const {
+    Kept kept;
+    for (std::size_t p = 0; p < output(); ++p)
+      kept.projected[p] = parts.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns, type_);
+    kept.heads = parts.take(rows_ * shape_.queries * heads_width_, type_);
+    if (for_backward) kept.scores = parts.floats(kernel::attention_kept(shape_, rows_));
+    return kept;
+  }
+  Rooms rooms(Parts& parts) const {
+    Rooms own{};
+    std::int64_t filter = 0, columns = 0, sums = 0;
+    std::uint64_t workspace = 0;
+    for (std::size_t p = 0; p < products_.size(); ++p) {
+      const gpu::ConvProblem& sample = products_[p].sample();
+      workspace = std::max(workspace, products_[p].planned());
+      if (p < output() && keeps_) own.gradients[p] = parts.take(rows_ * sample.rows * sample.out_channels, type_);
+      if (!trains_) continue;
+      filter = std::max(filter, sample.in_channels * sample.out_channels);
+      columns = std::max(columns, sample.out_channels);
+      sums = std::max(sums, kernel::bias_gradient_workspace(rows_ * sample.rows, sample.out_channels));
+    }
+    own.heads_gradient = parts.take(reaches_heads_ ? rows_ * shape_.queries * heads_width_ : 0, type_);
+    own.along = parts.floats(reaches_heads_ ? rows_ * shape_.heads * shape_.queries : 0);
+    own.filter = parts.floats(filter);
+    own.bias = parts.floats(spec_.use_bias ? columns : 0);
+    own.bias_sums = parts.floats(spec_.use_bias ? sums : 0);
+    own.convolution = parts.take(workspace);
+    return own;
+  }
+  std::pair<Kept, Rooms> places(const OpArgs& a, bool saved) const {
+    Parts kept(a.saved), scratch(a.scratch);
+    const Kept passing = keep(scratch, false);
+    return {saved ? keep(kept, true) : passing, rooms(scratch)};
+  }
+  Packed pack_in(Parts& parts) const {
+    Packed all;
+    for (std::size_t p = 0; p < products_.size(); ++p) {
+      const gpu::ConvProblem& sample = products_[p].sample();
+      all.kernels[p] = parts.take(sample.in_channels * sample.out_channels, type_);
+      if (spec_.use_bias) all.biases[p] = parts.take(sample.out_channels, type_);
+    }
+    return all;
+  }
+
+  /// Calls f(role, its first column, its columns, features) for the weights of a product.
+  template <class F>
+  void each_part(std::size_t product, const F& f) const {
+    if (product == output())
+      return f(kOutputRole, std::int64_t{0}, products_[product].sample().out_channels, heads_width_);
+    const AttentionProjection& p = projections_.all()[product];
+    for (std::size_t i = 0; i < p.roles.size(); ++i)
+      f(p.roles[i], p.first[i], AttentionProjections::width_of(spec_, p.roles[i]), p.features);
+  }
+  /// [rows, columns] to [columns, rows].
+  static kernel::Permutation turned(std::int64_t rows, std::int64_t columns) {
+    return kernel::Permutation({rows, columns}, {1, 0});
+  }
+
+  void* elements(void* from, std::int64_t n) const {
+    return static_cast<std::byte*>(from) + static_cast<std::uint64_t>(n) * size_of(type_);
+  }
+  kernel::AttentionRows part_of(const Arrays& of, std::size_t role) const {
+    const std::size_t p = projections_.place(role);
+    return {elements(of[p], projections_.first(role)), projections_.all()[p].columns};
+  }
+  const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
+    return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
+  }
+  kernel::AttentionInputs inputs_of(const OpArgs& a, const Kept& kept) const {
+    return {.shape = shape_,
+            .rows = a.rows,
+            .q = part_of(kept.projected, kQuery),
+            .k = part_of(kept.projected, kKey),
+            .v = part_of(kept.projected, kValue),
+            .query_mask = mask(a, kQuery),
+            .value_mask = mask(a, kValue),
+            .key_mask = mask(a, kKey),
+            .dropout = {.rate = a.training ? spec_.dropout : 0.0F,
+                        .seed = seed_,
+                        .layer = stream_,
+                        .first_row = a.first_row},
+            .state = a.state};
+  }
+
+  void multiply(const OpArgs& a, std::size_t p, const void* x, void* y, const Rooms& own) {
+    Parts parts(a.packed);
+    const Packed packed = pack_in(parts);
+    ConvSets::Set& set = products_[p].at(a.rows);
+    set.convolution->forward(x, packed.kernels[p], packed.biases[p], y, workspace(p, set, own), a.stream->native());
+  }
+  void multiply_back(const OpArgs& a, std::size_t p, const void* dy, void* dx, const Rooms& own) {
+    Parts parts(a.packed);
+    const Packed packed = pack_in(parts);
+    ConvSets::Set& set = products_[p].at(a.rows);
+    set.convolution->backward_data(dy, packed.kernels[p], dx, workspace(p, set, own), a.stream->native());
+  }
+  std::byte* workspace(std::size_t p, ConvSets::Set& set, const Rooms& own) {
+    return products_[p].room(set, own.convolution) + rounded_filter_bytes(products_[p].sample(), products_[p].passes());
+  }
+
+  /// Of kernels and biases.
+  void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Rooms& own) {
+    if (!trains_) return;
+    const gpu::ConvProblem& sample = products_[p].sample();
+    ConvSets::Set& set = products_[p].at(a.rows);
+    differentiate_filter(at(a), sample, *set.convolution, x, dy, products_[p].room(set, own.convolution),
+                         workspace(p, set, own), own.filter);
+    if (spec_.use_bias)
+      kernel::bias_gradient(at(a), type_, dy, a.rows * sample.rows, sample.out_channels, own.bias_sums, own.bias);
+    each_part(p, [&](std::size_t role, std::int64_t first, std::int64_t width, std::int64_t features) {
+      if (float* const gradient = a.weight_gradients[weights_.kernel_of(role)])
+        kernel::permute(at(a), DType::kF32, turned(width, features), own.filter + first * features, 1, gradient);
+      if (!spec_.use_bias) return;
+      if (float* const gradient = a.weight_gradients[weights_.bias_of(role)])
+        kernel::copy(at(a), DType::kF32, own.bias + first, gradient, width);
+    });
+  }
+
+  const nn::MultiHeadAttentionSpec spec_;
+  AttentionProjections projections_;
+  AttentionWeights weights_;
+  std::int64_t rows_, heads_width_;
+  bool keeps_, trains_, reaches_heads_ = false;
+  std::uint32_t seed_, stream_;
+  kernels::AttentionShape shape_;
+  std::array<std::optional<std::size_t>, 3> masks_;
+  std::vector<ConvSets> products_;  ///< of the projections, and the output's
+};
+
 const RegisteredOp kAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(kKind);
+const RegisteredOp kAdditiveAttention = op<nn::AdditiveAttentionSpec, AttentionOp<nn::AdditiveAttentionSpec>>(kKind);
+const RegisteredOp kMultiHeadAttention = op<nn::MultiHeadAttentionSpec, MultiHeadAttentionOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

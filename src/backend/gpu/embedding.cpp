@@ -1,7 +1,10 @@
-#include "nn/embedding.h"
+// Embedding and PositionEmbedding.
 
-#include "backend/gpu/gpu_op.h"
 #include "kernels/cuda/embedding.h"
+#include "backend/gpu/gpu_op.h"
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/elementwise.h"
+#include "nn/embedding.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
@@ -32,7 +35,41 @@ class EmbeddingOp final : public GpuOp {
   bool masks_;
 };
 
+class PositionEmbeddingOp final : public GpuOp {
+ public:
+  PositionEmbeddingOp(const nn::PositionEmbeddingSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        rows_(context.rows),
+        used_(context.output().elements()),
+        all_(spec.sequence_length * context.output().back()),
+        trains_(context.step.has_backward && context.step.parameter_gradients[0]) {}
+
+  plan::Need need() const override {
+    const auto floats = trains_ ? kernel::bias_gradient_workspace(rows_, used_) : 0;
+    return {.saved = 0, .scratch = static_cast<std::uint64_t>(floats) * sizeof(float)};
+  }
+
+  void forward(const OpArgs& a) override {
+    const std::int64_t bytes = used_ * static_cast<std::int64_t>(size_of(type_));
+    for (std::int64_t row = 0; row < a.rows; ++row)
+      kernel::copy(at(a), type_, a.compute_weights[0], a.out<std::byte>() + row * bytes, used_);
+  }
+
+  void backward(const OpArgs& a) override {
+    if (float* const gradient = a.weight_gradients[0]) {
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows, used_, static_cast<float*>(a.scratch), gradient);
+      if (all_ > used_) kernel::fill(at(a), 0, gradient + used_, all_ - used_);
+    }
+    if (a.input_gradients[0] != nullptr) set_to_zero(a, a.input_gradients[0], a.rows * used_);
+  }
+
+ private:
+  std::int64_t rows_, used_, all_;
+  bool trains_;
+};
+
 const RegisteredOp kEmbedding = op<nn::EmbeddingSpec, EmbeddingOp>(kKind);
+const RegisteredOp kPositionEmbedding = op<nn::PositionEmbeddingSpec, PositionEmbeddingOp>(kKind);
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -1,0 +1,366 @@
+// Conv2D, Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
+
+#include <algorithm>
+
+#include "backend/conv_window.h"
+#include "backend/cpu/conv/conv2d_choice.h"
+#include "backend/cpu/conv/conv2d_shape.h"
+#include "backend/cpu/conv/convolution.h"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/workspace.h"
+#include "backend/depthwise_shape.h"
+#include "backend/device.h"
+#include "backend/ops/activations.h"
+#include "core/format.h"
+#include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/gemm_forward.h"
+#include "nn/convolutions.h"
+#include "nn/normalization.h"
+#include "nn/pooling.h"
+#include "plan/neighbours.h"
+
+namespace dptrain::backend::cpu {
+namespace {
+
+/// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient
+/// of the output before the backward passes. With a pooling behind it, one byte of each output is kept instead, and the
+/// backward passes undo both themselves.
+///
+/// Where a batch normalisation runs in front of it or behind it, that one's pass over what the convolution reads or
+/// writes goes along with the convolution's own (piecewise.h).
+class Conv2DOp final : public Op {
+ public:
+  Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
+      : shape_(shape_of(spec, context)),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        taken_bytes_(shape_.pool && context.step.has_backward
+                         ? static_cast<std::uint64_t>(context.rows * context.output().elements())
+                         : 0),
+        convolution_(shape_, {.forward = true, .data = wants_dx_, .weights = wants_dweights_}, device.options(),
+                     static_cast<CpuDevice&>(device).dnnl()) {
+    prepare(context.rows);
+    implementation_ = convolution_.describe(context.rows);
+  }
+
+  void prepare(std::int64_t rows) override { convolution_.prepare(rows); }
+  Along takes_along() const override {
+    const bool pieces = convolution_.takes_pieces(ConvPassKind::kForward) && !epilogue_.follows(shape_.relu);
+    return {.before = pieces && kernels::cpu::gemm_forward_pairs(shape_), .after = pieces};
+  }
+  plan::Need need() const override { return {.saved = taken_bytes_, .scratch = convolution_.planned_scratch()}; }
+  std::string implementation() const override { return implementation_; }
+
+  void forward(const OpArgs& a) override {
+    convolution_.run(ConvPassKind::kForward, a.rows,
+                     {.x = a.in(),
+                      .weights = a.weights[0],
+                      .bias = shape_.bias ? a.weights[1] : nullptr,
+                      .y = a.out(),
+                      .taken = a.training ? taken(a) : nullptr,
+                      .before = a.before,
+                      .after = a.after},
+                     a.scratch);
+    if (!shape_.relu) epilogue_.apply({}, a.out(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    if (!shape_.pool) epilogue_.undo({}, a.out(), a.dy(), a.rows);
+    float* const dweights = wants_dweights_ ? a.weight_gradients[0] : nullptr;
+    convolution_.run_backward(a.rows,
+                              {.x = a.in(),
+                               .weights = a.weights[0],
+                               .dy = a.dy(),
+                               .dx = wants_dx_ ? a.dx() : nullptr,
+                               .dweights = dweights,
+                               .dbias = dweights != nullptr && shape_.bias ? a.weight_gradients[1] : nullptr,
+                               .taken = taken(a)},
+                              a.scratch);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = convolution_.flops();
+    return {pass, pass * (int{wants_dx_} + int{wants_dweights_})};
+  }
+
+ private:
+  static ConvShape shape_of(const nn::Conv2DSpec& spec, const OpContext& context) {
+    ConvShape shape = conv2d_shape(spec, context.input(0));
+    shape.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
+    shape.pool = plan::tail_has<nn::MaxPooling2DSpec>(context.step);
+    shape.pairs = !Epilogue(context).follows(shape.relu) && is_normalised(context.plan, context.step);
+    return shape;
+  }
+
+  /// Whether a normalisation that is not frozen runs in front of the step or, where it is trained itself, behind it: a
+  /// frozen prefix computes the same with and without what stands behind. Steps of an op around this one are not the
+  /// plan's.
+  static bool is_normalised(const plan::Plan& plan, const plan::Step& step) {
+    const auto place = std::ranges::find(plan.steps, &step, [](const plan::Step& s) { return &s; });
+    if (place == plan.steps.end()) return false;
+    const auto s = static_cast<std::size_t>(place - plan.steps.begin());
+    const auto is = [&](std::size_t other) {
+      const plan::Step& its = plan.steps[other];
+      return !its.inference_mode && its.spec.get_if<nn::BatchNormalizationSpec>() != nullptr;
+    };
+    if (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) return true;
+    return plan::hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
+             return plan.parameters[static_cast<std::size_t>(p)].kind != plan::ParameterKind::kFrozen;
+           });
+  }
+
+  std::uint8_t* taken(const OpArgs& a) const {
+    return taken_bytes_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
+  }
+
+  ConvShape shape_;  // rows unset
+  Epilogue epilogue_;
+  bool wants_dx_, wants_dweights_;
+  std::uint64_t taken_bytes_;  // of ConvTensors::taken, which is all that is saved
+  Convolution convolution_;
+  std::string implementation_;
+};
+
+/// Max-poolings of 2x2 that cover every output, last in the tail, where a kernel computes them: it keeps which of four
+/// outputs was the largest, and whether that was positive, so backward reads no output.
+std::optional<plan::TailFusion> takes_pooling(const nn::MaxPooling2DSpec& pool, const plan::Follower& follower,
+                                              const Device& device) {
+  const nn::Activation activation = plan::tail_activation(follower.step).activation;
+  if (activation != nn::Activation::kLinear && activation != nn::Activation::kRelu) return std::nullopt;
+  if (plan::tail_has<nn::MaxPooling2DSpec>(follower.step)) return std::nullopt;
+  ConvShape shape = conv2d_shape(follower.step.spec.as<nn::Conv2DSpec>(), follower.inputs.front());
+  shape.relu = activation == nn::Activation::kRelu;
+  shape.pool = true;
+  shape.bfloat16 = device.options().bfloat16_products;
+  const Size2 two{2, 2};
+  // "same" over an even size pads nothing.
+  const bool covers = pool.padding == nn::Padding::kValid || (shape.out_h % 2 == 0 && shape.out_w % 2 == 0);
+  const ConvChoice choice = device.options().conv;
+  if (pool.pool_size != two || pool.strides.value_or(two) != two || !covers ||
+      !computes_pooling(ConvPassKind::kForward, shape, choice) ||
+      !computes_pooling(ConvPassKind::kBackwardWeights, shape, choice))
+    return std::nullopt;
+  return plan::TailFusion{};
+}
+
+/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
+/// its gradient of the data.
+class Conv2DTransposeOp final : public Op {
+ public:
+  Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
+      : filters_(spec.filters),
+        positions_(context.output()[0] * context.output()[1]),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        bias_bytes_(bias_ && wants_dweights_
+                        ? workspace_bytes(context.rows,
+                                          [&](std::int64_t rows) {
+                                            return kernels::cpu::bias_gradient_workspace(rows * positions_, filters_);
+                                          })
+                        : 0),
+        convolution_(back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
+                     device.options(), static_cast<CpuDevice&>(device).dnnl()) {
+    prepare(context.rows);
+    implementation_ = "forward " + convolution_.name(ConvPassKind::kBackwardData, context.rows);
+    if (wants_dx_) implementation_ += "; data " + convolution_.name(ConvPassKind::kForward, context.rows);
+    if (wants_dweights_)
+      implementation_ += "; weights " + convolution_.name(ConvPassKind::kBackwardWeights, context.rows);
+  }
+
+  void prepare(std::int64_t rows) override { convolution_.prepare(rows); }
+  plan::Need need() const override {
+    return {.saved = 0, .scratch = std::max<std::uint64_t>(bias_bytes_, convolution_.planned_scratch())};
+  }
+  std::string implementation() const override { return implementation_; }
+
+  void forward(const OpArgs& a) override {
+    convolution_.run(ConvPassKind::kBackwardData, a.rows, {.weights = a.weights[0], .dy = a.in(), .dx = a.out()},
+                     a.scratch);
+    if (bias_) kernels::cpu::bias_add(a.out(), a.weights[1], a.rows * positions_, filters_, a.out());
+    epilogue_.apply({}, a.out(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
+    if (bias_ && wants_dweights_ && a.weight_gradients[1] != nullptr)
+      kernels::cpu::bias_gradient(a.dy(), a.rows * positions_, filters_, static_cast<float*>(a.scratch),
+                                  a.weight_gradients[1]);
+    if (wants_dweights_ && a.weight_gradients[0] != nullptr)
+      convolution_.run(ConvPassKind::kBackwardWeights, a.rows,
+                       {.x = a.dy(), .dy = a.in(), .dweights = a.weight_gradients[0]}, a.scratch);
+    if (wants_dx_ && a.dx() != nullptr)
+      convolution_.run(ConvPassKind::kForward, a.rows, {.x = a.dy(), .weights = a.weights[0], .y = a.dx()}, a.scratch);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = convolution_.flops();
+    return {pass, pass * (int{wants_dx_} + int{wants_dweights_})};
+  }
+
+ private:
+  /// Keras's kernel [kh, kw, filters, in] is that of the convolution, as it is.
+  static ConvShape back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) {
+    ConvShape shape{conv_window(spec, context.output(), context.input(0))};
+    shape.bias = false;
+    return shape;
+  }
+
+  std::int64_t filters_, positions_;
+  bool bias_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_dweights_;
+  std::uint64_t bias_bytes_;
+  Convolution convolution_;
+  std::string implementation_;
+};
+
+/// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
+class DepthwiseConv2DOp final : public Op {
+ public:
+  DepthwiseConv2DOp(const nn::DepthwiseConv2DSpec& spec, const OpContext& context, Device&)
+      : shape_(depthwise_shape(spec, context.input(0))),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        passes_((context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent ? 1 : 0) +
+                (context.step.has_backward && context.step.parameter_gradients[0] ? 1 : 0)),
+        workspace_bytes_(context.step.has_backward
+                             ? workspace_bytes(context.rows,
+                                               [&](std::int64_t rows) {
+                                                 return std::max(kernels::cpu::depthwise_workspace(shape_, rows),
+                                                                 kernels::cpu::bias_gradient_workspace(
+                                                                     positions(rows), shape_.out_channels()));
+                                               })
+                             : 0) {}
+
+  plan::Need need() const override { return {.saved = 0, .scratch = workspace_bytes_}; }
+
+  void forward(const OpArgs& a) override {
+    kernels::cpu::depthwise_forward(shape_, a.in(), a.weights[0], bias_ ? a.weights[1] : nullptr, epilogue_.is_relu(),
+                                    a.rows, a.out());
+    if (!epilogue_.is_relu()) epilogue_.apply({}, a.out(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    auto* const workspace = static_cast<float*>(a.scratch);
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
+    if (a.weight_gradients[0] != nullptr)
+      kernels::cpu::depthwise_backward_weights(shape_, a.in(), a.dy(), a.rows, workspace, a.weight_gradients[0]);
+    if (bias_ && a.weight_gradients[1] != nullptr)
+      kernels::cpu::bias_gradient(a.dy(), positions(a.rows), shape_.out_channels(), workspace, a.weight_gradients[1]);
+    if (a.dx() != nullptr) kernels::cpu::depthwise_backward_data(shape_, a.dy(), a.weights[0], a.rows, a.dx());
+  }
+
+  std::pair<double, double> flops_per_sample() const override { return {flops(shape_), flops(shape_) * passes_}; }
+
+ private:
+  std::int64_t positions(std::int64_t rows) const { return rows * shape_.out_h * shape_.out_w; }
+
+  kernels::DepthwiseShape shape_;
+  bool bias_;
+  Epilogue epilogue_;
+  int passes_;  // backward
+  std::uint64_t workspace_bytes_;
+};
+
+/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. What is between them is kept where the pointwise
+/// kernel is trained; its gradient lies in scratch.
+class SeparableConv2DOp final : public Op {
+ public:
+  SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
+      : depthwise_(depthwise_shape(spec, context.input(0))),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_depthwise_(wants(context, 0)),
+        wants_pointwise_(wants(context, 1)),
+        between_bytes_(aligned(static_cast<std::uint64_t>(context.rows * result_elements(depthwise_)) * sizeof(float))),
+        workspace_bytes_(wants_depthwise_
+                             ? workspace_bytes(context.rows,
+                                               [&](std::int64_t rows) {
+                                                 return kernels::cpu::depthwise_workspace(depthwise_, rows);
+                                               })
+                             : 0),
+        pointwise_({pointwise_window(depthwise_, spec.filters), 0, spec.use_bias, epilogue_.is_relu()},
+                   {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
+                   device.options(), static_cast<CpuDevice&>(device).dnnl()) {
+    prepare(context.rows);
+    implementation_ = "pointwise " + pointwise_.describe(context.rows);
+  }
+
+  void prepare(std::int64_t rows) override { pointwise_.prepare(rows); }
+  plan::Need need() const override {
+    return {.saved = wants_pointwise_ ? between_bytes_ : 0,
+            .scratch = between_bytes_ + std::max<std::uint64_t>(workspace_bytes_, pointwise_.planned_scratch())};
+  }
+  std::string implementation() const override { return implementation_; }
+
+  void forward(const OpArgs& a) override {
+    float* const between = wants_pointwise_ && a.training ? static_cast<float*>(a.saved) : between_in(a.scratch);
+    kernels::cpu::depthwise_forward(depthwise_, a.in(), a.weights[0], nullptr, false, a.rows, between);
+    pointwise_.run(ConvPassKind::kForward, a.rows,
+                   {.x = between, .weights = a.weights[1], .bias = bias_ ? a.weights[2] : nullptr, .y = a.out()},
+                   workspace_in(a.scratch));
+    if (!epilogue_.is_relu()) epilogue_.apply({}, a.out(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    epilogue_.undo({}, a.out(), a.dy(), a.rows);
+    void* const workspace = workspace_in(a.scratch);
+    if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
+      pointwise_.run(ConvPassKind::kBackwardWeights, a.rows,
+                     {.x = static_cast<const float*>(a.saved),
+                      .dy = a.dy(),
+                      .dweights = a.weight_gradients[1],
+                      .dbias = bias_ ? a.weight_gradients[2] : nullptr},
+                     workspace);
+    if (!pointwise_.wants(ConvPassKind::kBackwardData)) return;
+    float* const gradient = between_in(a.scratch);
+    pointwise_.run(ConvPassKind::kBackwardData, a.rows, {.weights = a.weights[1], .dy = a.dy(), .dx = gradient},
+                   workspace);
+    if (wants_depthwise_ && a.weight_gradients[0] != nullptr)
+      kernels::cpu::depthwise_backward_weights(depthwise_, a.in(), gradient, a.rows, static_cast<float*>(workspace),
+                                               a.weight_gradients[0]);
+    if (wants_dx_ && a.dx() != nullptr)
+      kernels::cpu::depthwise_backward_data(depthwise_, gradient, a.weights[0], a.rows, a.dx());
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double spread = flops(depthwise_), mix = pointwise_.flops();
+    return {spread + mix, spread * (int{wants_dx_} + int{wants_depthwise_}) +
+                              mix * (int{wants_dx_ || wants_depthwise_} + int{wants_pointwise_})};
+  }
+
+ private:
+  static constexpr std::uint64_t kAlign = 64;
+  static std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+  static bool wants(const OpContext& context, std::size_t weight) {
+    return context.step.has_backward && context.step.parameter_gradients[weight];
+  }
+
+  static float* between_in(void* scratch) { return static_cast<float*>(scratch); }
+  void* workspace_in(void* scratch) const { return static_cast<std::byte*>(scratch) + between_bytes_; }
+
+  kernels::DepthwiseShape depthwise_;
+  bool bias_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_depthwise_, wants_pointwise_;
+  std::uint64_t between_bytes_, workspace_bytes_;
+  Convolution pointwise_;
+  std::string implementation_;
+};
+
+const RegisteredOp kCpuConv2D = op<nn::Conv2DSpec, Conv2DOp>(
+    DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<nn::MaxPooling2DSpec>(takes_pooling)}});
+const RegisteredOp kCpuConv2DTranspose =
+    op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuDepthwiseConv2D =
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuSeparableConv2D =
+    op<nn::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+
+}  // namespace
+}  // namespace dptrain::backend::cpu

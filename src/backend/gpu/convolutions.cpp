@@ -1,0 +1,290 @@
+// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
+
+#include <algorithm>
+
+#include "backend/conv_window.h"
+#include "backend/depthwise_shape.h"
+#include "backend/gpu/conv_sets.h"
+#include "backend/gpu/convolution_op.h"
+#include "backend/gpu/gpu_op.h"
+#include "backend/ops/activations.h"
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/depthwise.h"
+#include "nn/convolutions.h"
+#include "nn/dense.h"
+
+namespace dptrain::backend::DPTRAIN_BACKEND {
+namespace {
+
+gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
+  gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
+  problem.groups = spec.groups;
+  problem.bias = spec.use_bias;
+  return problem;
+}
+
+class Conv2DOp final : public ConvolutionOp {
+ public:
+  Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
+      : ConvolutionOp(sample_of(spec, context), context, device) {}
+};
+
+/// Acts on the last axis: the axes before it are images of one pixel.
+class DenseOp final : public ConvolutionOp {
+ public:
+  DenseOp(const nn::DenseSpec& spec, const OpContext& context, Device& device)
+      : ConvolutionOp(sample_of(spec, context.input(0)), context, device) {}
+
+ private:
+  static gpu::ConvProblem sample_of(const nn::DenseSpec& spec, const Shape& input) {
+    gpu::ConvProblem problem{{.in_channels = input.back(), .out_channels = spec.units}};
+    problem.rows = input.elements() / input.back();
+    problem.bias = spec.use_bias;
+    return problem;
+  }
+};
+
+/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
+/// its gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
+class Conv2DTransposeOp final : public GpuOp {
+ public:
+  Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        sets_(device_, back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
+              [this](const gpu::Convolution& convolution, std::int64_t rows) {
+                const std::int64_t floats = bias_ ? kernel::bias_gradient_workspace(rows * positions(), filters()) : 0;
+                return rounded_filter_bytes(sets_.sample(), sets_.passes()) +
+                       std::max(convolution.workspace(), static_cast<std::uint64_t>(floats) * sizeof(float));
+              }) {
+    prepare(context.rows);
+  }
+
+  void prepare(std::int64_t rows) override { sets_.prepare(rows); }
+  plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
+  std::string implementation() const override { return "of the convolution back: " + sets_.name(); }
+
+  void forward(const OpArgs& a) override {
+    const Room room(*this, a);
+    room.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), room.workspace,
+                                    a.stream->native());
+    if (bias_)
+      kernel::bias_add(at(a), type_, a.out<void>(), a.weights[1], a.rows * positions(), filters(), a.out<void>());
+    epilogue_.apply(at(a), a.out<void>(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    const Room room(*this, a);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
+    if (bias_ && a.weight_gradients[1] != nullptr)
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * positions(), filters(),
+                            reinterpret_cast<float*>(room.workspace), a.weight_gradients[1]);
+    if (wants_dweights_ && a.weight_gradients[0] != nullptr)
+      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.dy<void>(), a.inputs[0], room.rounded,
+                           room.workspace, a.weight_gradients[0]);
+    if (wants_dx_ && a.input_gradients[0] != nullptr)
+      room.convolution->forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], room.workspace,
+                                a.stream->native());
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = flops(sets_.sample());
+    return {pass, pass * (int{wants_dx_} + int{wants_dweights_})};
+  }
+
+ private:
+  struct Room {
+    gpu::Convolution* convolution;
+    std::byte *rounded, *workspace;
+
+    Room(Conv2DTransposeOp& op, const OpArgs& a) {
+      ConvSets::Set& set = op.sets_.at(a.rows);
+      convolution = set.convolution.get();
+      rounded = op.sets_.room(set, a.scratch);
+      workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
+    }
+  };
+
+  gpu::ConvProblem back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) const {
+    return {conv_window(spec, context.output(), context.input(0)), 1, type_};
+  }
+
+  std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
+  std::int64_t filters() const { return sets_.sample().in_channels; }
+
+  bool bias_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_dweights_;
+  ConvSets sets_;
+};
+
+/// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
+class DepthwiseConv2DOp final : public GpuOp {
+ public:
+  DepthwiseConv2DOp(const nn::DepthwiseConv2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        shape_(depthwise_shape(spec, context.input(0))),
+        bias_(spec.use_bias),
+        epilogue_(context),
+        has_backward_(context.step.has_backward),
+        passes_((has_backward_ && context.step.input_gradients[0] != plan::kAbsent ? 1 : 0) +
+                (has_backward_ && context.step.parameter_gradients[0] ? 1 : 0)),
+        rows_(context.rows) {}
+
+  plan::Need need() const override {
+    if (!has_backward_) return {};
+    std::int64_t floats = kernel::depthwise_workspace(type_, shape_, rows_);
+    for (std::int64_t rows = 1; bias_ && rows <= rows_; ++rows)  // does not grow evenly
+      floats =
+          std::max(floats, kernel::bias_gradient_workspace(rows * shape_.out_h * shape_.out_w, shape_.out_channels()));
+    return {.saved = 0, .scratch = static_cast<std::uint64_t>(floats) * sizeof(float)};
+  }
+
+  void forward(const OpArgs& a) override {
+    kernel::depthwise_forward(at(a), type_, shape_, a.inputs[0], a.weights[0], bias_ ? a.weights[1] : nullptr,
+                              epilogue_.is_relu(), a.rows, a.out<void>());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    auto* const workspace = static_cast<float*>(a.scratch);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
+    if (a.weight_gradients[0] != nullptr)
+      kernel::depthwise_backward_weights(at(a), type_, shape_, a.inputs[0], a.dy<void>(), a.rows, workspace,
+                                         a.weight_gradients[0]);
+    if (bias_ && a.weight_gradients[1] != nullptr)
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * shape_.out_h * shape_.out_w, shape_.out_channels(),
+                            workspace, a.weight_gradients[1]);
+    if (a.input_gradients[0] != nullptr)
+      kernel::depthwise_backward_data(at(a), type_, shape_, a.dy<void>(), a.weights[0], a.rows, a.input_gradients[0]);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    return {backend::flops(shape_), backend::flops(shape_) * passes_};
+  }
+
+ private:
+  kernels::DepthwiseShape shape_;
+  bool bias_;
+  Epilogue epilogue_;
+  bool has_backward_;
+  int passes_;  // backward
+  std::int64_t rows_;
+};
+
+/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. The tensor between them is saved where the
+/// pointwise kernel is trained; its gradient is in scratch. Scratch: [between][rounded filter][workspace].
+class SeparableConv2DOp final : public GpuOp {
+ public:
+  SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        depthwise_(depthwise_shape(spec, context.input(0))),
+        epilogue_(context),
+        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
+        wants_depthwise_(wants(context, 0)),
+        wants_pointwise_(wants(context, 1)),
+        kept_bytes_(wants_pointwise_ ? between_bytes(context.rows) : 0),
+        sets_(device_, pointwise(spec),
+              {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
+              [this](const gpu::Convolution& convolution, std::int64_t rows) { return scratch(convolution, rows); }) {
+    prepare(context.rows);
+  }
+
+  void prepare(std::int64_t rows) override { sets_.prepare(rows); }
+  plan::Need need() const override { return {.saved = kept_bytes_, .scratch = sets_.planned()}; }
+  std::string implementation() const override { return "pointwise " + sets_.name(); }
+
+  void forward(const OpArgs& a) override {
+    const Room room(*this, a);
+    void* const between = wants_pointwise_ && a.training ? a.saved : room.between;
+    kernel::depthwise_forward(at(a), type_, depthwise_, a.inputs[0], a.weights[0], nullptr, false, a.rows, between);
+    room.convolution->forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
+                              a.out<void>(), room.workspace, a.stream->native());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    const Room room(*this, a);
+    auto* const floats = reinterpret_cast<float*>(room.workspace);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
+    if (sets_.sample().bias && a.weight_gradients[2] != nullptr)
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * output_positions(sets_.sample()),
+                            sets_.sample().out_channels, floats, a.weight_gradients[2]);
+    if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
+      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.saved, a.dy<void>(), room.rounded,
+                           room.workspace, a.weight_gradients[1]);
+    if (!sets_.passes().data) return;
+    room.convolution->backward_data(a.dy<void>(), a.compute_weights[1], room.between, room.workspace,
+                                    a.stream->native());
+    if (wants_depthwise_ && a.weight_gradients[0] != nullptr)
+      kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], room.between, a.rows, floats,
+                                         a.weight_gradients[0]);
+    if (wants_dx_ && a.input_gradients[0] != nullptr)
+      kernel::depthwise_backward_data(at(a), type_, depthwise_, room.between, a.weights[0], a.rows,
+                                      a.input_gradients[0]);
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double spread = backend::flops(depthwise_), mix = DPTRAIN_BACKEND::flops(sets_.sample());
+    return {spread + mix, spread * (int{wants_dx_} + int{wants_depthwise_}) +
+                              mix * (int{sets_.passes().data} + int{wants_pointwise_})};
+  }
+
+ private:
+  struct Room {
+    gpu::Convolution* convolution;
+    std::byte *between, *rounded, *workspace;
+
+    Room(SeparableConv2DOp& op, const OpArgs& a) {
+      ConvSets::Set& set = op.sets_.at(a.rows);
+      convolution = set.convolution.get();
+      between = op.sets_.room(set, a.scratch);
+      rounded = between + op.between_bytes(a.rows);
+      workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
+    }
+  };
+
+  static bool wants(const OpContext& context, std::size_t weight) {
+    return context.step.has_backward && context.step.parameter_gradients[weight];
+  }
+
+  gpu::ConvProblem pointwise(const nn::SeparableConv2DSpec& spec) const {
+    return {pointwise_window(depthwise_, spec.filters), 1, type_, spec.use_bias, epilogue_.is_relu()};
+  }
+
+  std::uint64_t between_bytes(std::int64_t rows) const {
+    return aligned_part(rows * result_elements(depthwise_), type_);
+  }
+
+  std::uint64_t scratch(const gpu::Convolution& convolution, std::int64_t rows) const {
+    const gpu::ConvProblem& sample = sets_.sample();
+    std::int64_t floats = wants_depthwise_ ? kernel::depthwise_workspace(type_, depthwise_, rows) : 0;
+    if (sample.bias)
+      floats = std::max(floats, kernel::bias_gradient_workspace(rows * output_positions(sample), sample.out_channels));
+    return between_bytes(rows) + rounded_filter_bytes(sample, sets_.passes()) +
+           std::max(convolution.workspace(), static_cast<std::uint64_t>(floats) * sizeof(float));
+  }
+
+  kernels::DepthwiseShape depthwise_;
+  Epilogue epilogue_;
+  bool wants_dx_, wants_depthwise_, wants_pointwise_;
+  std::uint64_t kept_bytes_;
+  ConvSets sets_;
+};
+
+const RegisteredOp kConv2D =
+    op<nn::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
+const RegisteredOp kDense =
+    op<nn::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
+const RegisteredOp kConv2DTranspose = op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
+const RegisteredOp kDepthwiseConv2D =
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
+const RegisteredOp kSeparableConv2D = op<nn::SeparableConv2DSpec, SeparableConv2DOp>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
+
+}  // namespace
+}  // namespace dptrain::backend::DPTRAIN_BACKEND
