@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cuda/dropout.h"
-#include "kernels/cuda/merge.h"
+#include "kernels/cuda/pad.h"
 #include "kernels/philox.h"
 #include "reduce/connector.h"
 #include "replica/small_net.h"
