@@ -9,6 +9,8 @@
 // its names in nn/losses.cpp.
 //
 // A loss of sums has `void add(double prediction, double target, Sums&) const` and `SumsLoss loss(const Sums&) const`.
+// Its spec adds the axes of the sums (nn::OverAxes). To add one: its equation here, a line in DPTRAIN_SUMS_LOSSES, and
+// its names in nn/losses.cpp.
 //
 // Passes over rows call them: kernels/cpu/loss_passes.h and kernels/cuda/loss_passes.h.
 
@@ -28,6 +30,9 @@
   USE(KLDivergence)                 \
   USE(Hinge)                        \
   USE(SquaredHinge)
+
+/// Every loss of sums over axes that a user chooses.
+#define DPTRAIN_SUMS_LOSSES(USE) USE(Dice)
 
 namespace dptrain::kernels::losses {
 

@@ -1,4 +1,4 @@
-// The instances of the passes of loss_passes.h: one line for each loss of kernels/losses.h.
+// The instances of the passes of loss_passes.h for the losses of kernels/losses.h.
 
 #include "kernels/losses.h"
 
@@ -15,7 +15,11 @@ DPTRAIN_INSTANTIATE(BinaryFocalCrossentropyFromLogits)
 #undef DPTRAIN_INSTANTIATE
 
 template void class_loss(const Launch&, DType, const LossRows&, bool, const losses::CategoricalFocalCrossentropy&);
-template void sums_loss(const Launch&, DType, const LossRows&, std::int64_t, const losses::CosineSimilarity&);
-template void sums_loss(const Launch&, DType, const LossRows&, std::int64_t, const losses::Dice&);
+
+#define DPTRAIN_INSTANTIATE(F) \
+  template void sums_loss(const Launch&, DType, const LossRows&, std::int64_t, const losses::F&);
+DPTRAIN_SUMS_LOSSES(DPTRAIN_INSTANTIATE)
+DPTRAIN_INSTANTIATE(CosineSimilarity)
+#undef DPTRAIN_INSTANTIATE
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -123,7 +123,7 @@ const RegisteredLoss kCosineSimilarity =
           return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
         });
 
-std::vector<std::int64_t> sorted_axes(const DiceSpec& spec, const Shape& output) {
+std::vector<std::int64_t> sorted_axes(const SumAxes& spec, const Shape& output) {
   std::vector<std::int64_t> axes = *spec.axis;
   for (std::int64_t& axis : axes)
     if (axis < 0) axis += output.rank() + 1;
@@ -138,7 +138,7 @@ std::string all_axes(const Shape& output) {
   return join(axes, ", ");
 }
 
-std::string dice_misfit(const DiceSpec& spec, const LossFit& fit) {
+std::string axes_misfit(const SumAxes& spec, const LossFit& fit) {
   if (!spec.axis || spec.axis->empty())
     return fmt::format(
         "without axis it sums over the whole batch, as Keras does: no mean over samples, so replicas, micro-batches "
@@ -161,19 +161,22 @@ std::string dice_misfit(const DiceSpec& spec, const LossFit& fit) {
                                                               : "");
 }
 
-const RegisteredLoss kDice =
-    loss<DiceSpec>("Dice", "dice")
-        .positional(
-            key("axis", &DiceSpec::axis).doc("axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
-        .shares_of_one()
-        .misfit(dice_misfit)
-        .example("axis: [1]");
+template <class F>
+LossBuilder<OverAxes<F>> sums_loss(const std::string& name, const std::string& keras_name) {
+  return loss<OverAxes<F>>(name, keras_name)
+      .positional(key("axis", &SumAxes::axis).doc("axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
+      .shares_of_one()
+      .misfit([](const OverAxes<F>& spec, const LossFit& fit) { return axes_misfit(spec, fit); })
+      .example("axis: [1]");
+}
+
+const RegisteredLoss kDice = sums_loss<losses::Dice>("Dice", "dice");
 
 }  // namespace
 
-DiceSums dice_sums(const DiceSpec& spec, const Shape& output) {
+SumLayout sum_layout(const SumAxes& spec, const Shape& output) {
   const std::vector<std::int64_t> axes = sorted_axes(spec, output);
-  DiceSums sums;
+  SumLayout sums;
   for (int axis = 1; axis <= output.rank(); ++axis) {
     std::int64_t& part = axis < axes.front() ? sums.outer : axis > axes.back() ? sums.inner : sums.length;
     part *= output[axis - 1];

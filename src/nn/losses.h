@@ -64,19 +64,22 @@ struct CosineSimilaritySpec {
   std::int64_t axis = -1;  ///< the last
 };
 
-/// 1 - 2 sum y p / (sum y + sum p + 1e-7), the sums over `axis`, for each place of the other axes. Axes count from 1,
-/// because 0 is the batch's, and must be neighbours: [1, 2, 3] of [H, W, C] gives one number per sample, [1, 2] one per
-/// sample and class. Keras's default, null, sums over the batch as well: that is no mean over samples, so replicas and
-/// micro-batches would change it, and the plan refuses it.
-struct DiceSpec {
+/// Axes of a sample, from 1, because 0 is the batch's. They must be neighbours: sums over [1, 2, 3] of [H, W, C] give
+/// one number per sample, over [1, 2] one per sample and class. Keras's default, null, sums over the batch as well:
+/// that is no mean over samples, so replicas and micro-batches would change it, and the plan refuses it.
+struct SumAxes {
   std::optional<std::vector<std::int64_t>> axis;
 };
 
+/// A loss of sums of kernels/losses.h over `axis`, for each position of the other axes.
+template <class F>
+struct OverAxes : F, SumAxes {};
+
 /// The memory layout of the sums of one sample: [outer, length, inner], a number for each of outer * inner.
-struct DiceSums {
+struct SumLayout {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
 /// For axes that fit.
-DiceSums dice_sums(const DiceSpec& spec, const Shape& output);
+SumLayout sum_layout(const SumAxes& axes, const Shape& output);
 
 }  // namespace dptrain::nn

@@ -16,7 +16,7 @@ double dice_of(Row p, Row y, const Wanted& wanted) {
 }
 
 LossCase dice_case(std::vector<std::int64_t> axis) {
-  LossCase c{.loss = loss(nn::DiceSpec{.axis = std::move(axis)}), .output = {3, 2, 2}};
+  LossCase c{.loss = loss(nn::OverAxes<kernels::losses::Dice>{{}, {std::move(axis)}}), .output = {3, 2, 2}};
   c.rows = random_values(11 * 12, 0, 1, 41);
   for (double& y : c.rows) y = std::round(y);
   return c;

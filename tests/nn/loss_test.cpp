@@ -37,10 +37,10 @@ TEST(Loss, EveryOneHasKerasStringAndFits) {
     EXPECT_NE(loss_family().find(word), nullptr) << word;
 }
 
-TEST(Loss, DiceSumsLieAsItsAxesSay) {
+TEST(Loss, SumsOverAxesHaveTheirLayout) {
   const Shape output{3, 4, 5};
   const auto sums = [&](std::vector<std::int64_t> axis) {
-    const DiceSums s = dice_sums({.axis = std::move(axis)}, output);
+    const SumLayout s = sum_layout({.axis = std::move(axis)}, output);
     return std::vector<std::int64_t>{s.outer, s.length, s.inner};
   };
   EXPECT_EQ(sums({1, 2, 3}), (std::vector<std::int64_t>{1, 60, 1}));

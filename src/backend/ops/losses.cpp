@@ -115,9 +115,10 @@ RowLoss row_loss(const nn::CosineSimilaritySpec&, const LossContext& context) {
   return sums_loss(position_rows(context), losses::CosineSimilarity{});
 }
 
-RowLoss row_loss(const nn::DiceSpec& spec, const LossContext& context) {
-  const nn::DiceSums sums = nn::dice_sums(spec, context.prediction());
-  return sums_loss({.rows = sums.outer, .width = sums.length, .inner = sums.inner}, losses::Dice{});
+template <class F>
+RowLoss row_loss(const nn::OverAxes<F>& spec, const LossContext& context) {
+  const nn::SumLayout sums = nn::sum_layout(spec, context.prediction());
+  return sums_loss({.rows = sums.outer, .width = sums.length, .inner = sums.inner}, F{spec});
 }
 
 class RowLossOp final : public LossOp {
@@ -211,14 +212,17 @@ RegisteredLossOp loss_op() {
 const RegisteredLossOp kElementLosses[] = {DPTRAIN_ELEMENT_LOSSES(DPTRAIN_ELEMENT_LOSS_OP)};
 #undef DPTRAIN_ELEMENT_LOSS_OP
 
+#define DPTRAIN_SUMS_LOSS_OP(F) loss_op<nn::OverAxes<losses::F>>(),
+const RegisteredLossOp kSumsLosses[] = {DPTRAIN_SUMS_LOSSES(DPTRAIN_SUMS_LOSS_OP)};
+#undef DPTRAIN_SUMS_LOSS_OP
+
 const RegisteredLossOp kOtherLosses[] = {loss_op<nn::BinaryCrossentropySpec>(),
                                          loss_op<nn::BinaryFocalCrossentropySpec>(),
                                          loss_op<nn::CategoricalCrossentropySpec>(),
                                          loss_op<nn::SparseCategoricalCrossentropySpec>(),
                                          loss_op<nn::CategoricalFocalCrossentropySpec>(),
                                          loss_op<nn::CategoricalHingeSpec>(),
-                                         loss_op<nn::CosineSimilaritySpec>(),
-                                         loss_op<nn::DiceSpec>()};
+                                         loss_op<nn::CosineSimilaritySpec>()};
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND
