@@ -32,7 +32,7 @@
   USE(SquaredHinge)
 
 /// Every loss of sums over axes that a user chooses.
-#define DPTRAIN_SUMS_LOSSES(USE) USE(Dice)
+#define DPTRAIN_SUMS_LOSSES(USE) USE(Dice) USE(Tversky)
 
 namespace dptrain::kernels::losses {
 
@@ -276,6 +276,17 @@ struct Dice {
   DPTRAIN_HOST_DEVICE SumsLoss loss(const Sums& sums) const {
     const double whole = sums.targets + sums.predictions + kLowest, share = 2.0 * sums.products / whole;
     return {1.0 - share, -2.0 / whole, 0.0, share / whole};
+  }
+};
+
+/// 1 - s / (s + alpha (sum y - s) + beta (sum p - s) + 1e-7) with s = sum y p.
+struct Tversky {
+  double alpha = 0.5, beta = 0.5;
+  DPTRAIN_HOST_DEVICE void add(double p, double y, Sums& sums) const { Dice{}.add(p, y, sums); }
+  DPTRAIN_HOST_DEVICE SumsLoss loss(const Sums& sums) const {
+    const double missed = sums.targets - sums.products, wrong = sums.predictions - sums.products;
+    const double whole = sums.products + alpha * missed + beta * wrong + kLowest, share = sums.products / whole;
+    return {1.0 - share, (share * (1.0 - alpha - beta) - 1.0) / whole, 0.0, share * beta / whole};
   }
 };
 

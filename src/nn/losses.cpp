@@ -172,6 +172,11 @@ LossBuilder<OverAxes<F>> sums_loss(const std::string& name, const std::string& k
 
 const RegisteredLoss kDice = sums_loss<losses::Dice>("Dice", "dice");
 
+const RegisteredLoss kTversky =
+    sums_loss<losses::Tversky>("Tversky", "tversky")
+        .key(key("alpha", &losses::Tversky::alpha).at_least(0).doc("weight of labels that the prediction misses"))
+        .key(key("beta", &losses::Tversky::beta).at_least(0).doc("weight of predictions without a label"));
+
 }  // namespace
 
 SumLayout sum_layout(const SumAxes& spec, const Shape& output) {
