@@ -202,7 +202,7 @@ def check_tree(root):
 PLANTED = [
     ("src/core/error.h", "#include <string>", None),
     ("src/core/random.h", '#include "kernels/philox.h"', None),
-    ("src/nn/activation.h", '#include "kernels/activation_kind.h"', None),
+    ("src/nn/activations.h", '#include "kernels/activation_kind.h"', None),
     ("src/core/b.h", '#include "kernels/activation_kind.h"', "must not call kernels"),
     ("src/core/queue.h", '#include "config/node.h"', "must not include up into 'config'"),
     ("src/core/a.h", '#include "kernels/cpu/pool.h"', "must not call kernels"),

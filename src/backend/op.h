@@ -15,7 +15,7 @@
 #include "config/family.h"
 #include "core/dtype.h"
 #include "kernels/step_state.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 

@@ -22,11 +22,10 @@
 #include "experiment/nonfinite.h"
 #include "experiment/objectives.h"
 #include "graph/build.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "nn/initializer.h"
 #include "nn/loss.h"
 #include "nn/optimizer.h"
-#include "nn/regularizer.h"
 #include "nn/schedule.h"
 
 namespace dptrain::experiment {

@@ -25,7 +25,7 @@
 
 #include "config/schema.h"
 #include "graph/definitions.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 
 namespace dptrain::graph {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nn/input.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::graph {
 namespace {

@@ -12,7 +12,6 @@
 #include "config/value.h"
 #include "core/shape.h"
 #include "nn/initializer.h"
-#include "nn/regularizer.h"
 
 namespace dptrain::nn {
 

@@ -1,10 +1,104 @@
 #include "nn/convolutions.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/format.h"
-#include "nn/dense.h"
+#include "nn/layer.h"
 
 namespace dptrain::nn {
 namespace {
+
+// One or two kernels and a bias, each with an initializer and a regularizer, and an activation
+
+/// One kernel of a layer, with Keras's names.
+template <class Spec>
+struct KernelOf {
+  std::string word;  ///< in its keys, "depthwise" as in depthwise_initializer; "kernel" where there is one only
+  Initializer Spec::*initializer;
+  Regularizer Spec::*regularizer;
+
+  std::string weight() const { return word == "kernel" ? word : word + "_kernel"; }
+  std::string title() const { return word == "kernel" ? word : word + " kernel"; }
+};
+
+/// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's
+/// order.
+template <class Spec>
+class KernelsAndBias {
+ public:
+  explicit KernelsAndBias(std::vector<KernelOf<Spec>> kernels) : kernels_(std::move(kernels)) {}
+
+  /// Adds their keys, and what backward reads.
+  LayerBuilder<Spec>&& add_to(LayerBuilder<Spec>&& builder) const;
+  /// `shapes` are those of the kernels.
+  std::vector<WeightDef> weights(const Spec& spec, const std::vector<Shape>& shapes, std::int64_t bias) const;
+
+ private:
+  std::vector<KernelOf<Spec>> kernels_;
+};
+
+template <class Spec>
+LayerBuilder<Spec>&& KernelsAndBias<Spec>::add_to(LayerBuilder<Spec>&& builder) const {
+  auto add = [&](const std::string& name, auto Spec::*member, const std::string& text) {
+    builder.key(config::key(name, member).doc(text));
+  };
+  builder.activation(&Spec::activation);
+  add("use_bias", &Spec::use_bias, "whether to add a bias");
+  for (const KernelOf<Spec>& kernel : kernels_)
+    add(kernel.word + "_initializer", kernel.initializer, "initializer of the " + kernel.title());
+  add("bias_initializer", &Spec::bias_initializer, "initializer of the bias");
+  for (const KernelOf<Spec>& kernel : kernels_)
+    add(kernel.word + "_regularizer", kernel.regularizer, "penalty on the " + kernel.title() + ", added to the loss");
+  add("bias_regularizer", &Spec::bias_regularizer, "penalty on the bias, added to the loss");
+  return builder.backward_reads([](const Spec& spec) {
+    return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
+  });
+}
+
+template <class Spec>
+std::vector<WeightDef> KernelsAndBias<Spec>::weights(const Spec& spec, const std::vector<Shape>& shapes,
+                                                     std::int64_t bias) const {
+  std::vector<WeightDef> all;
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    all.push_back({.name = kernels_[i].weight(),
+                   .shape = shapes.at(i),
+                   .initializer = spec.*kernels_[i].initializer,
+                   .regularizer = spec.*kernels_[i].regularizer});
+  if (spec.use_bias)
+    all.push_back(
+        {.name = "bias", .shape = {bias}, .initializer = spec.bias_initializer, .regularizer = spec.bias_regularizer});
+  return all;
+}
+
+// Dense
+
+const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer,
+                                                &DenseSpec::kernel_regularizer}});
+
+Shape dense_output(const DenseSpec& spec, std::span<const Shape> in) {
+  if (in[0].rank() == 0) throw LayerError("{0} is a scalar, expected at least one axis");
+  std::vector<std::int64_t> dims = in[0].dims();
+  dims.back() = spec.units;
+  return Shape(std::move(dims));
+}
+
+std::vector<WeightDef> dense_weights(const DenseSpec& spec, std::span<const Shape> in) {
+  return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
+}
+
+const Registered kDense =
+    kDenseKernels
+        .add_to(layer<DenseSpec>("Dense").positional(
+            key("units", &DenseSpec::units).required().at_least(1).check(Bounded{}).doc("number of outputs")))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(dense_output)
+        .weights(dense_weights)
+        .example("units: 9, activation: relu", {{4}});
+
+// Keys that several convolutions have
 
 Padding padding_of(Padding padding) { return padding; }
 Padding padding_of(StepsPadding padding) {
@@ -15,8 +109,6 @@ Padding padding_of(StepsPadding padding) {
   }
   return {};
 }
-
-// Keys that several convolutions have.
 
 template <class Spec>
 auto kernel_size_key() {

@@ -1,19 +1,29 @@
 #pragma once
 
-// Convolutions over steps [steps, C], images [H, W, C] and volumes [D, H, W, C]: Rank is 1, 2 or 3. Each ends with a
-// bias and an activation.
+// Dense, and convolutions over steps [steps, C], images [H, W, C] and volumes [D, H, W, C]: Rank is 1, 2 or 3. Each
+// ends with a bias and an activation.
 
 #include <array>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "nn/geometry.h"
 #include "nn/initializer.h"
-#include "nn/regularizer.h"
 
 namespace dptrain::nn {
+
+/// y = activation(x W + b) on the last axis; W is [in, units] (Keras Dense).
+struct DenseSpec {
+  std::int64_t units = 0;
+  Activation activation = Activation::kLinear;
+  bool use_bias = true;
+  Initializer kernel_initializer{GlorotUniform{}};
+  Initializer bias_initializer{Zeros{}};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+};
 
 /// Causal: output t depends on inputs up to t * strides, with zeros before the first.
 enum class StepsPadding { kValid, kSame, kCausal };

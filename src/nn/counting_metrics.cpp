@@ -190,7 +190,7 @@ const RegisteredMetric kAuc =
                  .doc("height between two thresholds: interpolation, minoring or majoring"))
         .key(key("thresholds", &AUCSpec::thresholds)
                  .check(thresholds_in_range)
-                 .doc("larger predictions are positive; one value for each threshold, or an area over all"))
+                 .doc("thresholds of the curve, in place of num_thresholds"))
         .key(key("multi_label", &AUCSpec::multi_label).doc("whether each class has a curve; the areas are averaged"))
         .key(key("num_labels", &AUCSpec::num_labels).at_least(1).doc("number of classes, with multi_label"))
         .key(key("label_weights", &AUCSpec::label_weights).at_least(0).doc("weights of the classes"))

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "nn/initializer.h"
-#include "nn/regularizer.h"
 
 namespace dptrain::nn {
 

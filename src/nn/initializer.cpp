@@ -220,6 +220,23 @@ config::Family make_initializers() {
   return family;
 }
 
+// Regularizers
+
+template <class Spec>
+struct RegularizerBuilder : config::TypeBuilder<RegularizerBuilder<Spec>, Spec, config::TypeDef> {
+  using config::TypeBuilder<RegularizerBuilder<Spec>, Spec, config::TypeDef>::TypeBuilder;
+};
+
+config::Family make_regularizers() {
+  const auto l1 = key("l1", &Penalty::l1).at_least(0).doc("factor of the sum of absolute values");
+  const auto l2 = key("l2", &Penalty::l2).at_least(0).doc("factor of the sum of squares");
+  config::Family family("regularizer");
+  family.add(RegularizerBuilder<L1Spec>("L1").alias("l1").positional(l1).build());
+  family.add(RegularizerBuilder<L2Spec>("L2").alias("l2").positional(l2).build());
+  family.add(RegularizerBuilder<L1L2Spec>("L1L2").aliases({"l1_l2", "l1l2"}).positional(l1).key(l2).build());
+  return family;
+}
+
 }  // namespace
 
 config::Family& initializer_family() {
@@ -230,6 +247,18 @@ config::Family& initializer_family() {
 void fill(const Initializer& initializer, const Shape& shape, RandomStream& stream, std::span<float> values) {
   if (!initializer) return std::fill(values.begin(), values.end(), 0.0F);
   static_cast<const InitializerType&>(initializer.def()).fill(initializer.spec(), shape, stream, values);
+}
+
+config::Family& regularizer_family() {
+  static config::Family family = make_regularizers();
+  return family;
+}
+
+Penalty penalty(const Regularizer& regularizer) {
+  if (const auto* l1 = regularizer.get_if<L1Spec>()) return *l1;
+  if (const auto* l2 = regularizer.get_if<L2Spec>()) return *l2;
+  if (const auto* both = regularizer.get_if<L1L2Spec>()) return *both;
+  return {};
 }
 
 }  // namespace dptrain::nn

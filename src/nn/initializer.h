@@ -1,8 +1,7 @@
 #pragma once
 
-// Initializers: Keras's names, defaults and fans, and the numbers that they draw (keras.src.initializers: the same
-// distributions, from our own random streams). The family is built at first use and read-only afterwards: any thread
-// may read it.
+// Initializers (Keras's names, defaults and fans; the same distributions, from our own random streams) and regularizers
+// of weights. The families are built at first use and read-only afterwards: any thread may read them.
 
 #include <functional>
 #include <span>
@@ -70,5 +69,26 @@ struct LecunNormal {};
 struct Orthogonal {
   double gain = 1;
 };
+
+// Regularizers: penalty = l1 * sum |w| + l2 * sum w^2, without a factor of one half. Added to the loss once, whatever
+// the number of replicas.
+
+config::Family& regularizer_family();  ///< L1, L2, L1L2, aliases l1, l2, l1_l2
+using Regularizer = config::Of<regularizer_family>;
+
+/// All three types have this spec.
+struct Penalty {
+  double l1 = 0, l2 = 0;
+};
+struct L1Spec : Penalty {
+  L1Spec() { l1 = 0.01; }
+};
+struct L2Spec : Penalty {
+  L2Spec() { l2 = 0.01; }
+};
+struct L1L2Spec : Penalty {};
+
+/// Zero penalty for an absent regularizer.
+Penalty penalty(const Regularizer& regularizer);
 
 }  // namespace dptrain::nn

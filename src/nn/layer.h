@@ -15,9 +15,8 @@
 #include "config/type_builder.h"
 #include "core/dtype.h"
 #include "core/shape.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "nn/initializer.h"
-#include "nn/regularizer.h"
 
 namespace dptrain::nn {
 

@@ -14,7 +14,6 @@
 
 #include "config/type_builder.h"
 #include "core/shape.h"
-#include "nn/labels.h"
 
 namespace dptrain::nn {
 
@@ -22,6 +21,12 @@ using config::key;
 
 config::Family& loss_family();
 using Loss = config::Of<loss_family>;
+
+/// What the labels of an output are, for its loss and shape.
+enum class LabelKind {
+  kClass,  ///< an int32 for each position: for all axes of the output but the last
+  kDense,  ///< a float row of the size of the output
+};
 
 /// How a loss interprets an output.
 enum class Reads {

@@ -16,11 +16,9 @@
 
 #include "config/type_builder.h"
 #include "core/shape.h"
-#include "nn/labels.h"
+#include "nn/loss.h"
 
 namespace dptrain::nn {
-
-using config::key;
 
 config::Family& metric_family();
 using Metric = config::Of<metric_family>;

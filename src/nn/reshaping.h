@@ -1,12 +1,23 @@
 #pragma once
 
-// Layers that rearrange or mask their input without arithmetic.
+// The input of a model, and layers that rearrange or mask values without arithmetic.
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
+#include "config/value.h"
 #include "core/shape.h"
 
 namespace dptrain::nn {
+
+enum class InputType { kFloat32, kInt32 };
+
+/// Where data enters the graph (Keras InputLayer): the shape of one sample.
+struct InputSpec {
+  Shape shape;
+  InputType dtype = InputType::kFloat32;
+};
 
 /// Everything after the batch as one axis, row-major H, W, C (Keras Flatten).
 struct FlattenSpec {};
@@ -33,3 +44,9 @@ struct ReshapeSpec {
 };
 
 }  // namespace dptrain::nn
+
+template <>
+struct dptrain::config::EnumNames<dptrain::nn::InputType> {
+  using T = dptrain::nn::InputType;
+  static constexpr std::array names{std::pair{T::kFloat32, "float32"}, std::pair{T::kInt32, "int32"}};
+};

@@ -172,7 +172,7 @@ const RegisteredSchedule kInverseTimeDecay =
         .key(config::key("decay_rate", &InverseTimeDecay::decay_rate)
                  .required()
                  .at_least(0)
-                 .doc("factor after each decay_steps"))
+                 .doc("growth of the divisor, from 1, in each decay_steps"))
         .key(config::key("staircase", &InverseTimeDecay::staircase)
                  .doc("whether the rate changes only after whole decay_steps"))
         .rate(inverse_time_decay);

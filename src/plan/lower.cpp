@@ -6,9 +6,9 @@
 #include "graph/masks.h"
 #include "graph/slots.h"
 #include "nn/activations.h"
-#include "nn/input.h"
 #include "nn/layer.h"
 #include "nn/normalization.h"
+#include "nn/reshaping.h"
 #include "plan/stages.h"
 #include "plan/tail.h"
 

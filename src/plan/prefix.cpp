@@ -6,8 +6,8 @@
 
 #include "core/format.h"
 #include "graph/masks.h"
-#include "nn/input.h"
 #include "nn/layer.h"
+#include "nn/reshaping.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/index.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "plan/plan.h"
 
 namespace dptrain::plan {

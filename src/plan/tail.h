@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "plan/plan.h"
 
 namespace dptrain::plan {

@@ -6,7 +6,7 @@
 #include "config/load.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
 #include "nn/metric.h"

@@ -4,7 +4,6 @@
 
 #include "backend/harness.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 #include "nn/recurrent.h"
 
 namespace dptrain::test {

@@ -20,7 +20,6 @@
 #include "kernels/conv_reference.h"
 #include "kernels/cpu/parallel.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 #include "nn/recurrent.h"
 
 namespace dptrain::backend::cpu {

@@ -1,4 +1,4 @@
-#include "nn/dense.h"
+#include "nn/convolutions.h"
 
 #include <gtest/gtest.h>
 

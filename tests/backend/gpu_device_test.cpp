@@ -13,7 +13,6 @@
 #include "backend/one_op.h"
 #include "core/error.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 #include "nn/dropout.h"
 #include "nn/normalization.h"
 

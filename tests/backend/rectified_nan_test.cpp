@@ -8,7 +8,6 @@
 #include "backend/one_op.h"
 #include "nn/activations.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 
 namespace dptrain::test {
 namespace {

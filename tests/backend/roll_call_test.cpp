@@ -15,9 +15,9 @@
 #include "backend/metric_op.h"
 #include "backend/optimizer_op.h"
 #include "dptrain_version.h"
-#include "nn/input.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
+#include "nn/reshaping.h"
 #include "support/test_data.h"
 
 namespace dptrain::test {

@@ -9,8 +9,6 @@
 #include "export/compiled.h"
 #include "graph/model.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
-#include "nn/input.h"
 #include "nn/loss.h"
 #include "nn/losses.h"
 #include "nn/merging.h"

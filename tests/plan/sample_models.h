@@ -9,7 +9,6 @@
 #include "graph/model.h"
 #include "nn/activations.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 #include "nn/merging.h"
 #include "nn/normalization.h"
 #include "nn/pooling.h"

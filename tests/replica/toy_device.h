@@ -20,7 +20,7 @@
 #include "backend/device.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "nn/dense.h"
+#include "nn/convolutions.h"
 #include "support/tree_sum.h"
 
 namespace dptrain::test {

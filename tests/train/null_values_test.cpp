@@ -12,7 +12,6 @@
 #include "nn/layer.h"
 #include "nn/loss.h"
 #include "nn/optimizer.h"
-#include "nn/regularizer.h"
 #include "nn/schedule.h"
 #include "session/dry_plan.h"
 #include "support/sanitizer.h"

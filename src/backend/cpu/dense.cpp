@@ -1,4 +1,4 @@
-#include "nn/dense.h"
+#include "nn/convolutions.h"
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"

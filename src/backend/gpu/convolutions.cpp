@@ -11,7 +11,6 @@
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/depthwise.h"
 #include "nn/convolutions.h"
-#include "nn/dense.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {

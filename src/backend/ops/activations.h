@@ -6,7 +6,7 @@
 
 #include "backend/ops/backend.h"
 #include "backend/tail.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "plan/tail.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "config/schema.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 #include "nn/geometry.h"
 #include "nn/initializer.h"
-#include "nn/regularizer.h"
 
 namespace dptrain::exporting::keras {
 

@@ -13,7 +13,7 @@
 
 #include "core/shape.h"
 #include "export/onnx/onnx_graph.h"
-#include "nn/activation.h"
+#include "nn/activations.h"
 
 namespace dptrain::exporting::onnx {
 

@@ -17,7 +17,7 @@
 #include "config/registry.h"
 #include "export/onnx/onnx_builder.h"
 #include "graph/model.h"
-#include "nn/input.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::exporting::onnx {
 

@@ -16,8 +16,8 @@
 #include "export/onnx/transposes.h"
 #include "graph/infer.h"
 #include "graph/masks.h"
-#include "nn/input.h"
 #include "nn/layer.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::exporting::onnx {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "nn/convolutions.h"
 #include "export/keras/keras_layer.h"
-#include "nn/dense.h"
 
 namespace dptrain::exporting::keras {
 namespace {

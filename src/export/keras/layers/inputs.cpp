@@ -2,7 +2,7 @@
 
 #include "export/keras/keras_layer.h"
 #include "nn/embedding.h"
-#include "nn/input.h"
+#include "nn/reshaping.h"
 
 namespace dptrain::exporting::keras {
 namespace {

@@ -1,6 +1,6 @@
 // Dense: Gemm of vectors, MatMul of what has more axes.
 
-#include "nn/dense.h"
+#include "nn/convolutions.h"
 
 #include "export/onnx/onnx_layer.h"
 

@@ -2,11 +2,10 @@
 
 #include <utility>
 
-#include "nn/input.h"
+#include "nn/reshaping.h"
 
 #include "export/onnx/onnx_layer.h"
 #include "nn/embedding.h"
-#include "nn/reshaping.h"
 
 namespace dptrain::exporting::onnx {
 namespace {
