@@ -2,42 +2,29 @@
 
 #include <algorithm>
 
-#include "backend/device_table.h"
 #include "backend/volume_op.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "nn/layer.h"
 
 namespace dptrain::backend {
-namespace {
 
-struct OpEntry {
-  OpFactory factory;
-  OpTraits traits;
-};
-
-DeviceTable<OpEntry>& op_table() {
-  static DeviceTable<OpEntry> table;
-  return table;
+DeviceRegistry<OpEntry>& op_registry() {
+  static DeviceRegistry<OpEntry> ops;
+  return ops;
 }
 
-}  // namespace
-
-void register_op(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits) {
-  op_table().add(kind, spec, {std::move(factory), std::move(traits)});
-}
-
-bool has_op(DeviceKind kind, std::type_index spec) { return op_table().has(kind, spec); }
+bool has_op(DeviceKind kind, std::type_index spec) { return op_registry().has({kind, spec}); }
 
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
-  const auto* found = op_table().find(kind, spec);
+  const auto* found = op_registry().find({kind, spec});
   return found == nullptr ? nullptr : &found->traits;
 }
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
   if (const nn::VolumePasses passes = nn::passes_of(context.step.spec))
     return std::make_unique<VolumeOp>(passes, context, *this);
-  const auto* found = op_table().find(kind(), context.step.spec.type());
+  const auto* found = op_registry().find({kind(), context.step.spec.type()});
   if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
                                                   context.step.spec.name(), context.step.name, name()));

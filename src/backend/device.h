@@ -11,12 +11,14 @@
 #include <optional>
 #include <string>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 #include "backend/event.h"
 #include "backend/op.h"
 #include "backend/row_table.h"
 #include "backend/update.h"
+#include "config/registry.h"
 #include "core/dtype.h"
 #include "plan/capabilities.h"
 
@@ -154,26 +156,37 @@ struct OpTraits {
   std::function<std::vector<int>(const Device&, const config::Typed& layer, std::size_t weight)> weight_order_of{};
 };
 
-/// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOp.
-void register_op(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits);
+/// What the devices of a kind have for members of a family, by the type of the member's spec.
+template <class Entry>
+using DeviceRegistry = config::Registry<std::pair<DeviceKind, std::type_index>, Entry>;
+
+/// A static object of this type adds an entry before main.
+template <auto registry>
+struct DeviceRegistration {
+  template <class Entry>
+  DeviceRegistration(DeviceKind kind, std::type_index spec, Entry entry) {
+    registry().add({kind, spec}, std::move(entry));
+  }
+};
+
+struct OpEntry {
+  OpFactory factory;
+  OpTraits traits;
+};
+DeviceRegistry<OpEntry>& op_registry();
 bool has_op(DeviceKind kind, std::type_index spec);
 /// Null where there is no such op.
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec);
 
 /// `const RegisteredOp kCpuMaxPooling2D = op<MaxPooling2DSpec, MaxPooling2DOp>(DeviceKind::kCpu, {.undoes = {relu}});`
 /// The op's constructor takes (const Spec&, const OpContext&, Device&).
-struct RegisteredOp {
-  RegisteredOp(DeviceKind kind, std::type_index spec, OpFactory factory, OpTraits traits) {
-    register_op(kind, spec, std::move(factory), std::move(traits));
-  }
-};
+using RegisteredOp = DeviceRegistration<op_registry>;
 template <class Spec, class OpType>
 RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
-  return {kind, typeid(Spec),
-          [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
-            return std::make_unique<OpType>(context.step.spec.as<Spec>(), context, device);
-          },
-          std::move(traits)};
+  const auto make = [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
+    return std::make_unique<OpType>(context.step.spec.as<Spec>(), context, device);
+  };
+  return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
 
 /// How convolutions are chosen (`runtime.conv`, --conv): by rule and by what was timed, or the same without Winograd.

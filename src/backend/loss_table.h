@@ -13,13 +13,9 @@
 namespace dptrain::backend {
 
 using LossFactory = std::function<std::unique_ptr<LossOp>(const LossContext&, Device&)>;
-void register_loss(DeviceKind kind, std::type_index spec, LossFactory factory);
+DeviceRegistry<LossFactory>& loss_registry();
 bool has_loss(DeviceKind kind, std::type_index spec);
 
-struct RegisteredLossOp {
-  RegisteredLossOp(DeviceKind kind, std::type_index spec, LossFactory factory) {
-    register_loss(kind, spec, std::move(factory));
-  }
-};
+using RegisteredLossOp = DeviceRegistration<loss_registry>;
 
 }  // namespace dptrain::backend

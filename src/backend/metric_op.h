@@ -57,18 +57,14 @@ class MetricOp {
 };
 
 using MetricFactory = std::function<std::unique_ptr<MetricOp>(const MetricContext&, Device&)>;
-void register_metric_op(DeviceKind kind, std::type_index spec, MetricFactory factory);
+DeviceRegistry<MetricFactory>& metric_op_registry();
 bool has_metric_op(DeviceKind kind, std::type_index spec);
 /// Throws Error{kInternal} where the device has no such metric.
 std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device);
 
 /// `const RegisteredMetricOp kCpuAccuracy = metric_op<AccuracySpec, AccuracyOp>(DeviceKind::kCpu);`
 /// The op's constructor takes (const Spec&, const MetricContext&, Device&).
-struct RegisteredMetricOp {
-  RegisteredMetricOp(DeviceKind kind, std::type_index spec, MetricFactory factory) {
-    register_metric_op(kind, spec, std::move(factory));
-  }
-};
+using RegisteredMetricOp = DeviceRegistration<metric_op_registry>;
 template <class Spec, class OpType>
 RegisteredMetricOp metric_op(DeviceKind kind) {
   return {kind, typeid(Spec), [](const MetricContext& context, Device& device) -> std::unique_ptr<MetricOp> {

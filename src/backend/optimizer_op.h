@@ -39,7 +39,7 @@ class OptimizerOp {
 
 /// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOptimizerOp.
 using OptimizerOpFactory = std::function<std::unique_ptr<OptimizerOp>(const UpdateContext&, Device&)>;
-void register_optimizer_op(DeviceKind kind, std::type_index spec, OptimizerOpFactory factory);
+DeviceRegistry<OptimizerOpFactory>& optimizer_op_registry();
 bool has_optimizer_op(DeviceKind kind, std::type_index spec);
 /// Throws Error{kInternal} naming optimizer and device where there is none. The plan and the optimizer's spec outlive
 /// the op; the context need not.
@@ -47,11 +47,7 @@ std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Dev
 
 /// `const RegisteredOptimizerOp kCpuAdam = optimizer_op<AdamSpec, AdamOp>(DeviceKind::kCpu);`
 /// The op's constructor takes (const Spec&, const UpdateContext&, Device&).
-struct RegisteredOptimizerOp {
-  RegisteredOptimizerOp(DeviceKind kind, std::type_index spec, OptimizerOpFactory factory) {
-    register_optimizer_op(kind, spec, std::move(factory));
-  }
-};
+using RegisteredOptimizerOp = DeviceRegistration<optimizer_op_registry>;
 template <class Spec, class OpType>
 RegisteredOptimizerOp optimizer_op(DeviceKind kind) {
   return {kind, typeid(Spec), [](const UpdateContext& context, Device& device) -> std::unique_ptr<OptimizerOp> {
