@@ -37,32 +37,25 @@ class Stem {
  public:
   /// The name of the `copy`-th tensor of this shape.
   std::string tensor(const Shape& shape, std::size_t copy) {
+    const std::string name = fmt::format("t{}_{}", shape.str(), copy);
+    if (!names_.insert(name).second) return name;
     const Shape image{7, 6, shape.back()};
+    std::string step;
     if (shape == image) {
-      const std::string name = fmt::format("image{}_{}", shape.back(), copy);
-      add(name, fmt::format("Conv2D: {{filters: {}, kernel_size: 1, name: {}, inputs: input}}", shape.back(), name));
-      return name;
-    }
-    const std::string from = tensor(image, copy),
-                      name = fmt::format(
-                          "{}_{}", shape.rank() == 1 ? fmt::format("vector{}", shape.back()) : "shape" + shape.str(),
-                          copy);
-    if (shape.rank() == 1) {
-      add(name, fmt::format("GlobalAveragePooling2D: {{name: {}, inputs: {}}}", name, from));
+      step = fmt::format("Conv2D: {{filters: {}, kernel_size: 1, inputs: input", shape.back());
+    } else if (shape.rank() == 1) {
+      step = fmt::format("GlobalAveragePooling2D: {{inputs: {}", tensor(image, copy));
     } else {
       std::vector<std::string> extents;
       for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
-      add(name, fmt::format("Reshape: {{target_shape: [{}], name: {}, inputs: {}}}", join(extents, ", "), name, from));
+      step = fmt::format("Reshape: {{target_shape: [{}], inputs: {}", join(extents, ", "), tensor(image, copy));
     }
+    text_ += line(fmt::format("{}, name: {}}}", step, name));
     return name;
   }
   const std::string& text() const { return text_; }
 
  private:
-  void add(const std::string& name, const std::string& step) {
-    if (names_.insert(name).second) text_ += line(step);
-  }
-
   std::set<std::string> names_;
   std::string text_ = line("Input: {shape: [7, 6, 3], name: input}");
 };
@@ -113,8 +106,7 @@ DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::K
   return check;
 }
 
-template <class Family>
-config::Typed read_member(const Family& family, const std::string& text) {
+config::Typed read_member(const config::Family& family, const std::string& text) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   config::Typed made = family.read(config::load_text(text, "check", "", diagnostics), reader);
