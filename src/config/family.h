@@ -1,6 +1,6 @@
 #pragma once
 
-// A family is a set of types that may stand in one place, written `Type: {keras arguments}`: layers, optimizers,
+// A family is a set of types of which a value has one, written `Type: {keras arguments}`: layers, optimizers,
 // losses, schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled
 // before main or at first use and read-only afterwards.
 

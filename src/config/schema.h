@@ -1,6 +1,6 @@
 #pragma once
 
-// Schema: the keys of one C++ struct, said once. From it come parsing with positions, range checks, unknown-key errors
+// Schema: the keys of one C++ struct. From it come parsing with positions, range checks, unknown-key errors
 // with "did you mean", the resolved config and the JSON Schema.
 //
 //   const Schema s = Schema::of<ExponentialDecaySpec>("ExponentialDecay")
@@ -32,7 +32,7 @@ struct Range {
   std::string str() const;  ///< ">= 1", "> 0 and <= 1"
 };
 
-/// Value<T> of some T behind untyped pointers: one table for all keys of that type.
+/// Value<T> of some T with untyped pointers: one table for all keys of that type.
 struct ValueOperations {
   bool (*read)(const Node&, Reader&, void* value);
   Node (*write)(const void* value);
@@ -53,7 +53,7 @@ struct Field {
   bool positional = false;  ///< also readable as the bare value of the type: `Dropout: 0.5`
   std::string doc;
   Range range;
-  std::function<void*(void* spec)> member;  ///< where in the spec the value lies
+  std::function<void*(void* spec)> member;  ///< the value in the spec
   const ValueOperations* value = nullptr;
   std::function<std::string(const void* value)> check;  ///< may be empty
 
@@ -139,7 +139,7 @@ class Schema {
     make_ = [values] { return std::shared_ptr<void>(std::make_shared<Spec>(values)); };
     return *this;
   }
-  /// A key that there was, or is elsewhere: `words` say what to write instead.
+  /// A key that is refused; `words` are what to write instead.
   Schema&& former(std::string key, std::string words) && {
     former_.emplace_back(std::move(key), std::move(words));
     return std::move(*this);
@@ -158,7 +158,7 @@ class Schema {
   /// Reads the arguments of `name: arguments` into *spec (already holding the defaults). `arguments` is a map of keys,
   /// null for all defaults, or anything else for the positional key. False after reporting. `where` is the mark of the
   /// type's name, for "missing argument". `ignored` are keys that the caller handles (name, inputs, ...). Messages name
-  /// the reader's subject, with the key in whose value we stand ("data.loader"), or else the schema.
+  /// the reader's subject, with the key whose value is read ("data.loader"), or else the schema.
   bool read(const Node& arguments, const Mark& where, Reader& reader, void* spec,
             const std::vector<std::string>& ignored = {}) const;
   /// A map with every key; `minimal` leaves out those that equal the default.

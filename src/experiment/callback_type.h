@@ -1,8 +1,8 @@
 #pragma once
 
 // The definition of a callback as far as a config goes: its keys, what it wants of the rest of the config, the files it
-// writes. One per callback, registered by the room that runs them (train/callbacks/<name>.cpp). The registry is filled
-// before main and read-only afterwards: any thread may read it.
+// writes. One per callback, registered by the module that runs them (train/callbacks/<name>.cpp). The registry is
+// filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>
 #include <set>
@@ -18,7 +18,7 @@
 
 namespace dptrain::experiment {
 
-/// What a config makes known to its callbacks, and where they report what does not fit. One for all of a config's
+/// The parts of a config that callbacks can read, and where they report what does not fit. One for all of a config's
 /// callbacks, in their order.
 class CallbackCheck {
  public:
@@ -43,7 +43,7 @@ class CallbackCheck {
   void error_as_is(const std::string& message);
   /// Reports a value that no epoch has. With `needs_direction` also reports a value without a direction.
   void require_value(const std::string& name, bool needs_direction);
-  /// This callback adds a value to what those behind it see.
+  /// This callback adds a value that the callbacks after it see.
   void adds(const std::string& name);
   /// False where another callback has the file already.
   bool claim(const std::string& file) { return claimed_.insert(file).second; }
@@ -67,7 +67,7 @@ struct CallbackType : config::TypeDef {
   std::function<std::vector<std::string>(const void* spec)> files;
 };
 
-/// The definition behind a callback of a config.
+/// The definition of a callback of a config.
 const CallbackType& type_of(const CallbackConfig& callback);
 
 /// Lets each definition look at its callback, in their order. A config is refused when it is read, not when an epoch is

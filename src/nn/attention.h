@@ -22,7 +22,7 @@ enum class ScoreMode { kDot, kConcat };
 struct AttentionSpec {
   bool use_scale = false;
   ScoreMode score_mode = ScoreMode::kDot;
-  float dropout = 0;             ///< of the weights behind the softmax
+  float dropout = 0;             ///< of the weights after the softmax
   bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
 };
 
@@ -33,7 +33,7 @@ Shape attention_shape(std::span<const Shape> in);
 /// use_scale learns a scale for each feature.
 struct AdditiveAttentionSpec {
   bool use_scale = true;
-  float dropout = 0;             ///< of the weights behind the softmax
+  float dropout = 0;             ///< of the weights after the softmax
   bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
 };
 
@@ -44,7 +44,7 @@ struct AdditiveAttentionSpec {
 struct MultiHeadAttentionSpec {
   std::int64_t num_heads = 0, key_dim = 0;
   std::optional<std::int64_t> value_dim;  ///< none: key_dim
-  float dropout = 0;                      ///< of the weights behind the softmax
+  float dropout = 0;                      ///< of the weights after the softmax
   bool use_bias = true;
   std::vector<std::int64_t> output_shape{};    ///< one extent; empty: the query's features
   std::vector<std::int64_t> attention_axes{};  ///< empty or 1, the steps
@@ -57,7 +57,7 @@ struct MultiHeadAttentionSpec {
 
 /// Which inputs are query, key and value, in the order of the weights.
 std::array<std::size_t, 3> attention_sources(std::size_t inputs);
-/// Features behind the last projection.
+/// Features after the last projection.
 std::int64_t attention_output(const MultiHeadAttentionSpec& spec, const Shape& query);
 
 }  // namespace dptrain::nn

@@ -9,7 +9,7 @@
 namespace dptrain::nn {
 
 /// The row of a table [input_dim, output_dim] for each id: ids [...] to vectors [..., output_dim] (Keras Embedding).
-/// With mask_zero the id 0 is padding, and the layer says which steps are none.
+/// With mask_zero the id 0 is padding, and a mask of the other steps is a second output.
 struct EmbeddingSpec {
   std::int64_t input_dim = 0, output_dim = 0;
   Initializer embeddings_initializer{RandomUniform{}};

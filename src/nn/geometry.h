@@ -138,7 +138,8 @@ void require_last_axis(std::int64_t axis, const Shape& in);
 /// `leading`, then `trailing`.
 Shape joined(Axes leading, const Axes& trailing);
 
-/// The sister over images of a convolution over steps: window and bias. The caller adds all else that the op reads.
+/// The layer over images that computes a convolution over steps: window and bias. The caller adds all else that the op
+/// reads.
 template <class Image, class Spec>
 Image over_images(const Spec& spec) {
   Image image;

@@ -22,7 +22,7 @@ namespace dptrain::nn {
 
 using config::key;
 
-/// A tensor that a layer reads, of one sample. kF32 stands for floats, which a device may keep in 16 bits; kI32 are
+/// A tensor that a layer reads, of one sample. kF32 are floats, which a device may keep in 16 bits; kI32 are
 /// ids.
 struct TensorDef {
   Shape shape;
@@ -34,7 +34,8 @@ struct OutputDef {
   std::string name;  ///< "state_h"; "" where the layer has one output
   Shape shape;
   DType type = DType::kF32;
-  bool is_mask = false;  ///< says which steps of the other outputs are valid (kU8, 1 or 0); the last, unseen by configs
+  bool is_mask =
+      false;  ///< of the valid steps of the other outputs (kU8, 1 or 0); the last one, not visible in configs
 };
 
 /// A mask for steps of this shape.
@@ -79,7 +80,7 @@ struct BackwardReads {
 
 /// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the
 /// input 4x4".
-/// `{0}`, `{1}`, ... in it stand for the inputs; the graph builder puts the names of the steps there.
+/// The graph builder replaces `{0}`, `{1}`, ... by the names of the inputs.
 class LayerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -118,13 +119,12 @@ struct LayerType final : config::TypeDef {
   /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
-  /// Of a layer over steps or volumes with a sister over images: her, with what her op reads of a spec (so without
-  /// initializers and regularizers). The plan puts her in the layer's place, as computed on images (with_height(),
-  /// plan::Step::adds_height); weights are hers without their first axis, and devices have no op of the layer.
+  /// Of a layer over steps or volumes that a layer over images computes: that one, with all that its op reads of a spec
+  /// (no initializers and regularizers). The plan replaces the layer by it, on images (with_height(),
+  /// plan::Step::adds_height); the weights are the same but for its first axis, and devices have no op of the layer.
   std::function<config::Typed(const void* spec)> computed_as;
-  /// Of a layer that applies another one to every step of [steps, ...]: that one. The plan puts it in the layer's
-  /// place, with all steps of all samples as its batch (plan::Step::frame_axes); weights are its own, and devices have
-  /// no op of the layer.
+  /// Of a layer that applies another one to every step of [steps, ...]: that one. The plan replaces the layer by it,
+  /// with all steps of all samples as its batch (plan::Step::frame_axes); devices have no op of the layer.
   std::function<config::Typed(const void* spec)> applies;
   /// Of a layer over volumes that two layers over images compute. Devices combine their ops (backend/volume_op.h) and
   /// have no op of the layer.
@@ -135,7 +135,7 @@ struct LayerType final : config::TypeDef {
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
 
 config::Family& layer_family();
-/// The definition behind a layer value.
+/// The definition of a layer value.
 const LayerType& type_of(const config::Typed& layer);
 
 /// Whether it draws random numbers in training.

@@ -84,8 +84,8 @@ struct ResolvedMetric {
   MetricSubject subject{};
   std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0", "f1_score_1"
   std::size_t state = 1;             ///< doubles
-  std::size_t offset = 1;            ///< of its state behind the output's loss in a step's sums
-  bool masked = false;               ///< leaves out the positions that the mask of its output says are not valid
+  std::size_t offset = 1;            ///< of its state after the output's loss in a step's sums
+  bool masked = false;               ///< leaves out the positions that the mask of its output excludes
 
   const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
   std::vector<double> values(std::span<const double> sums, double weight) const {

@@ -22,7 +22,7 @@ using Optimizer = config::Of<optimizer_family>;
 
 /// Arguments every Keras optimizer has. At most one of the three clips.
 struct OptimizerCommon {
-  LearningRate learning_rate;  ///< 0.001 unless the optimizer says otherwise
+  LearningRate learning_rate;  ///< 0.001 unless the optimizer has another default
   std::optional<double>
       weight_decay;                ///< decoupled: w -= lr * weight_decay * w, every trainable weight, before the update
   std::optional<double> clipnorm;  ///< per weight tensor: g * c / max(|g|, c)
@@ -69,15 +69,9 @@ struct UpdateArgs {
 /// What is wrong with the common arguments together; "": nothing.
 std::string clip_complaint(const OptimizerCommon& common);
 
-/// The key of a member that Spec has from its base: a Key knows its owner.
-template <class Spec, class Base, class T>
-config::Key<Spec, T> key_of(const char* name, T Base::*member) {
-  return config::key(name, static_cast<T Spec::*>(member));
-}
-
 /// Builder, one expression per optimizer. Converting it to RegisteredOptimizer registers it:
 ///   const RegisteredOptimizer kSgd = optimizer<SGDSpec>("SGD").key(...).slots(...);
-/// It adds the learning rate before the optimizer's own keys, and the other common ones behind them.
+/// It adds the learning rate before the optimizer's own keys, and the other common ones after them.
 template <class Spec>
 class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec, OptimizerType> {
   using Base = config::TypeBuilder<OptimizerBuilder<Spec>, Spec, OptimizerType>;

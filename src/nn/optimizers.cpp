@@ -82,21 +82,21 @@ const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
 template <class Spec>
 OptimizerBuilder<Spec> adam_relative(const std::string& name) {
   return optimizer<Spec>(name)
-      .key(key_of<Spec>("beta_1", &AdamArguments::beta_1)
+      .key(config::key("beta_1", &AdamArguments::beta_1)
                .at_least(0)
                .below(1)
                .doc("share of the average gradient that each step keeps"))
-      .key(key_of<Spec>("beta_2", &AdamArguments::beta_2)
+      .key(config::key("beta_2", &AdamArguments::beta_2)
                .at_least(0)
                .below(1)
                .doc("share of the average square that each step keeps"))
-      .key(key_of<Spec>("epsilon", &AdamArguments::epsilon).at_least(0).doc("added to the divisor"));
+      .key(config::key("epsilon", &AdamArguments::epsilon).at_least(0).doc("added to the divisor"));
 }
 
 template <class Spec>
 OptimizerBuilder<Spec> adam(const std::string& name) {
   return adam_relative<Spec>(name)
-      .key(key_of<Spec>("amsgrad", &AdamSpec::amsgrad))
+      .key(config::key("amsgrad", &AdamSpec::amsgrad))
       .by_element()
       .slots([](const Spec& spec) {
         std::vector<SlotDef> all{{"momentum"}, {"velocity"}};

@@ -5,7 +5,7 @@
 namespace dptrain::nn {
 namespace {
 
-/// The sister over images of a pooling over steps.
+/// The layer over images that computes a pooling over steps.
 template <template <int> class SpecOf>
 SpecOf<2> image_of(const SpecOf<1>& spec) {
   return {.pool_size = along(spec.pool_size), .strides = along(spec.strides), .padding = spec.padding};

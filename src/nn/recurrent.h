@@ -67,7 +67,7 @@ struct ConvLSTM2DSpec : LSTMSpec {
 };
 
 /// The convolution of the inputs, to the four gates of all channels, and that of the state. `groups`: 4 where each gate
-/// has inputs of its own, one behind the other in the channels.
+/// has inputs of its own, one after the other in the channels.
 Conv2DSpec input_convolution(const ConvLSTM2DSpec& spec, std::int64_t groups);
 Conv2DSpec state_convolution(const ConvLSTM2DSpec& spec, std::int64_t groups);
 

@@ -122,7 +122,7 @@ std::vector<OutputDef> outputs(const TimeDistributedSpec& spec, std::span<const 
   return of_step;
 }
 
-/// A layer that heeds masks would get that of a step, a number, which none can make sense of.
+/// The mask of a step would be a number, which no layer accepts.
 MaskRule mask_rule(const TimeDistributedSpec& spec, std::span<const Shape> in) {
   const LayerType& type = type_of(spec.layer);
   const MaskRule inner = type.mask_rule(spec.layer.spec(), steps_of(in));

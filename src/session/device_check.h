@@ -30,7 +30,7 @@ struct DeviceCheck {
 /// Of one device, all of them.
 std::vector<DeviceCheck> device_checks();
 
-/// What one line says.
+/// The result of one check.
 struct DeviceCheckLine {
   std::string device;  ///< "gpu:0", "gpu:0, gpu:1"
   std::string name;    ///< "Conv2D"

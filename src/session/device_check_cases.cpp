@@ -248,7 +248,7 @@ void add_metrics(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(values));
 }
 
-/// Every optimizer of the family: with its defaults, as it says that it varies, and with what all of them have, one of
+/// Every optimizer of the family: with its defaults, with its variants, and with what all of them have, one of
 /// these after the other.
 void add_optimizers(std::vector<DeviceCheck>& all) {
   const std::vector<std::string> common{"weight_decay: 0.01", "clipnorm: 0.5", "use_ema: true", "global_clipnorm: 0.7",

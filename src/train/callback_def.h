@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole definition of a callback: what experiment/callback_type.h says of it, and how it is made. One per callback,
+// The whole definition of a callback: its experiment::CallbackType, and how it is made. One per callback,
 // in train/callbacks/<name>.{h,cpp}; the .h holds the spec struct, the .cpp the class and one `callback<Spec>(...)`
 // expression that registers it before main.
 

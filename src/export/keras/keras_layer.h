@@ -1,7 +1,7 @@
 #pragma once
 
 // How Keras writes the layers of a type: by default every key of its schema, the values as keras_values.h has them. A
-// type of which Keras says more, or says it otherwise, has one expression in export/keras/layers/ that states the
+// type for which Keras has more or other arguments has one expression in export/keras/layers/ that states the
 // differences, in the order in which they are made:
 //   const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
 // What follows in_keras2() or in_keras3() is of that dialect alone.
@@ -33,8 +33,8 @@ struct LayerForm {
   bool takes_trainable = true;   ///< Keras 3 has the argument `trainable` for it
   bool alone = false;            ///< with its name and nothing else that layers have
   std::string custom_objects{};  ///< the script that has the class, where Keras has not; "": it has
-  std::string keyword{};  ///< by which Keras 3 is given the inputs behind the first; "": all are its first's list
-  bool apart = false;     ///< Keras is given each input as an argument of its own, an only one twice
+  std::string keyword{};         ///< by which Keras 3 is given the inputs after the first; "": all are its first's list
+  bool apart = false;            ///< Keras is given each input as an argument of its own, an only one twice
   std::vector<std::string> ours{};      ///< keys that Keras does not have
   std::vector<std::string> of_calls{};  ///< keys that Keras has as arguments of the call, given where they are true
   struct Difference {
@@ -54,7 +54,7 @@ config::Node layer_arguments(const config::Typed& layer, Dialect dialect = Diale
 /// and its config, in which it is called after its class.
 config::Node wrapped_layer(const config::Typed& layer);
 
-/// Behind the key `behind`, or first where that is "".
+/// After the key `behind`, or first where that is "".
 void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value);
 config::Node take(Entries& entries, const std::string& key);
 config::Node& at(Entries& entries, const std::string& key);
@@ -98,7 +98,7 @@ class LayerBuilder {
       entries.emplace_back(key, std::move(value));
     });
   }
-  /// Arguments that are always null, behind all others.
+  /// Arguments that are always null, after all others.
   LayerBuilder&& unset(std::initializer_list<const char*> keys) && {
     for (const char* key : keys) std::move(*this).last(key, config::Node());
     return std::move(*this);

@@ -36,7 +36,7 @@ struct Call {
   Shape output;                               ///< of one sample, the first output's
 
   const Value& x() const { return inputs.front(); }
-  /// By Keras's name, or the end of it behind a "/"; null where the layer has none.
+  /// By Keras's name, or the part of it after a "/"; null where the layer has none.
   const graph::Weight* find(const std::string& name) const;
   const graph::Weight& weight(const std::string& name) const;
   /// As it is, or with its axes permuted and then taken for `dims`.
@@ -73,7 +73,7 @@ FormBuilder<Spec> form(Function write) {
 }
 
 config::Registry<std::type_index, Form>& forms();
-/// The outputs of a layer, wherever it stands. Throws Error{kUsage}.
+/// The outputs of a layer, at the top or in another one. Throws Error{kUsage}.
 std::vector<Value> write_layer(const config::Typed& layer, Call& call);
 
 using RegisteredForm = config::SpecRegistration<forms>;
