@@ -3,8 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "backend/attention_projections.h"
-#include "backend/attention_scores.h"
+#include "backend/attention_shapes.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
 #include "backend/cpu/per_rows.h"

@@ -1,17 +1,18 @@
-// Conv2D, Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
+// Conv2D, Conv2DTranspose, DepthwiseConv2D, SeparableConv2D, Conv3D and Conv3DTranspose.
 
 #include <algorithm>
 
-#include "backend/conv_window.h"
+#include "backend/conv3d_ops.h"
 #include "backend/cpu/conv/conv2d_choice.h"
 #include "backend/cpu/conv/conv2d_shape.h"
 #include "backend/cpu/conv/convolution.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/workspace.h"
-#include "backend/depthwise_shape.h"
 #include "backend/device.h"
+#include "backend/geometry.h"
 #include "backend/ops/activations.h"
 #include "core/format.h"
+#include "kernels/cpu/depth_slabs.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/gemm_forward.h"
@@ -23,6 +24,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
+// Conv2D, Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient
 /// of the output before the backward passes. With a pooling behind it, one byte of each output is kept instead, and the
 /// backward passes undo both themselves.
@@ -353,6 +355,37 @@ class SeparableConv2DOp final : public Op {
   std::string implementation_;
 };
 
+// x
+/// What Conv3D and Conv3DTranspose call (conv3d_ops.h).
+class VolumeKernels {
+ public:
+  VolumeKernels(const OpContext& context, Device&) : epilogue_(context) {}
+
+  void gather_slabs(const OpArgs& a, const kernels::DepthWindow& window, const void* volume, void* slabs) const {
+    kernels::cpu::gather_slabs(window, static_cast<const float*>(volume), a.rows, static_cast<float*>(slabs));
+  }
+  void sum_slabs(const OpArgs& a, const kernels::DepthWindow& window, const void* slabs, void* volume) const {
+    kernels::cpu::sum_slabs(window, static_cast<const float*>(slabs), a.rows, static_cast<float*>(volume));
+  }
+  void bias_add(const OpArgs& a, void* y, const float* bias, std::int64_t positions, std::int64_t width) const {
+    kernels::cpu::bias_add(static_cast<const float*>(y), bias, a.rows * positions, width, static_cast<float*>(y));
+  }
+  static std::uint64_t bias_workspace(std::int64_t rows, std::int64_t positions, std::int64_t width) {
+    return workspace_bytes(rows,
+                           [=](std::int64_t r) { return kernels::cpu::bias_gradient_workspace(r * positions, width); });
+  }
+  void bias_gradient(const OpArgs& a, const void* dy, std::int64_t positions, std::int64_t width, void* workspace,
+                     float* gradient) const {
+    kernels::cpu::bias_gradient(static_cast<const float*>(dy), a.rows * positions, width,
+                                static_cast<float*>(workspace), gradient);
+  }
+  void apply(const OpArgs& a) const { epilogue_.apply({}, a.out(), a.rows); }
+  void undo(const OpArgs& a) const { epilogue_.undo({}, a.out(), a.dy(), a.rows); }
+
+ private:
+  Epilogue epilogue_;
+};
+
 const RegisteredOp kCpuConv2D = op<nn::Conv2DSpec, Conv2DOp>(
     DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<nn::MaxPooling2DSpec>(takes_pooling)}});
 const RegisteredOp kCpuConv2DTranspose =
@@ -361,6 +394,10 @@ const RegisteredOp kCpuDepthwiseConv2D =
     op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
 const RegisteredOp kCpuSeparableConv2D =
     op<nn::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuConv3D = op<nn::Conv3DSpec, Conv3DOp<VolumeKernels>>(
+    DeviceKind::kCpu, {.fuses = {takes_activation(), takes_frame_pooling()}, .weight_orders = {{1, 2, 0, 3, 4}}});
+const RegisteredOp kCpuConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
+    DeviceKind::kCpu, {.fuses = {takes_activation()}, .weight_orders = {{1, 2, 0, 3, 4}}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -9,7 +9,6 @@
 #include "backend/conv_lstm2d.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/recurrent_inputs.h"
-#include "backend/cpu/recurrent_weights.h"
 #include "kernels/cpu/directions.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/elementwise.h"

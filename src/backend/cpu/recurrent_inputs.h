@@ -1,19 +1,80 @@
 #pragma once
 
-// What the inputs of a recurrent layer give to the sums of all its steps, x K + b, and the gradients of that, with
-// dropout: shared by the recurrent ops. Belongs to one op.
+// Inputs and weights of recurrent layers on the CPU.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
 #include "backend/cpu/per_rows.h"
-#include "backend/cpu/valid_steps.h"
 #include "backend/recurrent_context.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/room.h"
+#include "kernels/cpu/valid_steps.h"
 
 namespace dptrain::backend::cpu {
+
+/// The steps of a call that the mask leaves. Sums and saved tensors contain only these, so that products of all steps
+/// compute no others. Determined from the mask for every pass, in the op's scratch.
+class ValidSteps {
+ public:
+  /// packs: whether steps that are left out may have no place.
+  ValidSteps(std::int64_t rows, std::int64_t steps, bool masked, bool packs)
+      : most_rows_(rows), steps_(steps), masked_(masked), packs_(packs) {}
+
+  /// Floats of room that find() wants: the order; then what it is found with, and the places.
+  std::int64_t room() const { return masked_ ? most_rows_ + std::max(2 * most_rows_, most_rows_ * steps_) : 0; }
+  bool packs() const { return masked_ && packs_; }
+
+  /// For a pass: mask [rows, steps], null: none.
+  void find(const std::uint8_t* mask, std::int64_t rows, float* room) {
+    positions_ = computed_ = valid_ = rows * steps_;
+    order_ = places_ = nullptr;
+    if (mask == nullptr) return;
+    auto* const numbers = reinterpret_cast<std::int32_t*>(room);
+    order_ = numbers;
+    kernels::cpu::order_by_length(mask, rows, steps_, numbers, numbers + rows);
+    if (!packs_) return;
+    std::int32_t* const places = numbers + rows;
+    valid_ = kernels::cpu::place_valid_steps(mask, rows, steps_, places);
+    computed_ = computed_of(valid_, positions_);
+    if (valid_ > 0 && computed_ < positions_)
+      places_ = places;
+    else
+      computed_ = valid_ = positions_;
+  }
+
+  const std::int32_t* order() const { return order_; }
+  const std::int32_t* places() const { return places_; }  ///< null: all steps have places
+  std::int64_t positions() const { return positions_; }   ///< rows times steps
+  std::int64_t valid() const { return valid_; }           ///< that have places
+  /// Positions of which products are computed: at least valid(). What stands behind those has to be zeros where it is
+  /// summed.
+  std::int64_t computed() const { return computed_; }
+
+  /// Calls f(computed) for the numbers of positions, other than all, that calls of so many rows may compute.
+  template <class F>
+  void each_computed(std::int64_t rows, const F& f) const {
+    if (!packs()) return;
+    const std::int64_t positions = rows * steps_, grain = grain_of(positions);
+    for (std::int64_t computed = grain; computed < positions; computed += grain) f(computed);
+  }
+
+ private:
+  /// oneDNN's products know how many positions they have, so there are some for each eighth.
+  static std::int64_t grain_of(std::int64_t positions) { return (positions + kGrains - 1) / kGrains; }
+  static std::int64_t computed_of(std::int64_t valid, std::int64_t positions) {
+    const std::int64_t grain = grain_of(positions);
+    return std::min(positions, (valid + grain - 1) / grain * grain);
+  }
+  static constexpr std::int64_t kGrains = 8;
+
+  std::int64_t most_rows_, steps_;
+  bool masked_, packs_;
+  std::int64_t positions_ = 0, computed_ = 0, valid_ = 0;
+  const std::int32_t *order_ = nullptr, *places_ = nullptr;
+};
 
 /// Weights 0 and 2 of the layer, kernel [features, gates * units] and bias, of which the first gates * units numbers.
 class RecurrentInputs {
@@ -67,6 +128,35 @@ class RecurrentInputs {
   std::uint32_t seed_;
   /// Of all gates at once, and of one of them where each has its own dropout; by the number of positions.
   PerRows<InnerProduct> whole_, single_;
+};
+
+/// The gradient of a recurrent kernel [units, gates * units] from all steps at once: the states that the steps read,
+/// and the gradients of their sums.
+class RecurrentWeights {
+ public:
+  /// `inputs`: of the same op. single_gates: differentiate_gate() is called, too.
+  RecurrentWeights(const RecurrentInputs& inputs, const ValidSteps& steps, std::int64_t gates, std::int64_t rows,
+                   bool single_gates = false);
+
+  /// Floats, for calls of up to `rows` rows.
+  std::int64_t workspace() const { return workspace_; }
+  /// hidden [rows, steps, units], before recurrent dropout; dz [rows, steps, gates * units], both of the steps that
+  /// have places; bias [gates * units], null where it is not wanted.
+  void differentiate(const OpArgs& a, const float* hidden, const float* dz, float* gradient, float* bias,
+                     float* workspace) const;
+  /// The same of one gate's columns of all three.
+  void differentiate_gate(const OpArgs& a, std::int64_t gate, const float* hidden, const float* dz, float* gradient,
+                          float* bias, float* workspace) const;
+  double flops() const {
+    return 2.0 * static_cast<double>(inputs_.steps() * inputs_.units() * gates_ * inputs_.units());
+  }
+
+ private:
+  const RecurrentInputs& inputs_;
+  const ValidSteps& steps_;
+  std::int64_t gates_, rows_;
+  int threads_ = kernels::cpu::thread_count();
+  std::int64_t workspace_;
 };
 
 }  // namespace dptrain::backend::cpu

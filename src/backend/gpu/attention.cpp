@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "backend/attention_projections.h"
-#include "backend/attention_scores.h"
+#include "backend/attention_shapes.h"
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
 #include "backend/ops/backend.h"

@@ -1,20 +1,117 @@
-// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
+// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D, SeparableConv2D, Conv3D and
+// Conv3DTranspose.
 
 #include <algorithm>
+#include <string>
 
-#include "backend/conv_window.h"
-#include "backend/depthwise_shape.h"
+#include "backend/conv3d_ops.h"
+#include "backend/geometry.h"
 #include "backend/gpu/conv_sets.h"
-#include "backend/gpu/convolution_op.h"
+#include "backend/gpu/gpu_device.h"
 #include "backend/gpu/gpu_op.h"
 #include "backend/ops/activations.h"
 #include "kernels/cuda/bias.h"
+#include "kernels/cuda/depth_slabs.h"
 #include "kernels/cuda/depthwise.h"
 #include "nn/convolutions.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
+// The op of Conv2D and Dense: both are convolutions of gpu::Convolution. Bias and ReLU are part of forward; another
+// epilogue follows in place. Backward undoes the epilogue in the output's gradient, in one pass with the bias's
+// gradient where it is a ReLU. In 16 bits the filter's gradient comes rounded to the type and is written to the arena
+// as floats.
+class ConvolutionOp : public GpuOp {
+ public:
+  void prepare(std::int64_t rows) override { sets_.prepare(rows); }
+  plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
+  std::string implementation() const override { return sets_.name(); }
+  void forward(const OpArgs& a) override;
+  void backward(const OpArgs& a) override;
+  std::pair<double, double> flops_per_sample() const override;
+
+ protected:
+  /// `sample`: what one sample is, its `rows` images or points; type and relu are set here.
+  ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device);
+
+ private:
+  void differentiate_bias(const OpArgs& a, std::byte* scratch);
+
+  Epilogue epilogue_;
+  ConvSets sets_;
+};
+
+gpu::ConvProblem with_type(gpu::ConvProblem sample, const OpContext& context) {
+  sample.type = context.plan.compute;
+  sample.alignment = context.alignment;
+  sample.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
+  return sample;
+}
+
+gpu::ConvPasses passes_of(const plan::Step& step) {
+  return {.forward = true,
+          .data = step.has_backward && step.input_gradients[0] != plan::kAbsent,
+          .weights = step.has_backward && step.parameter_gradients[0]};
+}
+
+ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device)
+    : GpuOp(context, device),
+      epilogue_(context),
+      sets_(device_, with_type(sample, context), passes_of(context.step),
+            [this](const gpu::Convolution& convolution, std::int64_t rows) {
+              const std::uint64_t scratch =
+                  rounded_filter_bytes(sets_.sample(), sets_.passes()) + convolution.workspace();
+              if (!sets_.sample().bias) return scratch;
+              // The bias is over and done with before the convolution's passes.
+              const std::int64_t floats =
+                  kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()), sets_.sample().out_channels);
+              return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
+            }) {
+  ConvolutionOp::prepare(context.rows);
+}
+
+void ConvolutionOp::forward(const OpArgs& a) {
+  ConvSets::Set& set = sets_.at(a.rows);
+  std::byte* const workspace = sets_.room(set, a.scratch) + rounded_filter_bytes(sets_.sample(), sets_.passes());
+  set.convolution->forward(a.inputs[0], a.compute_weights[0], sets_.sample().bias ? a.compute_weights[1] : nullptr,
+                           a.out<void>(), workspace, a.stream->native());
+  if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
+}
+
+void ConvolutionOp::backward(const OpArgs& a) {
+  ConvSets::Set& set = sets_.at(a.rows);
+  std::byte* const scratch = sets_.room(set, a.scratch);
+  std::byte* const workspace = scratch + rounded_filter_bytes(sets_.sample(), sets_.passes());
+  differentiate_bias(a, scratch);
+  if (sets_.passes().weights && a.weight_gradients[0] != nullptr)
+    differentiate_filter(at(a), sets_.sample(), *set.convolution, a.inputs[0], a.dy<void>(), scratch, workspace,
+                         a.weight_gradients[0]);
+  if (sets_.passes().data && a.input_gradients[0] != nullptr)
+    set.convolution->backward_data(a.dy<void>(), a.compute_weights[0], a.input_gradients[0], workspace,
+                                   a.stream->native());
+}
+
+/// Undoes the epilogue, too.
+void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
+  const gpu::ConvProblem& sample = sets_.sample();
+  float* const gradient = sample.bias && a.weight_gradients.size() > 1 ? a.weight_gradients[1] : nullptr;
+  const std::int64_t points = a.rows * output_positions(sample);
+  auto* const sums = reinterpret_cast<float*>(scratch);
+  if (gradient != nullptr && epilogue_.is_relu() && epilogue_.to_undo())
+    return kernel::relu_bias_gradient(at(a), type_, a.out<void>(), a.dy<void>(), points, sample.out_channels, sums,
+                                      gradient);
+  epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
+  if (gradient != nullptr)
+    kernel::bias_gradient(at(a), type_, a.dy<void>(), points, sample.out_channels, sums, gradient);
+}
+
+std::pair<double, double> ConvolutionOp::flops_per_sample() const {
+  const double pass = flops(sets_.sample());
+  return {pass, pass * (int{sets_.passes().data} + int{sets_.passes().weights})};
+}
+
+// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
 gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
   gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
   problem.groups = spec.groups;
@@ -274,6 +371,39 @@ class SeparableConv2DOp final : public GpuOp {
   ConvSets sets_;
 };
 
+// x
+/// What Conv3D and Conv3DTranspose call (conv3d_ops.h).
+class VolumeKernels {
+ public:
+  VolumeKernels(const OpContext& context, Device& device)
+      : device_(static_cast<GpuDevice&>(device)), type_(context.plan.compute), epilogue_(context) {}
+
+  void gather_slabs(const OpArgs& a, const kernels::DepthWindow& window, const void* volume, void* slabs) const {
+    kernel::gather_slabs(device_.launch(*a.stream), type_, window, volume, a.rows, slabs);
+  }
+  void sum_slabs(const OpArgs& a, const kernels::DepthWindow& window, const void* slabs, void* volume) const {
+    kernel::sum_slabs(device_.launch(*a.stream), type_, window, slabs, a.rows, volume);
+  }
+  void bias_add(const OpArgs& a, void* y, const float* bias, std::int64_t positions, std::int64_t width) const {
+    kernel::bias_add(device_.launch(*a.stream), type_, y, bias, a.rows * positions, width, y);
+  }
+  static std::uint64_t bias_workspace(std::int64_t rows, std::int64_t positions, std::int64_t width) {
+    return static_cast<std::uint64_t>(kernel::bias_gradient_workspace(rows * positions, width)) * sizeof(float);
+  }
+  void bias_gradient(const OpArgs& a, const void* dy, std::int64_t positions, std::int64_t width, void* workspace,
+                     float* gradient) const {
+    kernel::bias_gradient(device_.launch(*a.stream), type_, dy, a.rows * positions, width,
+                          static_cast<float*>(workspace), gradient);
+  }
+  void apply(const OpArgs& a) const { epilogue_.apply(device_.launch(*a.stream), a.out<void>(), a.rows); }
+  void undo(const OpArgs& a) const { epilogue_.undo(device_.launch(*a.stream), a.out<void>(), a.dy<void>(), a.rows); }
+
+ private:
+  GpuDevice& device_;
+  DType type_;  // of activations
+  Epilogue epilogue_;
+};
+
 const RegisteredOp kConv2D =
     op<nn::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 const RegisteredOp kDense =
@@ -284,6 +414,10 @@ const RegisteredOp kDepthwiseConv2D =
     op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
 const RegisteredOp kSeparableConv2D = op<nn::SeparableConv2DSpec, SeparableConv2DOp>(
     kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
+const RegisteredOp kConv3D = op<nn::Conv3DSpec, Conv3DOp<VolumeKernels>>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
+const RegisteredOp kConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
+    kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

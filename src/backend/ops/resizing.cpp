@@ -2,19 +2,31 @@
 
 #include "nn/resizing.h"
 #include "backend/ops/kernel_op.h"
-#include "backend/sides_padding.h"
-#include "backend/upsample_shape.h"
+#include "core/shape.h"
+#include "kernels/geometry.h"
+#include "nn/geometry.h"
 #include DPTRAIN_KERNELS(pad.h)
 #include DPTRAIN_KERNELS(upsample.h)
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
+/// `inside`: the image that `sides` are around.
+kernel::Padding sides_padding(const nn::Sides& sides, const Shape& inside) {
+  return {.in_h = inside[0],
+          .in_w = inside[1],
+          .channels = inside[2],
+          .top = sides.top,
+          .bottom = sides.bottom,
+          .left = sides.left,
+          .right = sides.right};
+}
+
 /// Zero padding backwards: the output is what is inside.
 class Cropping2DOp final : public KernelOp {
  public:
   Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
-      : KernelOp(context, device), padding_(sides_padding<kernel::Padding>(spec.cropping, context.output())) {}
+      : KernelOp(context, device), padding_(sides_padding(spec.cropping, context.output())) {}
 
   void forward(const OpArgs& a) override {
     kernel::zero_pad_backward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
@@ -30,7 +42,7 @@ class Cropping2DOp final : public KernelOp {
 class ZeroPadding2DOp final : public KernelOp {
  public:
   ZeroPadding2DOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
-      : KernelOp(context, device), padding_(sides_padding<kernel::Padding>(spec.padding, context.input(0))) {}
+      : KernelOp(context, device), padding_(sides_padding(spec.padding, context.input(0))) {}
 
   void forward(const OpArgs& a) override {
     kernel::zero_pad_forward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
@@ -42,6 +54,17 @@ class ZeroPadding2DOp final : public KernelOp {
  private:
   kernel::Padding padding_;
 };
+
+/// From the step's input to its output.
+kernels::UpsampleShape upsample_shape(const OpContext& context, nn::Interpolation interpolation) {
+  const Shape in = context.input(0), out = context.output();
+  return {.in_h = in[0],
+          .in_w = in[1],
+          .channels = in[2],
+          .out_h = out[0],
+          .out_w = out[1],
+          .bilinear = interpolation == nn::Interpolation::kBilinear};
+}
 
 /// UpSampling2D and Resizing.
 class ResizingOp final : public KernelOp {

@@ -2,8 +2,8 @@
 
 // A Conv2D layer in the words of the passes. Any thread.
 
-#include "backend/conv_window.h"
 #include "backend/cpu/conv/conv_pass.h"
+#include "backend/geometry.h"
 #include "nn/convolutions.h"
 
 namespace dptrain::backend::cpu {

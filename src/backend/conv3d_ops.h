@@ -1,20 +1,93 @@
 #pragma once
 
-// The op of Conv3DTranspose on every device: a Conv2DTranspose of every frame to kernel_size[0] times as many filters,
-// of which windows along the depth are added up (backend/depth_window.h); bias and activation follow. The kernel lies
-// in the arenas with its depth beside its filters.
+// Conv3D and Conv3DTranspose for every backend, computed by ops over images.
 
 #include <algorithm>
 #include <utility>
 
-#include "backend/depth_window.h"
 #include "backend/device.h"
+#include "backend/geometry.h"
 #include "backend/inner_op.h"
 #include "backend/parts.h"
 #include "nn/convolutions.h"
 
 namespace dptrain::backend {
 
+/// The inner step's layer, tail and parameters. A layer in the tail is the one that computes its frames.
+plan::Step image_step(const nn::Conv3DSpec& spec, const plan::Step& outer);
+/// What a window sees of `volume`, as one image: kernel_size[0] times the channels.
+Shape image_shape(const nn::Conv3DSpec& spec, const Shape& volume);
+
+/// A max-pooling within frames, where the device's Conv2D takes that of images.
+FusionClaim takes_frame_pooling();
+
+/// A Conv2D over the images of its windows (depth_window()), which have kernel_size[0] times the channels. The arenas
+/// therefore store the kernel with its depth next to its channels. Backward gathers the images again.
+///
+/// `Kernels`, of a device: gather_slabs and sum_slabs of kernels/*/depth_slabs.h, (const OpArgs&, window, from, to).
+template <class Kernels>
+class Conv3DOp final : public Op {
+ public:
+  Conv3DOp(const nn::Conv3DSpec& spec, const OpContext& context, Device& device)
+      : kernels_(context, device),
+        window_(depth_window(spec, context.input(0), spec.groups)),
+        image_bytes_(
+            window_.is_identity() ? 0 : aligned_part(context.rows * window_.slab_elements(), context.plan.compute)),
+        images_(context, image_step(spec, context.step), image_shape(spec, context.input(0)),
+                frame_of(context.output()), window_.out_d, device) {}
+
+  plan::Need need() const override {
+    plan::Need need = images_.op().need();
+    need.scratch += image_bytes_;
+    return need;
+  }
+  void prepare(std::int64_t rows) override { images_.op().prepare(rows * images_.images()); }
+  std::string implementation() const override { return images_.op().implementation(); }
+  std::pair<double, double> flops_per_sample() const override {
+    const auto [forward, backward] = images_.op().flops_per_sample();
+    const auto images = static_cast<double>(images_.images());
+    return {forward * images, backward * images};
+  }
+
+  void forward(const OpArgs& a) override {
+    OpArgs own = images_.args(a, image_bytes_);
+    const void* const in = gathered(a);
+    own.inputs = {&in, 1};
+    images_.op().forward(own);
+  }
+
+  void backward(const OpArgs& a) override {
+    OpArgs own = images_.args(a, image_bytes_);
+    const bool trains = !a.weight_gradients.empty() && a.weight_gradients[0] != nullptr;
+    const void* const in = trains ? gathered(a) : a.scratch;
+    own.inputs = {&in, 1};
+    // A convolution is done with its input when it writes its gradient, so that may lie in the same place.
+    void* const dx = a.input_gradients[0];
+    void* const image_gradient = dx == nullptr || window_.is_identity() ? dx : a.scratch;
+    own.input_gradients = {&image_gradient, 1};
+    images_.op().backward(own);
+    if (dx != nullptr && !window_.is_identity()) kernels_.sum_slabs(a, window_, image_gradient, dx);
+  }
+
+ private:
+  static Shape frame_of(const Shape& out) { return {out[1], out[2], out[3]}; }
+
+  /// The images of the input, in scratch where they are not the input.
+  const void* gathered(const OpArgs& a) {
+    if (window_.is_identity()) return a.inputs[0];
+    kernels_.gather_slabs(a, window_, a.inputs[0], a.scratch);
+    return a.scratch;
+  }
+
+  Kernels kernels_;
+  kernels::DepthWindow window_;
+  std::uint64_t image_bytes_;
+  InnerOp images_;
+};
+
+/// A Conv2DTranspose of every frame to kernel_size[0] times the filters, summed over windows along the depth
+/// (depth_window()); bias and activation follow. The arenas store the kernel with its depth next to its filters.
+///
 /// `Kernels`: as Conv3DOp's, and what a bias and an activation behind the op need: bias_add(a, y, bias, positions,
 /// width), bias_workspace(rows, positions, width) in bytes, bias_gradient(a, dy, positions, width, workspace,
 /// gradient), apply(a) and undo(a).

@@ -1,8 +1,8 @@
-#include "backend/conv3d_images.h"
+#include "backend/conv3d_ops.h"
 
 #include <utility>
 
-#include "backend/depth_window.h"
+#include "backend/geometry.h"
 #include "nn/convolutions.h"
 #include "nn/layer.h"
 #include "nn/pooling.h"
