@@ -10,6 +10,7 @@
 #include "data/sources/dataset.h"
 #include "data/sources/idx_source.h"
 #include "data/sources/join.h"
+#include "data/sources/numpy.h"
 #include "data/sources/predict.h"
 #include "data/sources/text.h"
 #include "data/sources/windows.h"
@@ -67,7 +68,9 @@ TEST(PredictFilesOf, RefusesWhatTheDataSetDoesNotTake) {
 TEST(PredictFilesOf, WindowsAreMadeOfArraysAndHaveScales) {
   const TempFolder folder;
   WindowsSpec windows;
-  windows.of = dataset_family().make(IDXSpec{});
+  NumpySpec arrays;
+  arrays.inputs.entries = {{.name = "", .array = "", .path = {"series.npy"}}};
+  windows.of = dataset_family().make(arrays);
   windows.sequence_length = 2;
   windows.mean = {1};
   windows.variance = {4};
