@@ -13,31 +13,14 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
-#include "data/sources/csv.h"
-#include "data/sources/file_list.h"
-#include "data/sources/image_folder.h"
-#include "data/sources/video.h"
+#include "data/sources/dataset.h"
 #include "data/transform.h"
-#include "data/video/clip_list.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
-
-/// In class folders, or, without any, as `open_loose` opens them.
-template <class Spec, class OpenLoose>
-std::shared_ptr<const data::Source> open_folder_as(const std::string& path, const OpenLoose& open_loose) {
-  std::int64_t files_beside = 0;
-  Spec spec;
-  spec.on_error.skip = true;  // they are what is looked for
-  if (data::sub_folders(path, files_beside).empty()) return open_loose({path}, spec);
-  spec.directory.value = path;
-  data::DatasetConfig only;
-  only.train = data::dataset_family().make(spec);
-  return data::open_sources(only, {}, 0).train;
-}
 
 std::shared_ptr<const data::Source> open_folder(const std::string& path) {
   if (holds_texts(path))
@@ -47,23 +30,7 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
             "{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain init --from "
             "{0}' writes a config; give that to scan and stats",
             path));
-  if (data::holds_clip_files(path)) return open_folder_as<data::VideoSpec>(path, data::open_clips);
-  return open_folder_as<data::ImageFolderSpec>(path, data::open_images);
-}
-
-/// "iris.csv", "iris.tsv.gz".
-bool is_table_name(std::string path) {
-  if (path.ends_with(".gz")) path.resize(path.size() - 3);
-  return path.ends_with(".csv") || path.ends_with(".tsv");
-}
-
-std::shared_ptr<const data::Source> open_table(const std::string& path) {
-  data::CSVSpec spec;
-  spec.files = {config::Path{path}};
-  spec.on_error.skip = true;  // they are what is looked for
-  data::DatasetConfig only;
-  only.train = data::dataset_family().make(std::move(spec));
-  return data::open_sources(only, {}, 0).train;
+  return data::open_path(path);
 }
 
 }  // namespace
@@ -91,8 +58,8 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
       if (!name.empty()) found.sets.push_back({below(path, name), open_folder(below(path, name))});
     return found;
   }
-  if (is_table_name(path)) {
-    found.sets.push_back({path, open_table(path)});
+  if (auto source = data::open_path(path)) {
+    found.sets.push_back({path, std::move(source)});
     return found;
   }
   found.experiment = load(path, overrides);

@@ -12,6 +12,7 @@
 
 #include "data/images/image.h"
 #include "data/source.h"
+#include "data/sources/file_list.h"
 
 namespace dptrain::data {
 
@@ -82,5 +83,16 @@ class ClassSource : public Source {
   std::shared_ptr<BadSamples> bad_;
   std::string fingerprint_;
 };
+
+/// A folder without a config: class folders, or, without sub-folders, files that `open_loose` opens without labels.
+template <class Spec, class OpenLoose>
+std::shared_ptr<const Source> open_folder_as(const std::string& path, const OpenLoose& open_loose) {
+  std::int64_t files_beside = 0;
+  Spec spec;
+  spec.on_error.skip = true;
+  if (sub_folders(path, files_beside).empty()) return open_loose({path}, spec);
+  spec.directory.value = path;
+  return open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, {}, 0).train;
+}
 
 }  // namespace dptrain::data

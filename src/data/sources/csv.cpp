@@ -182,6 +182,21 @@ PredictSource predict_csv(const CSVSpec* spec, const PredictFiles& files, const 
   return picture == files.paths.end() ? predict_rows(*spec, files, model) : predict_pictures(files, *picture);
 }
 
+/// "iris.csv", "iris.tsv.gz".
+bool is_table_name(std::string path) {
+  if (path.ends_with(".gz")) path.resize(path.size() - 3);
+  return path.ends_with(".csv") || path.ends_with(".tsv");
+}
+
+std::shared_ptr<const Source> open_table(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored) || !is_table_name(path)) return nullptr;
+  CSVSpec spec;
+  spec.files = {config::Path{path}};
+  spec.on_error.skip = true;
+  return open_sources({.train = dataset_family().make(std::move(spec)), .validation = {}, .test = {}}, {}, 0).train;
+}
+
 const RegisteredDataset kCsvSet =
     dataset_def<CSVSpec>(
         config::Schema::of<CSVSpec>("CSV")
@@ -205,6 +220,7 @@ const RegisteredDataset kCsvSet =
             .rule<CSVSpec>(check_csv),
         open_csv, csv_paths)
         .learns([](const CSVSpec&) { return true; })
+        .open_path(open_table)
         .predict(predict_csv, {.wanted = "rows of a CSV file",
                                .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5},
                                .keeps_columns = true});

@@ -60,6 +60,9 @@ struct DatasetDef final : config::TypeDef {
   /// trained on other data. Empty: predict cannot read this type.
   std::function<PredictSource(const void* spec, const PredictFiles& files, const ModelSide& model)> open_for_predict;
   PredictTraits predict;
+  /// Opens a path that the user names without a config (`dptrain data PATH`), and leaves bad samples out; null for a
+  /// path of another kind.
+  std::function<std::shared_ptr<const Source>(const std::string& path)> open_path;
 };
 
 template <class Spec>
@@ -75,6 +78,9 @@ inline bool learns(const config::Typed& spec) { return def_of(spec).learns && de
 [[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message);
 /// Opens what is no part of another role's, with its `take`. Throws Error{kData, kUsage} at its place.
 std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role);
+
+/// By the first data set whose open_path reads it; null: none does. Throws Error{kData, kUsage}.
+std::shared_ptr<const Source> open_path(const std::string& path);
 
 /// One expression per data set: dataset_def<Spec>(schema, open, paths).predict(...).
 template <class Spec>
@@ -110,6 +116,9 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
   DatasetBuilder&& paths(std::vector<config::Path> (*f)(const Spec&)) && { return type_->paths = untyped(f), self(); }
   DatasetBuilder&& learns(bool (*f)(const Spec&)) && { return type_->learns = untyped(f), self(); }
   DatasetBuilder&& part(DatasetPart (*f)(const Spec&)) && { return type_->part = untyped(f), self(); }
+  DatasetBuilder&& open_path(std::shared_ptr<const Source> (*f)(const std::string& path)) && {
+    return type_->open_path = f, self();
+  }
   DatasetBuilder&& made_up() && { return type_->is_made_up = true, self(); }
 };
 

@@ -15,6 +15,7 @@
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"
+#include "data/video/clip_list.h"
 
 namespace dptrain::data {
 namespace {
@@ -103,6 +104,13 @@ PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& fi
   return whole_source(open_images(files.paths, options), "file");
 }
 
+/// Every folder that is not one of clips.
+std::shared_ptr<const Source> open_folder(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored) || holds_clip_files(path)) return nullptr;
+  return open_folder_as<ImageFolderSpec>(path, open_images);
+}
+
 const RegisteredDataset kImageFolderSet =
     dataset_def<ImageFolderSpec>(
         config::Schema::of<ImageFolderSpec>("ImageFolder")
@@ -112,6 +120,7 @@ const RegisteredDataset kImageFolderSet =
             .key(key("on_error", &ImageFolderSpec::on_error)
                      .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
         open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; })
+        .open_path(open_folder)
         .predict(predict_images,
                  {.fits = [](const ModelSide& model) { return model.input_shapes.front().rank() != 4; }});
 

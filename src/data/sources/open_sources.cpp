@@ -346,4 +346,11 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
   return open_all(replaced, model, seed, wanted);
 }
 
+std::shared_ptr<const Source> open_path(const std::string& path) {
+  for (const config::TypeDef* type : dataset_family().types())
+    if (const auto& def = static_cast<const DatasetDef&>(*type); def.open_path)
+      if (auto source = def.open_path(path)) return source;
+  return nullptr;
+}
+
 }  // namespace dptrain::data

@@ -119,6 +119,12 @@ PredictSource predict_video(const VideoSpec* spec, const PredictFiles& files, co
   return whole_source(open_clips(files.paths, options), "file");
 }
 
+std::shared_ptr<const Source> open_clip_folder(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored) || !holds_clip_files(path)) return nullptr;
+  return open_folder_as<VideoSpec>(path, open_clips);
+}
+
 const RegisteredDataset kVideoSet =
     dataset_def<VideoSpec>(
         with_clip_keys<VideoSpec>(
@@ -126,6 +132,7 @@ const RegisteredDataset kVideoSet =
                 key("directory", &VideoSpec::directory).required().doc("one sub-folder of clips per class")))
             .key(key("on_error", &VideoSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of clips")),
         open_video, [](const VideoSpec& spec) { return std::vector{spec.directory}; })
+        .open_path(open_clip_folder)
         .predict(predict_video,
                  {.fits = [](const ModelSide& model) { return model.input_shapes.front().rank() == 4; }});
 
