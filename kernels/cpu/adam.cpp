@@ -15,13 +15,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-void adam_piece(const AdamStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m, float* v,
-                float* v_max) {
-  const double t = static_cast<double>(step.step);
+void adam_piece(const AdamPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end, float* w,
+                float* m, float* v, float* v_max) {
+  const double t = static_cast<double>(state.step);
   const Vec rate =
-      rounded(step.learning_rate * std::sqrt(1.0 - std::pow(step.beta_2, t)) / (1.0 - std::pow(step.beta_1, t)));
-  const Vec share_1 = rounded(1.0 - step.beta_1), share_2 = rounded(1.0 - step.beta_2), epsilon = rounded(step.epsilon);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+      rounded(state.learning_rate * std::sqrt(1.0 - std::pow(pass.beta_2, t)) / (1.0 - std::pow(pass.beta_1, t)));
+  const Vec share_1 = rounded(1.0 - pass.beta_1), share_2 = rounded(1.0 - pass.beta_2), epsilon = rounded(pass.epsilon);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i), old_w = io.load(w + i);
@@ -38,12 +38,12 @@ void adam_piece(const AdamStep& step, const float* g, int64_t begin, int64_t end
   });
 }
 
-void nadam_piece(const AdamStep& step, const NadamFactors& factors, const float* g, int64_t begin, int64_t end,
-                 float* w, float* m, float* v) {
-  const Vec of_mean = rounded(step.learning_rate * factors.average), of_square = rounded(factors.square);
-  const Vec of_gradient = rounded(step.learning_rate * factors.gradient), epsilon = rounded(step.epsilon);
-  const Vec share_1 = rounded(1.0 - step.beta_1), share_2 = rounded(1.0 - step.beta_2);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void nadam_piece(const AdamPass& pass, const UpdateState& state, const NadamFactors& factors, const float* g,
+                 int64_t begin, int64_t end, float* w, float* m, float* v) {
+  const Vec of_mean = rounded(state.learning_rate * factors.average), of_square = rounded(factors.square);
+  const Vec of_gradient = rounded(state.learning_rate * factors.gradient), epsilon = rounded(pass.epsilon);
+  const Vec share_1 = rounded(1.0 - pass.beta_1), share_2 = rounded(1.0 - pass.beta_2);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -57,10 +57,11 @@ void nadam_piece(const AdamStep& step, const NadamFactors& factors, const float*
   });
 }
 
-void adamax_piece(const AdamStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m, float* u) {
-  const Vec rate = rounded(step.learning_rate / (1.0 - std::pow(step.beta_1, static_cast<double>(step.step))));
-  const Vec share = rounded(1.0 - step.beta_1), keep = rounded(step.beta_2), epsilon = rounded(step.epsilon);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void adamax_piece(const AdamPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end, float* w,
+                  float* m, float* u) {
+  const Vec rate = rounded(state.learning_rate / (1.0 - std::pow(pass.beta_1, static_cast<double>(state.step))));
+  const Vec share = rounded(1.0 - pass.beta_1), keep = rounded(pass.beta_2), epsilon = rounded(pass.epsilon);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -73,12 +74,13 @@ void adamax_piece(const AdamStep& step, const float* g, int64_t begin, int64_t e
   });
 }
 
-void lamb_step_piece(const AdamStep& step, float* g, int64_t begin, int64_t end, float* w, float* m, float* v) {
-  const double t = static_cast<double>(step.step);
-  const Vec of_mean = rounded(1.0 / (1.0 - std::pow(step.beta_1, t))), epsilon = rounded(step.epsilon);
-  const Vec of_square = rounded(1.0 / (1.0 - std::pow(step.beta_2, t)));
-  const Vec share_1 = rounded(1.0 - step.beta_1), share_2 = rounded(1.0 - step.beta_2);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void lamb_step_piece(const AdamPass& pass, const UpdateState& state, float* g, int64_t begin, int64_t end, float* w,
+                     float* m, float* v) {
+  const double t = static_cast<double>(state.step);
+  const Vec of_mean = rounded(1.0 / (1.0 - std::pow(pass.beta_1, t))), epsilon = rounded(pass.epsilon);
+  const Vec of_square = rounded(1.0 / (1.0 - std::pow(pass.beta_2, t)));
+  const Vec share_1 = rounded(1.0 - pass.beta_1), share_2 = rounded(1.0 - pass.beta_2);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -109,28 +111,31 @@ HWY_EXPORT(adamax_piece);
 HWY_EXPORT(lamb_step_piece);
 HWY_EXPORT(lamb_move_piece);
 
-void adam_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* v, float* v_max) {
+void adam_update(const Launch&, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                 float* m, float* v, float* v_max) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adam_piece)(step, g, begin, end, w, m, v, v_max);
+    HWY_DYNAMIC_DISPATCH(adam_piece)(pass, state, g, begin, end, w, m, v, v_max);
   });
 }
 
-void nadam_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* v) {
-  const NadamFactors factors = nadam_factors(step.beta_1, step.beta_2, step.step);
+void nadam_update(const Launch&, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                  float* m, float* v) {
+  const NadamFactors factors = nadam_factors(pass.beta_1, pass.beta_2, state.step);
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(nadam_piece)(step, factors, g, begin, end, w, m, v);
+    HWY_DYNAMIC_DISPATCH(nadam_piece)(pass, state, factors, g, begin, end, w, m, v);
   });
 }
 
-void adamax_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* u) {
+void adamax_update(const Launch&, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                   float* m, float* u) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adamax_piece)(step, g, begin, end, w, m, u);
+    HWY_DYNAMIC_DISPATCH(adamax_piece)(pass, state, g, begin, end, w, m, u);
   });
 }
 
-void lamb_step(const AdamStep& step, float* g, int64_t n, float* w, float* m, float* v) {
+void lamb_step(const AdamPass& pass, const UpdateState& state, float* g, int64_t n, float* w, float* m, float* v) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(lamb_step_piece)(step, g, begin, end, w, m, v);
+    HWY_DYNAMIC_DISPATCH(lamb_step_piece)(pass, state, g, begin, end, w, m, v);
   });
 }
 

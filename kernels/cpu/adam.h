@@ -1,36 +1,31 @@
 #pragma once
 
-// The updates of Adam and its relatives: an average of gradients, and one of their squares or sizes. As optimizer.h,
-// whose words they share.
+// The updates of Adam and its relatives: an average of gradients, and one of their squares or sizes. Arguments as in
+// optimizer.h; t is UpdateState::step.
 
 #include <cstdint>
 
+#include "kernels/cpu/optimizer.h"
+
 namespace dptrain::kernels::cpu {
 
-/// For all of them.
-struct AdamStep {
-  double learning_rate;
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-  int64_t step = 1;  ///< t, 1 at the first update
-};
-
 /// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2); w -= lr sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) +
-/// epsilon). v_max not null (amsgrad): v_max = max(v_max, v) stands under the root.
-void adam_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* v, float* v_max);
+/// epsilon). v_max not null (amsgrad): v_max = max(v_max, v) is under the root.
+void adam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                 float* m, float* v, float* v_max);
 
 /// m and v as in Adam; w -= lr (a m + b g) / (sqrt(c v) + epsilon), a, b and c of kernels/nadam_momenta.h.
-void nadam_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* v);
+void nadam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                  float* m, float* v);
 
 /// m as in Adam; u = max(beta_2 u, |g|); w -= lr / (1 - beta_1^t) m / (u + epsilon).
-void adamax_update(const AdamStep& step, const float* g, int64_t n, float* w, float* m, float* u);
+void adamax_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n,
+                   float* w, float* m, float* u);
 
 /// The first half of Lamb, over any number of weight tensors: m and v as in Adam, w without its decay, and in place of
 /// the gradient the step that it would be without a rate, g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) +
 /// epsilon).
-void lamb_step(const AdamStep& step, float* g, int64_t n, float* w, float* m, float* v);
+void lamb_step(const AdamPass& pass, const UpdateState& state, float* g, int64_t n, float* w, float* m, float* v);
 /// The second half, over one weight tensor: w -= learning_rate |w| / |g| g; where one of the norms is zero,
 /// w -= learning_rate g.
 void lamb_update(double learning_rate, const float* g, int64_t n, float* w);

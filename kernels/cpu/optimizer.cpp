@@ -14,9 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-void sgd_piece(const SgdStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m) {
-  const Vec rate = rounded(step.learning_rate), momentum = rounded(step.momentum);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void sgd_piece(const SgdPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end, float* w,
+               float* m) {
+  const Vec rate = rounded(state.learning_rate), momentum = rounded(pass.momentum);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -24,17 +25,17 @@ void sgd_piece(const SgdStep& step, const float* g, int64_t begin, int64_t end, 
     if (m != nullptr) {
       const Vec velocity = hn::MulAdd(momentum, io.load(m + i), move);
       io.store(velocity, m + i);
-      move = step.nesterov ? hn::MulAdd(momentum, velocity, move) : velocity;
+      move = pass.nesterov ? hn::MulAdd(momentum, velocity, move) : velocity;
     }
     io.store(hn::Add(decayed(decay, io.load(w + i)), move), w + i);
   });
 }
 
-void rmsprop_piece(const RmspropStep& step, const float* g, int64_t begin, int64_t end, float* w, float* v, float* m,
-                   float* mean) {
-  const Vec rate = rounded(step.learning_rate), rho = rounded(step.rho), share = rounded(1.0 - step.rho);
-  const Vec momentum = rounded(step.momentum), epsilon = rounded(step.epsilon);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void rmsprop_piece(const RmspropPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end,
+                   float* w, float* v, float* m, float* mean) {
+  const Vec rate = rounded(state.learning_rate), rho = rounded(pass.rho), share = rounded(1.0 - pass.rho);
+  const Vec momentum = rounded(pass.momentum), epsilon = rounded(pass.epsilon);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i);
@@ -55,9 +56,10 @@ void rmsprop_piece(const RmspropStep& step, const float* g, int64_t begin, int64
   });
 }
 
-void adagrad_piece(const AdagradStep& step, const float* g, int64_t begin, int64_t end, float* w, float* accumulator) {
-  const Vec rate = rounded(step.learning_rate), epsilon = rounded(step.epsilon);
-  const Vec decay = rounded(step.learning_rate * step.weight_decay);
+void adagrad_piece(const AdagradPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end,
+                   float* w, float* accumulator) {
+  const Vec rate = rounded(state.learning_rate), epsilon = rounded(pass.epsilon);
+  const Vec decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i), sum = hn::MulAdd(gradient, gradient, io.load(accumulator + i));
@@ -67,10 +69,10 @@ void adagrad_piece(const AdagradStep& step, const float* g, int64_t begin, int64
   });
 }
 
-void adadelta_piece(const AdadeltaStep& step, const float* g, int64_t begin, int64_t end, float* w, float* v,
-                    float* d) {
-  const Vec rate = rounded(step.learning_rate), rho = rounded(step.rho), share = rounded(1.0 - step.rho);
-  const Vec epsilon = rounded(step.epsilon), decay = rounded(step.learning_rate * step.weight_decay);
+void adadelta_piece(const AdadeltaPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end,
+                    float* w, float* v, float* d) {
+  const Vec rate = rounded(state.learning_rate), rho = rounded(pass.rho), share = rounded(1.0 - pass.rho);
+  const Vec epsilon = rounded(pass.epsilon), decay = rounded(state.learning_rate * pass.weight_decay);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i), old_d = io.load(d + i);
@@ -82,10 +84,11 @@ void adadelta_piece(const AdadeltaStep& step, const float* g, int64_t begin, int
   });
 }
 
-void lion_piece(const LionStep& step, const float* g, int64_t begin, int64_t end, float* w, float* m) {
-  const Vec rate = rounded(step.learning_rate), decay = rounded(step.learning_rate * step.weight_decay);
-  const Vec keep_1 = rounded(step.beta_1), share_1 = rounded(1.0 - step.beta_1);
-  const Vec keep_2 = rounded(step.beta_2), share_2 = rounded(1.0 - step.beta_2), zero = hn::Zero(kFloats);
+void lion_piece(const LionPass& pass, const UpdateState& state, const float* g, int64_t begin, int64_t end, float* w,
+                float* m) {
+  const Vec rate = rounded(state.learning_rate), decay = rounded(state.learning_rate * pass.weight_decay);
+  const Vec keep_1 = rounded(pass.beta_1), share_1 = rounded(1.0 - pass.beta_1);
+  const Vec keep_2 = rounded(pass.beta_2), share_2 = rounded(1.0 - pass.beta_2), zero = hn::Zero(kFloats);
   sweep(end - begin, [&](int64_t offset, auto io) HWY_ATTR {
     const int64_t i = begin + offset;
     const Vec gradient = io.load(g + i), mean = io.load(m + i);
@@ -179,33 +182,38 @@ HWY_EXPORT(absolute_and_square_sums_piece);
 HWY_EXPORT(all_finite_piece);
 HWY_EXPORT(add_l1l2_piece);
 
-void sgd_update(const SgdStep& step, const float* g, int64_t n, float* w, float* m) {
+void sgd_update(const Launch&, const SgdPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                float* m) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(sgd_piece)(step, g, begin, end, w, m);
+    HWY_DYNAMIC_DISPATCH(sgd_piece)(pass, state, g, begin, end, w, m);
   });
 }
 
-void rmsprop_update(const RmspropStep& step, const float* g, int64_t n, float* w, float* v, float* m, float* mean) {
+void rmsprop_update(const Launch&, const RmspropPass& pass, const UpdateState& state, const float* g, int64_t n,
+                    float* w, float* v, float* m, float* mean) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(rmsprop_piece)(step, g, begin, end, w, v, m, mean);
+    HWY_DYNAMIC_DISPATCH(rmsprop_piece)(pass, state, g, begin, end, w, v, m, mean);
   });
 }
 
-void adagrad_update(const AdagradStep& step, const float* g, int64_t n, float* w, float* accumulator) {
+void adagrad_update(const Launch&, const AdagradPass& pass, const UpdateState& state, const float* g, int64_t n,
+                    float* w, float* accumulator) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adagrad_piece)(step, g, begin, end, w, accumulator);
+    HWY_DYNAMIC_DISPATCH(adagrad_piece)(pass, state, g, begin, end, w, accumulator);
   });
 }
 
-void adadelta_update(const AdadeltaStep& step, const float* g, int64_t n, float* w, float* v, float* d) {
+void adadelta_update(const Launch&, const AdadeltaPass& pass, const UpdateState& state, const float* g, int64_t n,
+                     float* w, float* v, float* d) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(adadelta_piece)(step, g, begin, end, w, v, d);
+    HWY_DYNAMIC_DISPATCH(adadelta_piece)(pass, state, g, begin, end, w, v, d);
   });
 }
 
-void lion_update(const LionStep& step, const float* g, int64_t n, float* w, float* m) {
+void lion_update(const Launch&, const LionPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                 float* m) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(lion_piece)(step, g, begin, end, w, m);
+    HWY_DYNAMIC_DISPATCH(lion_piece)(pass, state, g, begin, end, w, m);
   });
 }
 

@@ -3,64 +3,41 @@
 // Optimizer updates (those of Adam and its relatives: adam.h) and other passes over flat arenas of n floats, with the
 // equations of Keras 3. w: weights, g: gradients, the rest are the optimizer's slots. May be called from any thread;
 // work is shared among the caller's threads. Arrays must not overlap. Sums are over fixed blocks, added in order.
-// Hyperparameters are double, so that 1 - beta is taken before it is rounded to float. A step's weight_decay is
-// decoupled: w -= lr weight_decay w before the update.
 
 #include <cstdint>
 
+#include "kernels/cpu/launch.h"
+#include "kernels/optimizers.h"
+
 namespace dptrain::kernels::cpu {
 
-struct SgdStep {
-  double learning_rate;
-  double momentum = 0.0;
-  bool nesterov = false;
-  double weight_decay = 0.0;
+/// What changes from step to step.
+struct UpdateState {
+  double learning_rate = 0.0;
+  int64_t step = 1;  ///< t, 1 at the first update; read by Adam and its relatives
 };
 
 /// Without momentum (m null): w -= lr g. With: m = momentum m - lr g; w += m, or, nesterov, w += momentum m - lr g.
-void sgd_update(const SgdStep& step, const float* g, int64_t n, float* w, float* m);
-
-struct RmspropStep {
-  double learning_rate;
-  double rho = 0.9;
-  double momentum = 0.0;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
+void sgd_update(const Launch& at, const SgdPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                float* m);
 
 /// v = rho v + (1 - rho) g^2; inc = lr g / sqrt(v + epsilon); w -= inc. `mean` not null (centered): mean = rho mean +
-/// (1 - rho) g, and v - mean^2 + epsilon stands under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
-void rmsprop_update(const RmspropStep& step, const float* g, int64_t n, float* w, float* v, float* m, float* mean);
-
-struct AdagradStep {
-  double learning_rate;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
+/// (1 - rho) g, and v - mean^2 + epsilon is under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
+void rmsprop_update(const Launch& at, const RmspropPass& pass, const UpdateState& state, const float* g, int64_t n,
+                    float* w, float* v, float* m, float* mean);
 
 /// accumulator += g^2; w -= lr g / sqrt(accumulator + epsilon).
-void adagrad_update(const AdagradStep& step, const float* g, int64_t n, float* w, float* accumulator);
-
-struct AdadeltaStep {
-  double learning_rate;
-  double rho = 0.95;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
+void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState& state, const float* g, int64_t n,
+                    float* w, float* accumulator);
 
 /// v = rho v + (1 - rho) g^2; move = g sqrt(d + epsilon) / sqrt(v + epsilon); d = rho d + (1 - rho) move^2;
 /// w -= lr move.
-void adadelta_update(const AdadeltaStep& step, const float* g, int64_t n, float* w, float* v, float* d);
+void adadelta_update(const Launch& at, const AdadeltaPass& pass, const UpdateState& state, const float* g, int64_t n,
+                     float* w, float* v, float* d);
 
-struct LionStep {
-  double learning_rate;
-  double beta_1 = 0.9;
-  double beta_2 = 0.99;
-  double weight_decay = 0.0;
-};
-
-/// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN goes on to w.
-void lion_update(const LionStep& step, const float* g, int64_t n, float* w, float* m);
+/// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN propagates to w.
+void lion_update(const Launch& at, const LionPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
+                 float* m);
 
 /// average = momentum average + (1 - momentum) w.
 void ema_update(double momentum, const float* w, int64_t n, float* average);

@@ -1,25 +1,17 @@
 #pragma once
 
-// The updates of Adam and its relatives: an average of gradients, and one of their squares or sizes. As optimizer.h,
-// whose words they share. t is the number of the update, from 1; what depends on it the host puts into
-// StepState::hyper, counting every step. Once LossScale::skipped is not zero the kernels compute it themselves, t being
-// less by the steps that were left out.
+// The updates of Adam and its relatives: an average of gradients, and one of their squares or sizes. Arguments as in
+// optimizer.h. t is the number of the update, from 1; the host writes what depends on it into StepState::hyper,
+// counting every step. Once LossScale::skipped is not zero the kernels compute it themselves, with a t without the
+// skipped steps.
 
 #include "kernels/cuda/optimizer.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// For all of them.
-struct AdamPass {
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
-
 /// hyper[0] = learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t).
 /// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2); w -= hyper[0] m / (sqrt(v) + epsilon). v_max not null
-/// (amsgrad): v_max = max(v_max, v) stands under the root.
+/// (amsgrad): v_max = max(v_max, v) is under the root.
 void adam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                  const UpdatedWeights& weights, float* m, float* v, float* v_max);
 

@@ -10,6 +10,7 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/optimizers.h"
 #include "kernels/step_state.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
@@ -28,53 +29,23 @@ struct UpdatedWeights {
   DType compute_type = DType::kBf16;
 };
 
-struct SgdPass {
-  double momentum = 0.0;
-  bool nesterov = false;
-  double weight_decay = 0.0;  ///< decoupled: w -= lr weight_decay w before the update. The same in all passes.
-};
-
 /// Without momentum (m null): w -= lr g. With: m = momentum m - lr g; w += m, or, nesterov, w += momentum m - lr g.
 void sgd_update(const Launch& at, const SgdPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                 const UpdatedWeights& weights, float* m);
 
-struct RmspropPass {
-  double rho = 0.9;
-  double momentum = 0.0;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
-
 /// v = rho v + (1 - rho) g^2; inc = lr g / sqrt(v + epsilon); w -= inc. `mean` not null (centered): mean = rho mean +
-/// (1 - rho) g, and v - mean^2 + epsilon stands under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
+/// (1 - rho) g, and v - mean^2 + epsilon is under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
 void rmsprop_update(const Launch& at, const RmspropPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                     const UpdatedWeights& weights, float* v, float* m, float* mean);
-
-struct AdagradPass {
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
 
 /// accumulator += g^2; w -= lr g / sqrt(accumulator + epsilon).
 void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                     const UpdatedWeights& weights, float* accumulator);
 
-struct AdadeltaPass {
-  double rho = 0.95;
-  double epsilon = 1e-7;
-  double weight_decay = 0.0;
-};
-
 /// v = rho v + (1 - rho) g^2; move = g sqrt(d + epsilon) / sqrt(v + epsilon); d = rho d + (1 - rho) move^2;
 /// w -= lr move.
 void adadelta_update(const Launch& at, const AdadeltaPass& pass, const UpdateState& state, const float* g,
                      std::int64_t n, const UpdatedWeights& weights, float* v, float* d);
-
-struct LionPass {
-  double beta_1 = 0.9;
-  double beta_2 = 0.99;
-  double weight_decay = 0.0;
-};
 
 /// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN goes on to w.
 void lion_update(const Launch& at, const LionPass& pass, const UpdateState& state, const float* g, std::int64_t n,

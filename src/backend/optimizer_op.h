@@ -1,10 +1,9 @@
 #pragma once
 
 // OptimizerOp: the arithmetic in which optimizers differ, for one replica. What all of them share (regularizer
-// gradients, clipping, statistics, averages, the guard against gradients that are not finite) is the Update's
-// (backend/update.h), which makes the op of its optimizer and calls it from the replica's thread.
-//
-// Each optimizer has a file on each backend, device/<backend>/optimizers/<name>.cpp, that registers its op before main.
+// gradients, clipping, statistics, averages, the check for gradients that are not finite) is part of Update
+// (backend/update.h), which makes the op of its optimizer and calls it from the replica's thread. The ops are in
+// backend/ops/optimizers.cpp, for all backends, and register themselves before main.
 
 #include <cstdint>
 #include <functional>
@@ -17,19 +16,19 @@
 namespace dptrain::backend {
 
 /// One update. Pointers are device memory; the op writes weights and slots of [0, n), the compute copy where there is
-/// one, and may use the gradients as room: nobody reads them afterwards.
+/// one, and may use the gradients as workspace: they are not read afterwards.
 struct OptimizerArgs {
   const UpdateBuffers& buffers;
   std::int64_t n = 0;                         ///< floats: the trainable part of the arena
   nn::UpdateArgs update{};                    ///< CPUs: of this step, without the steps that were left out
-  const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, and what describe() said
+  const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, and what describe() computed
   Stream& stream;
 };
 
 class OptimizerOp {
  public:
   virtual ~OptimizerOp() = default;
-  /// GPUs: fills state.hyper with what the kernels read. On the host, before the step is uploaded.
+  /// GPUs: writes state.hyper, which the kernels read. On the host, before the step is uploaded.
   virtual void describe(const nn::UpdateArgs& args, kernels::StepState& state) const {
     static_cast<void>(args), static_cast<void>(state);
   }

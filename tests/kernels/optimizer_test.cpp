@@ -60,7 +60,7 @@ TEST(Optimizer, Sgd) {
   for (const double decay : {0.0, 0.04})
     check([&](double& w, double&, double&, double&, double g, int) { w -= 0.1 * decay * w + 0.1 * g; },
           [&](State<float>& s, const float* g, int) {
-            sgd_update({.learning_rate = 0.1, .weight_decay = decay}, g, kN, s.w.data(), nullptr);
+            sgd_update({}, {.weight_decay = decay}, {.learning_rate = 0.1}, g, kN, s.w.data(), nullptr);
           });
   for (const bool nesterov : {false, true}) {
     check(
@@ -69,7 +69,8 @@ TEST(Optimizer, Sgd) {
           w += nesterov ? 0.9 * m - 0.1 * g : m;
         },
         [&](State<float>& s, const float* g, int) {
-          sgd_update({.learning_rate = 0.1, .momentum = 0.9, .nesterov = nesterov}, g, kN, s.w.data(), s.a.data());
+          sgd_update({}, {.momentum = 0.9, .nesterov = nesterov}, {.learning_rate = 0.1}, g, kN, s.w.data(),
+                     s.a.data());
         });
   }
 }
@@ -87,8 +88,8 @@ TEST(Optimizer, AdamAndItsVariants) {
             w -= rate * m / (std::sqrt(amsgrad ? v_max : v) + 1e-7);
           },
           [&](State<float>& s, const float* g, int t) {
-            const AdamStep step{.learning_rate = 0.01, .weight_decay = decay, .step = t};
-            adam_update(step, g, kN, s.w.data(), s.a.data(), s.b.data(), amsgrad ? s.c.data() : nullptr);
+            adam_update({}, {.weight_decay = decay}, {.learning_rate = 0.01, .step = t}, g, kN, s.w.data(), s.a.data(),
+                        s.b.data(), amsgrad ? s.c.data() : nullptr);
           });
     }
   }
@@ -98,7 +99,7 @@ TEST(Optimizer, AdamsFirstStepFromZeroIsTheLearningRate) {
   test::on_every_target([] {
     std::vector<float> w(5, 1.0F), m(5, 0.0F), v(5, 0.0F);
     const std::vector<float> g = {0.5F, -0.5F, 100.0F, -1e-3F, 0.0F};
-    adam_update({.learning_rate = 0.25}, g.data(), 5, w.data(), m.data(), v.data(), nullptr);
+    adam_update({}, {}, {.learning_rate = 0.25}, g.data(), 5, w.data(), m.data(), v.data(), nullptr);
     const float expected[] = {0.75F, 1.25F, 0.75F, 1.25F, 1.0F};
     // epsilon 1e-7 is not corrected for bias: against sqrt(v) = 1e-3 sqrt(0.001) it shows in the third digit.
     for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(w[i], expected[i], i == 3 ? 1e-3 : 2e-6) << i;
@@ -122,7 +123,7 @@ TEST(Optimizer, Rmsprop) {
             w -= move;
           },
           [&](State<float>& s, const float* g, int) {
-            rmsprop_update({.learning_rate = 0.02, .momentum = momentum, .weight_decay = 0.1}, g, kN, s.w.data(),
+            rmsprop_update({}, {.momentum = momentum, .weight_decay = 0.1}, {.learning_rate = 0.02}, g, kN, s.w.data(),
                            s.a.data(), momentum > 0.0 ? s.b.data() : nullptr, centered ? s.c.data() : nullptr);
           });
     }
@@ -138,19 +139,14 @@ TEST(Optimizer, AdagradDecayAndAverage) {
         average = 0.99 * average + (1.0 - 0.99) * w;
       },
       [](State<float>& s, const float* g, int) {
-        adagrad_update({.learning_rate = 0.1, .weight_decay = 0.01}, g, kN, s.w.data(), s.a.data());
+        adagrad_update({}, {.weight_decay = 0.01}, {.learning_rate = 0.1}, g, kN, s.w.data(), s.a.data());
         ema_update(0.99, s.w.data(), kN, s.b.data());
       });
 }
 
-constexpr AdamStep kMoments{
-    .learning_rate = 0.01, .beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-3, .weight_decay = 0.04};
+constexpr AdamPass kMoments{.beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-3, .weight_decay = 0.04};
 
-AdamStep moments_at(int t) {
-  AdamStep step = kMoments;
-  step.step = t;
-  return step;
-}
+UpdateState update_at(int t) { return {.learning_rate = 0.01, .step = t}; }
 
 void move_moments(double& m, double& v, double g) {
   m += (g - m) * (1.0 - kMoments.beta_1);
@@ -170,7 +166,7 @@ TEST(Optimizer, Nadam) {
         w -= 0.01 * mean / (std::sqrt(v / (1.0 - std::pow(kMoments.beta_2, t))) + kMoments.epsilon);
       },
       [](State<float>& s, const float* g, int t) {
-        nadam_update(moments_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
+        nadam_update({}, kMoments, update_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
       });
 }
 
@@ -199,7 +195,7 @@ TEST(Optimizer, Adamax) {
         w -= 0.01 / (1.0 - std::pow(kMoments.beta_1, t)) * m / (u + kMoments.epsilon);
       },
       [](State<float>& s, const float* g, int t) {
-        adamax_update(moments_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
+        adamax_update({}, kMoments, update_at(t), g, kN, s.w.data(), s.a.data(), s.b.data());
       });
 }
 
@@ -213,8 +209,8 @@ TEST(Optimizer, Adadelta) {
         w -= 0.5 * move;
       },
       [](State<float>& s, const float* g, int) {
-        adadelta_update({.learning_rate = 0.5, .rho = 0.9, .epsilon = 1e-3, .weight_decay = 0.04}, g, kN, s.w.data(),
-                        s.a.data(), s.b.data());
+        adadelta_update({}, {.rho = 0.9, .epsilon = 1e-3, .weight_decay = 0.04}, {.learning_rate = 0.5}, g, kN,
+                        s.w.data(), s.a.data(), s.b.data());
       });
 }
 
@@ -227,13 +223,13 @@ TEST(Optimizer, Lion) {
         m = 0.9 * m + (1.0 - 0.9) * g;
       },
       [](State<float>& s, const float* g, int) {
-        lion_update({.learning_rate = 0.01, .beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.04}, g, kN, s.w.data(),
-                    s.a.data());
+        lion_update({}, {.beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.04}, {.learning_rate = 0.01}, g, kN,
+                    s.w.data(), s.a.data());
       });
   test::on_every_target([] {
     std::vector<float> w(19, 1.0F), m(19, 0.0F), g(19, 0.0F);
     g[7] = NAN;
-    lion_update({.learning_rate = 0.5}, g.data(), 19, w.data(), m.data());
+    lion_update({}, {}, {.learning_rate = 0.5}, g.data(), 19, w.data(), m.data());
     for (size_t i = 0; i < 19; ++i) EXPECT_EQ(std::isnan(w[i]), i == 7);
     EXPECT_EQ(w[0], 1.0F);  // sign(0) is 0
   });
@@ -266,7 +262,7 @@ TEST(Optimizer, LambScalesEachTensorToItsNorm) {
     std::vector<float> w(exact.w.begin(), exact.w.end()), m(exact.a.begin(), exact.a.end()), v = m;
     for (int t = 1; t <= kSteps; ++t) {
       std::vector<float> g = gradient_of(t);
-      lamb_step(moments_at(t), g.data(), kN, w.data(), m.data(), v.data());
+      lamb_step(kMoments, update_at(t), g.data(), kN, w.data(), m.data(), v.data());
       lamb_update(0.01, g.data(), border, w.data());
       lamb_update(0.01, g.data() + border, kN - border, w.data() + border);
     }

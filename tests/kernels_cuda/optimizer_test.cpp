@@ -63,7 +63,7 @@ TEST(Optimizer, Sgd) {
                            moves ? m.here.data() : nullptr);
               },
               [&](std::int64_t) {
-                cpu::sgd_update({kRate, momentum, nesterov, decay}, arena.cpu_g.data(), n, arena.cpu_w.data(),
+                cpu::sgd_update({}, {momentum, nesterov, decay}, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(),
                                 moves ? m.there.data() : nullptr);
                 m.expect_equal();
               });
@@ -91,9 +91,8 @@ TEST(Optimizer, Adam) {
                           amsgrad ? v_max.here.data() : nullptr);
             },
             [&](std::int64_t step) {
-              cpu::adam_update({kRate, pass.beta_1, pass.beta_2, pass.epsilon, pass.weight_decay, step + 1},
-                               arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data(), v.there.data(),
-                               amsgrad ? v_max.there.data() : nullptr);
+              cpu::adam_update({}, pass, {kRate, step + 1}, arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data(),
+                               v.there.data(), amsgrad ? v_max.there.data() : nullptr);
               m.expect_equal();
               v.expect_equal();
               v_max.expect_equal();
@@ -113,17 +112,13 @@ TEST(Optimizer, AdamAfterSkippedSteps) {
     arena.set(LossScale{.skipped = 4});
     adam_update(at_once(), pass, arena.state(), arena.g.data(), 33, {.w = arena.w.data()}, m.here.data(), v.here.data(),
                 nullptr);
-    cpu::adam_update({.learning_rate = kRate, .beta_1 = pass.beta_1, .step = 3}, arena.cpu_g.data(), 33,
-                     arena.cpu_w.data(), m.there.data(), v.there.data(), nullptr);
+    cpu::adam_update({}, {.beta_1 = pass.beta_1}, {kRate, 3}, arena.cpu_g.data(), 33, arena.cpu_w.data(),
+                     m.there.data(), v.there.data(), nullptr);
     expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 1e-6, 1e-6);
   }
 }
 
 constexpr AdamPass kMoments{.beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-2, .weight_decay = 0.1};
-
-cpu::AdamStep moments_at(std::int64_t t) {
-  return {kRate, kMoments.beta_1, kMoments.beta_2, kMoments.epsilon, kMoments.weight_decay, t};
-}
 
 double correction(double beta, std::int64_t step) { return 1 - std::pow(beta, static_cast<double>(step + 1)); }
 
@@ -141,7 +136,8 @@ std::vector<Relative> relatives() {
              nadam_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), v.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
-             cpu::nadam_update(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
+             cpu::nadam_update({}, kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(),
+                               v.there.data());
            },
            [](std::int64_t step) {
              const NadamFactors factors = nadam_factors(kMoments.beta_1, kMoments.beta_2, step + 1);
@@ -152,7 +148,8 @@ std::vector<Relative> relatives() {
              adamax_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), u.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& u) {
-             cpu::adamax_update(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), u.there.data());
+             cpu::adamax_update({}, kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(),
+                                u.there.data());
            },
            [](std::int64_t step) { return Hyper{{kRate / correction(kMoments.beta_1, step)}}; }},
           {"Lamb",
@@ -163,7 +160,7 @@ std::vector<Relative> relatives() {
                          m.here.data(), v.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
-             cpu::lamb_step(moments_at(t), a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
+             cpu::lamb_step(kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
              cpu::lamb_update(kRate, a.cpu_g.data(), a.n, a.cpu_w.data());
            },
            [](std::int64_t step) {
@@ -213,7 +210,7 @@ TEST(Optimizer, Adadelta) {
                           weights, v.here.data(), d.here.data());
         },
         [&](std::int64_t) {
-          cpu::adadelta_update({kRate, 0.8, 1e-3, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), v.there.data(),
+          cpu::adadelta_update({}, {0.8, 1e-3, 0.2}, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(), v.there.data(),
                                d.there.data());
           v.expect_equal();
           d.expect_equal();
@@ -232,7 +229,7 @@ TEST(Optimizer, Lion) {
                       m.here.data());
         },
         [&](std::int64_t) {
-          cpu::lion_update({kRate, 0.8, 0.9, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data());
+          cpu::lion_update({}, {0.8, 0.9, 0.2}, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data());
           m.expect_equal();
         });
   });
@@ -261,9 +258,8 @@ TEST(Optimizer, Rmsprop) {
                              momentum != 0 ? m.here.data() : nullptr, centered ? mean.here.data() : nullptr);
             },
             [&](std::int64_t) {
-              cpu::rmsprop_update({kRate, pass.rho, momentum, pass.epsilon, pass.weight_decay}, arena.cpu_g.data(), n,
-                                  arena.cpu_w.data(), v.there.data(), momentum != 0 ? m.there.data() : nullptr,
-                                  centered ? mean.there.data() : nullptr);
+              cpu::rmsprop_update({}, pass, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(), v.there.data(),
+                                  momentum != 0 ? m.there.data() : nullptr, centered ? mean.there.data() : nullptr);
               v.expect_equal();
               m.expect_equal();
               mean.expect_equal();
@@ -284,7 +280,7 @@ TEST(Optimizer, Adagrad) {
                          sum.here.data());
         },
         [&](std::int64_t) {
-          cpu::adagrad_update({kRate, 1e-3, 0.2}, arena.cpu_g.data(), n, arena.cpu_w.data(), sum.there.data());
+          cpu::adagrad_update({}, {1e-3, 0.2}, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(), sum.there.data());
           sum.expect_equal();
         });
   });
@@ -355,7 +351,8 @@ TEST(Optimizer, LambByTensor) {
     Array<double> workspace(lamb_workspace(table.count));
     lamb_update(at_once(), kMoments, arena.state(), arena.g.data(), kArena, table, workspace.data(),
                 {arena.w.data(), copy.data(), type}, m.here.data(), v.here.data());
-    cpu::lamb_step(moments_at(1), arena.cpu_g.data(), kArena, arena.cpu_w.data(), m.there.data(), v.there.data());
+    cpu::lamb_step(kMoments, {kRate, 1}, arena.cpu_g.data(), kArena, arena.cpu_w.data(), m.there.data(),
+                   v.there.data());
     for (const Range& range : kRanges)
       cpu::lamb_update(kRate, arena.cpu_g.data() + range.offset, range.length, arena.cpu_w.data() + range.offset);
     expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 2e-6, 1e-6);

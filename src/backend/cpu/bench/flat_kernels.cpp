@@ -106,43 +106,46 @@ void add_reductions(Suite& suite) {
 
 void add_optimizers(Suite& suite) {
   // Rates so small that a benchmark's many steps from one gradient keep weights finite and normal.
-  flat(suite, "optimizer/sgd", 3,
-       [](Room& r) { k::sgd_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), nullptr); });
+  flat(suite, "optimizer/sgd", 3, [](Room& r) {
+    k::sgd_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), nullptr);
+  });
   for (const bool nesterov : {false, true})
     flat(suite, nesterov ? "optimizer/sgd_nesterov" : "optimizer/sgd_momentum", 5, [nesterov](Room& r) {
-      k::sgd_update({.learning_rate = 1e-6, .momentum = 0.9, .nesterov = nesterov}, r.floats(0, kFlat), kFlat,
+      k::sgd_update({}, {.momentum = 0.9, .nesterov = nesterov}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat,
                     r.floats(1, kFlat), r.floats(2, kFlat));
     });
   for (const bool amsgrad : {false, true})
     flat(suite, amsgrad ? "optimizer/amsgrad" : "optimizer/adam", amsgrad ? 9 : 7, [amsgrad](Room& r) {
-      k::adam_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
-                     r.zeros<float>(3, kFlat), amsgrad ? r.zeros<float>(4, kFlat) : nullptr);
+      k::adam_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
+                     r.zeros<float>(2, kFlat), r.zeros<float>(3, kFlat), amsgrad ? r.zeros<float>(4, kFlat) : nullptr);
     });
   for (const auto& [name, update] :
        {std::pair("optimizer/nadam", &k::nadam_update), std::pair("optimizer/adamax", &k::adamax_update)})
     flat(suite, name, 7, [update = update](Room& r) {
-      update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
+      update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
              r.zeros<float>(3, kFlat));
     });
   // lamb: 4 arrays read and written, 2 read for the norms, 2 read and 1 written for the move.
   flat(suite, "optimizer/lamb", 13, [](Room& r) {
-    k::lamb_step({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
+    k::lamb_step({}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
                  r.zeros<float>(3, kFlat));
     k::lamb_update(1e-6, r.floats(0, kFlat), kFlat, r.floats(1, kFlat));
   });
   flat(suite, "optimizer/adadelta", 7, [](Room& r) {
-    k::adadelta_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
-                       r.zeros<float>(3, kFlat));
+    k::adadelta_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
+                       r.zeros<float>(2, kFlat), r.zeros<float>(3, kFlat));
   });
   flat(suite, "optimizer/lion", 5, [](Room& r) {
-    k::lion_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
+    k::lion_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
+                   r.zeros<float>(2, kFlat));
   });
   flat(suite, "optimizer/rmsprop", 5, [](Room& r) {
-    k::rmsprop_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
-                      nullptr, nullptr);
+    k::rmsprop_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
+                      r.zeros<float>(2, kFlat), nullptr, nullptr);
   });
   flat(suite, "optimizer/adagrad", 5, [](Room& r) {
-    k::adagrad_update({.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
+    k::adagrad_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
+                      r.zeros<float>(2, kFlat));
   });
   flat(suite, "optimizer/ema", 3, [](Room& r) { k::ema_update(0.99, r.floats(0, kFlat), kFlat, r.floats(1, kFlat)); });
   flat(suite, "optimizer/clip_by_value", 2, [](Room& r) { k::clip_by_value(0.5F, kFlat, r.floats(0, kFlat)); });
