@@ -11,8 +11,8 @@
 
 #include "backend/cpu/bfloat16.h"
 #include "backend/cpu/conv/conv2d_choice.h"
-#include "backend/cpu/conv/conv2d_dnnl.h"
 #include "backend/cpu/conv/conv_key.h"
+#include "backend/cpu/conv/conv_passes.h"
 #include "backend/cpu/dnnl_support.h"
 #include "backend/cpu/inner_product.h"
 #include "backend/harness.h"

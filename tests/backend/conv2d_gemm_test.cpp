@@ -1,4 +1,4 @@
-#include "backend/cpu/conv/conv2d_gemm.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "backend/conv3d_ops.h"
 #include "backend/cpu/conv/conv2d_choice.h"
-#include "backend/cpu/conv/conv2d_shape.h"
+#include "backend/cpu/conv/conv_pass.h"
 #include "backend/cpu/conv/convolution.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/workspace.h"
@@ -23,6 +23,15 @@
 
 namespace dptrain::backend::cpu {
 namespace {
+
+/// Rows, relu and pool unset. `input`: [H, W, C].
+ConvShape conv2d_shape(const nn::Conv2DSpec& spec, const Shape& input) {
+  const auto window = nn::window(input, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
+  ConvShape shape{conv_window(spec, input, {window.h.out, window.w.out, spec.filters})};
+  shape.groups = spec.groups;
+  shape.bias = spec.use_bias;
+  return shape;
+}
 
 // Conv2D, Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
 /// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient

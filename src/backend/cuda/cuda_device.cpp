@@ -2,8 +2,7 @@
 
 #include "backend/cuda/cuda_runtime.h"
 #include "backend/cuda/cudnn_convolution.h"
-#include "backend/cuda/paper_h100.h"
-#include "backend/cuda/paper_h200.h"
+#include "backend/cuda/paper_gpus.h"
 #include "backend/cuda/paper_runtime.h"
 #include "backend/gpu/make_device.h"
 #include "backend/gpu_facts.h"
@@ -44,16 +43,14 @@ std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) 
 }
 
 std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options) {
-  const auto make = [&](const char* description, int multiprocessors, std::uint64_t memory, std::string_view json) {
-    return cuda::make_gpu_device(
-        cuda::make_paper_runtime(
-            {.name = model, .description = description, .multiprocessors = multiprocessors, .memory_bytes = memory}),
-        cuda::plan_cudnn_convolutions(json, conv_options(options)), options);
-  };
-  if (model == "h100")
-    return make("NVIDIA H100, on paper", cuda::kPaperH100Multiprocessors, cuda::kPaperH100Memory, cuda::kPaperH100);
-  if (model == "h200")
-    return make("NVIDIA H200, on paper", cuda::kPaperH200Multiprocessors, cuda::kPaperH200Memory, cuda::kPaperH200);
+  for (const cuda::PaperModel& gpu : cuda::kPaperModels) {
+    if (gpu.name != model) continue;
+    return cuda::make_gpu_device(cuda::make_paper_runtime({.name = model,
+                                                           .description = std::string(gpu.description),
+                                                           .multiprocessors = gpu.multiprocessors,
+                                                           .memory_bytes = gpu.memory_bytes}),
+                                 cuda::plan_cudnn_convolutions(gpu.properties, conv_options(options)), options);
+  }
   throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there are h100 and h200", model));
 }
 

@@ -6,13 +6,41 @@
 
 #include "backend/cuda/cuda_error.h"
 #include "backend/cuda/cudnn_planner.h"
-#include "backend/cuda/forward_rest.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "kernels/cuda/activation.h"
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/elementwise.h"
 
 namespace dptrain::backend::cuda {
+
+namespace kernel = kernels::DPTRAIN_BACKEND;
+
 namespace {
+
+/// Bytes of workspace that add_bias_and_relu needs.
+std::uint64_t forward_rest_workspace(const gpu::ConvProblem& problem, bool bias) {
+  return bias && problem.type != DType::kF32 ? static_cast<std::uint64_t>(problem.out_channels) * sizeof(float) : 0;
+}
+
+/// y = relu(y + bias): the steps of a forward convolution that its engine does not fuse. bias_values [K] in the
+/// problem's type; the workspace is aligned to 16 bytes.
+void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* bias_values, void* y, void* workspace,
+                       int multiprocessors, gpu::StreamHandle stream) {
+  const kernel::Launch at{stream, multiprocessors};
+  const std::int64_t points = problem.rows * problem.out_h * problem.out_w;
+  if (bias) {
+    const auto* values = static_cast<const float*>(bias_values);
+    if (problem.type != DType::kF32) {
+      kernel::cast_to_float(at, problem.type, bias_values, static_cast<float*>(workspace), problem.out_channels);
+      values = static_cast<const float*>(workspace);
+    }
+    kernel::bias_add(at, problem.type, y, values, points, problem.out_channels, y);
+  }
+  if (problem.relu)
+    kernel::activation_forward(at, problem.type, kernel::Activation::kRelu, 0, y, y, points * problem.out_channels);
+}
 
 /// What convolutions run on; handle is null where they are only planned.
 struct Engine {

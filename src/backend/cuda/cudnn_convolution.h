@@ -15,7 +15,7 @@ namespace dptrain::backend::cuda {
 std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<gpu::Runtime> runtime, int id,
                                                                const gpu::ConvOptions& options);
 
-/// Convolutions planned for the GPU that the text describes (paper_h200.h): engines and workspaces are those that it
+/// Convolutions planned for the GPU that the text describes (paper_gpus.h): engines and workspaces are those that it
 /// would have, and needing no GPU they cannot run. Autotune counts for nothing here. Throws Error{kDevice} where cuDNN
 /// cannot be opened.
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,

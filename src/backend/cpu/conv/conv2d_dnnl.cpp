@@ -1,4 +1,4 @@
-#include "backend/cpu/conv/conv2d_dnnl.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include "backend/cpu/dnnl_support.h"
 #include "backend/cpu/dnnl_threads.h"

@@ -1,4 +1,4 @@
-#include "backend/cpu/conv/conv2d_pooled.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "backend/cpu/conv/conv2d_products.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include <utility>
 

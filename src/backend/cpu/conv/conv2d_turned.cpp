@@ -1,8 +1,7 @@
-#include "backend/cpu/conv/conv2d_turned.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include <utility>
 
-#include "backend/cpu/conv/conv2d_dnnl.h"
 #include "kernels/cpu/pad.h"
 
 namespace dptrain::backend::cpu {

@@ -1,9 +1,10 @@
-#include "backend/cpu/conv/conv2d_winograd.h"
+#include "backend/cpu/conv/conv_passes.h"
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/winograd.h"
 

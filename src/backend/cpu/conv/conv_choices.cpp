@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "backend/cpu/bfloat16.h"
-#include "backend/cpu/conv/conv2d_gemm.h"
 #include "backend/cpu/conv/conv_key.h"
+#include "backend/cpu/conv/conv_passes.h"
 #include "core/format.h"
 #include "kernels/cpu/parallel.h"
 
