@@ -217,4 +217,10 @@ struct SpreadAxes {
   }
 };
 
+/// Normalization within samples of [rows, spatial, channels]: groups of adjacent channels.
+struct GroupNorm {
+  int64_t spatial, channels, groups;
+  float epsilon;
+};
+
 }  // namespace dptrain::kernels

@@ -8,12 +8,9 @@
 
 #include <cstdint>
 
-namespace dptrain::kernels::cpu {
+#include "kernels/geometry.h"
 
-struct GroupNorm {
-  int64_t spatial, channels, groups;
-  float epsilon;
-};
+namespace dptrain::kernels::cpu {
 
 /// Floats of workspace for either pass.
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);

@@ -7,13 +7,9 @@
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
-
-struct GroupNorm {
-  std::int64_t spatial, channels, groups;
-  float epsilon;
-};
 
 /// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
 /// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null.

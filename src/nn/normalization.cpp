@@ -140,11 +140,11 @@ const Registered kLayerNormalization =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
-          normalized_shape(spec, in[0]);
+          normalized_shape(spec.axis, in[0]);
           return in[0];
         })
         .weights([](const LayerNormalizationSpec& spec, std::span<const Shape> in) {
-          return gamma_and_beta(spec, normalized_shape(spec, in[0]));
+          return gamma_and_beta(spec, normalized_shape(spec.axis, in[0]));
         })
         .backward_reads(BackwardReads{.input = true})
         .example("", {{7, 6, 4}})
@@ -284,10 +284,10 @@ const Registered kRescaling = layer<RescalingSpec>("Rescaling")
 
 }  // namespace
 
-Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
-  std::vector<std::int64_t> axes = spec.axis;
-  for (std::int64_t& axis : axes)
-    if (axis < 0) axis += in.rank() + 1;
+Shape normalized_shape(const std::vector<std::int64_t>& axis, const Shape& in) {
+  std::vector<std::int64_t> axes = axis;
+  for (std::int64_t& place : axes)
+    if (place < 0) place += in.rank() + 1;
   std::ranges::sort(axes);
   const std::int64_t first = in.rank() + 1 - static_cast<std::int64_t>(axes.size());
   bool last_ones = !axes.empty() && first >= 1;
@@ -295,7 +295,7 @@ Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in) {
     last_ones = axes[i] == first + static_cast<std::int64_t>(i);
   if (!last_ones) {
     std::vector<std::string> named;
-    for (const std::int64_t axis : spec.axis) named.push_back(std::to_string(axis));
+    for (const std::int64_t place : axis) named.push_back(std::to_string(place));
     throw LayerError(fmt::format("axis [{}] is not supported: only the last axis is (-1 or {}), or the last few",
                                  join(named, ", "), in.rank()));
   }

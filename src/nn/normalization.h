@@ -82,8 +82,8 @@ struct LayerNormalizationSpec {
   Regularizer gamma_regularizer{};
 };
 
-/// Extents of the axes that are normalised. Throws LayerError where they are not the last ones.
-Shape normalized_shape(const LayerNormalizationSpec& spec, const Shape& in);
+/// Extents of the axes that are normalized. Throws LayerError where they are not the last ones.
+Shape normalized_shape(const std::vector<std::int64_t>& axis, const Shape& in);
 
 /// x times a learned factor for each of the channels, the last axis (LayerScale of Keras Applications' ConvNeXt).
 struct LayerScaleSpec {

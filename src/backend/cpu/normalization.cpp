@@ -84,11 +84,11 @@ class LayerNormalizationOp final : public GroupNormOp {
  public:
   LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
       : GroupNormOp({.spatial = 1,
-                     .channels = nn::normalized_shape(spec, context.input(0)).elements(),
+                     .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
                      .groups = 1,
                      .epsilon = static_cast<float>(spec.epsilon)},
-                    context.input(0).elements() / nn::normalized_shape(spec, context.input(0)).elements(), spec.scale,
-                    spec.center, context) {}
+                    context.input(0).elements() / nn::normalized_shape(spec.axis, context.input(0)).elements(),
+                    spec.scale, spec.center, context) {}
 };
 
 /// Backward computes the sums again: cheaper than saving a tensor as large as the input.

@@ -44,7 +44,7 @@ Value scaled(Call& call, Value y) {
 
 Value layer_normalization(const nn::LayerNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
-  const Shape normalized = nn::normalized_shape(spec, sample_of(x));
+  const Shape normalized = nn::normalized_shape(spec.axis, sample_of(x));
   const auto rank = static_cast<std::int64_t>(x.dims.size()), first = rank - normalized.rank();
   if (call.to.opset() >= 17) {
     std::vector<Value> inputs{x, or_all(call, "gamma", normalized.dims(), 1)};
