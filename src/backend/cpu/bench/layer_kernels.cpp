@@ -49,7 +49,7 @@ void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels)
   }
 }
 
-void add_group_norm(Suite& suite, const std::string& name, const k::GroupNorm& norm, std::int64_t rows) {
+void add_group_norm(Suite& suite, const std::string& name, const kernels::GroupNorm& norm, std::int64_t rows) {
   const std::int64_t n = rows * norm.spatial * norm.channels;
   add(suite, name + "/forward", floats(2, n), 0, [=](Room& r) {
     k::group_norm_forward(norm, r.floats(0, n), r.floats(2, norm.channels), r.floats(3, norm.channels), rows,
