@@ -42,7 +42,7 @@ const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
         .key(
             key("color_mode", static_cast<ColorMode ImageSpec::*>(&ImageReading::color_mode)).doc("1, 3 or 4 channels"))
         .key(key("exif", static_cast<Exif ImageSpec::*>(&ImageReading::exif))
-                 .doc("turn photos upright as their EXIF orientation says, or not")));
+                 .doc("rotate: turn photos upright by their EXIF orientation; ignore: as stored")));
 
 class VideoColumn final : public FileEncoder {
  public:

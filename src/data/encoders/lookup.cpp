@@ -156,9 +156,9 @@ const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLook
         .key(key("num_oov_indices", &StringLookupSpec::num_oov_indices)
                  .at_least(0)
                  .at_most(1'000'000)
-                 .doc("for words that training had not"))
-        .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("in place of the words of the training rows"))
-        .key(key("missing", &StringLookupSpec::missing).doc("what stands for a cell that holds nothing")));
+                 .doc("number of indices for words that are not in the vocabulary"))
+        .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("words in place of those of the training rows"))
+        .key(key("missing", &StringLookupSpec::missing).doc("value for an empty cell")));
 
 constexpr std::int64_t kKerasUnknown = -1;  // oov_token
 

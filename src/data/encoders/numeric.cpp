@@ -127,9 +127,12 @@ class ColumnNormalization final : public NumberEncoder {
 const RegisteredEncoder kNormalization = encoder_def<ColumnNormalizationSpec, ColumnNormalization>(
     table::ColumnType::kNumber,
     config::Schema::of<ColumnNormalizationSpec>("Normalization")
-        .key(key("mean", &ColumnNormalizationSpec::mean).doc("in place of that of the training rows"))
-        .key(key("variance", &ColumnNormalizationSpec::variance).at_least(0).doc("likewise"))
-        .key(key("missing", &ColumnNormalizationSpec::missing).doc("what stands for a cell that holds nothing")));
+        .key(key("mean", &ColumnNormalizationSpec::mean)
+                 .doc("mean of the column, in place of that of the training rows"))
+        .key(key("variance", &ColumnNormalizationSpec::variance)
+                 .at_least(0)
+                 .doc("variance of the column, in place of that of the training rows"))
+        .key(key("missing", &ColumnNormalizationSpec::missing).doc("value for an empty cell")));
 
 class ColumnRescaling final : public NumberEncoder {
  public:

@@ -32,7 +32,7 @@ using config::key;
 
 /// Arguments that every data set takes.
 struct DatasetCommon {
-  std::optional<std::int64_t> take;  ///< the first so many samples (all, where there are fewer)
+  std::optional<std::int64_t> take;  ///< number of samples, the first ones (all, where there are fewer)
   ClassNames class_names;
 };
 
@@ -126,8 +126,10 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
 template <class Spec, class Open>
 DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                                  std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
-  schema.add(
-      config::key("take", &DatasetCommon::take).at_least(1).doc("the first so many samples").template field<Spec>());
+  schema.add(config::key("take", &DatasetCommon::take)
+                 .at_least(1)
+                 .doc("number of samples, the first ones")
+                 .template field<Spec>());
   schema.add(config::key("class_names", &DatasetCommon::class_names)
                  .doc("one name per class, in order, or {label: names}")
                  .template field<Spec>());

@@ -116,7 +116,8 @@ const RegisteredDataset kImageFolderSet =
         config::Schema::of<ImageFolderSpec>("ImageFolder")
             .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
             .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
-            .key(key("exif", &ImageFolderSpec::exif).doc("turn photos upright as their EXIF orientation says, or not"))
+            .key(key("exif", &ImageFolderSpec::exif)
+                     .doc("rotate: turn photos upright by their EXIF orientation; ignore: as stored"))
             .key(key("on_error", &ImageFolderSpec::on_error)
                      .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
         open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; })

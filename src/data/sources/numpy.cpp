@@ -306,8 +306,10 @@ const RegisteredDataset kNumpySet =
                      .required()
                      .doc("a .npy file, or the name of an array in `file`; or {input name: one of them}"))
             .key(key("labels", &NumpySpec::labels)
-                     .doc("likewise: classes (integers), values, or one row per sample; or {output name: array}"))
-            .key(key("sample_weight", &NumpySpec::sample_weight).doc("likewise: a factor of each sample's loss"))
+                     .doc("classes (integers), values, or one row per sample: an array as in `inputs`, or {output "
+                          "name: array}"))
+            .key(key("sample_weight", &NumpySpec::sample_weight)
+                     .doc("factor of each sample's loss: an array as in `inputs`"))
             .key(key("file", &NumpySpec::file).doc("a .npz archive"))
             .rule<NumpySpec>(check_numpy),
         [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, room_in_memory()); },

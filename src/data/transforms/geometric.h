@@ -61,7 +61,8 @@ class RandomWarp : public Transform {
 /// Adds the keys of WarpArguments.
 template <class Spec>
 config::Schema with_warp_keys(config::Schema schema) {
-  schema.key(key("fill_mode", static_cast<FillMode Spec::*>(&WarpArguments::fill_mode)).doc("what lies outside"));
+  schema.key(
+      key("fill_mode", static_cast<FillMode Spec::*>(&WarpArguments::fill_mode)).doc("values outside of the image"));
   schema.key(key("interpolation", static_cast<Interpolation Spec::*>(&WarpArguments::interpolation))
                  .doc("how values between pixels are computed"));
   schema.key(key("fill_value", static_cast<double Spec::*>(&WarpArguments::fill_value)).doc("of fill_mode: constant"));

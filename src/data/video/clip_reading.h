@@ -86,7 +86,8 @@ dptrain::config::Schema dptrain::data::with_clip_keys(config::Schema schema) {
                  .doc("[height, width] to which frames are resized as they are decoded; absent: as they are"));
   schema.key(key("interpolation", &ClipReading::interpolation).doc("of image_size"));
   schema.key(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
-  schema.key(key("exif", &ClipReading::exif).doc("turn frames upright as the file says, or not"));
+  schema.key(key("exif", &ClipReading::exif)
+                 .doc("rotate: turn frames upright by the orientation in the file; ignore: as stored"));
   schema.key(key("start", &ClipReading::start).doc("of training clips: random draws anew in every epoch"));
   schema.key(
       key("short_clips", &ClipReading::short_clips).doc("of clips with too few frames: repeat the last one, or fail"));
