@@ -96,7 +96,7 @@ OptimizerBuilder<Spec> adam_relative(const std::string& name) {
 template <class Spec>
 OptimizerBuilder<Spec> adam(const std::string& name) {
   return adam_relative<Spec>(name)
-      .key(config::key("amsgrad", &AdamSpec::amsgrad))
+      .key(config::key("amsgrad", &AdamSpec::amsgrad).doc("whether to divide by the largest average square so far"))
       .by_element()
       .slots([](const Spec& spec) {
         std::vector<SlotDef> all{{"momentum"}, {"velocity"}};

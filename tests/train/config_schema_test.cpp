@@ -130,7 +130,9 @@ TEST(ConfigSchema, DescribesEveryKey) {
         const bool elsewhere = reference.find('.') != std::string::npos || reference.starts_with("#/$defs/any/");
         if (elsewhere) continue;  // described where it is defined
         ++count;
-        EXPECT_NE(property.value("description", ""), "") << path << "." << key;
+        const std::string text = property.value("description", "");
+        EXPECT_NE(text, "") << path << "." << key << " has no .doc(...)";
+        EXPECT_TRUE(!text.ends_with('.') || text.ends_with("...")) << path << "." << key << " ends with a full stop";
       }
     if (at.is_structured())
       for (const auto& [key, part] : at.items()) visit(part, path + "." + key);
