@@ -12,6 +12,8 @@
 
 namespace dptrain::kernels::cpu {
 
+using kernels::GroupNorm;
+
 /// Floats of workspace for either pass.
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);
 

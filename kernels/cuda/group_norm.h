@@ -11,6 +11,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
+using kernels::GroupNorm;
+
 /// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
 /// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null.
 void group_norm_forward(const Launch& at, DType type, const GroupNorm& norm, const void* x, const float* gamma,
