@@ -111,7 +111,8 @@ TEST(KerasConfig, ALossWithParametersIsAnObject) {
   EXPECT_EQ(loss(nn::loss_family().make(nn::losses::Huber{})), "huber");
   EXPECT_EQ(loss(nn::loss_family().make(nn::losses::Huber{.delta = 0.5})), Json::parse(R"(
     {"class_name": "Huber", "config": {"reduction": "sum_over_batch_size", "name": "huber", "delta": 0.5}})"));
-  EXPECT_EQ(loss(nn::loss_family().make(nn::OverAxes<kernels::losses::Dice>{{}, {std::vector<std::int64_t>{1, 2}}})), Json::parse(R"(
+  EXPECT_EQ(loss(nn::loss_family().make(nn::OverAxes<kernels::losses::Dice>{{}, {std::vector<std::int64_t>{1, 2}}})),
+            Json::parse(R"(
     {"class_name": "Dice", "config": {"reduction": "sum_over_batch_size", "name": "dice", "axis": [1, 2]}})"));
   EXPECT_EQ(loss(nn::loss_family().make(nn::losses::MeanAbsoluteError{})), "mean_absolute_error");
 }
