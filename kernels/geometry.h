@@ -221,6 +221,7 @@ struct SpreadAxes {
 struct GroupNorm {
   int64_t spatial, channels, groups;
   float epsilon;
+  bool centered = true;  ///< false: the mean counts as zero (root mean square). Only for spatial == 1 and one group
 };
 
 }  // namespace dptrain::kernels

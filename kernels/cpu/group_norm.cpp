@@ -147,7 +147,8 @@ void layer_norm_rows(const GroupNorm& n, const float* x, const float* gamma, con
   for (int64_t row = begin; row < end; ++row) {
     const float* const from = x + row * channels;
     const float centre =
-        share * channel_sum(0, channels, [=](int64_t c, auto io) HWY_ATTR { return io.load(from + c); });
+        n.centered ? share * channel_sum(0, channels, [=](int64_t c, auto io) HWY_ATTR { return io.load(from + c); })
+                   : 0.0F;
     const Vec centres = splat(centre);
     const float variance = share * channel_sum(0, channels, [=](int64_t c, auto io) HWY_ATTR {
                              const Vec centred = hn::Sub(io.load(from + c), centres);
@@ -191,7 +192,7 @@ void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, in
       return weighed(c, gradient, io);
     });
     if (dx == nullptr) continue;
-    const Vec a = splat(sum * share * inverse);
+    const Vec a = splat(n.centered ? sum * share * inverse : 0.0F);
     const Vec b = splat(sum_lanes(hn::Add(products, more_products)) * share * inverse);
     float* const to = dx + row * channels;
     sweep(channels, [=](int64_t c, auto io) HWY_ATTR {

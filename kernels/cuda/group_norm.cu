@@ -41,9 +41,12 @@ struct Forward {
   __device__ void run(std::int64_t index) const {
     const GroupPlace g(n, index);
     const float share = 1.0F / static_cast<float>(g.count);
-    float sum = 0.0F;
-    for (std::int64_t i = Group::lane(); i < g.count; i += Group::kThreads) sum += to_float(x[g.element(i).offset]);
-    const float centre = Group::sum(sum) * share;
+    float centre = 0.0F;
+    if (n.centered) {
+      float sum = 0.0F;
+      for (std::int64_t i = Group::lane(); i < g.count; i += Group::kThreads) sum += to_float(x[g.element(i).offset]);
+      centre = Group::sum(sum) * share;
+    }
     float squares = 0.0F;
     for (std::int64_t i = Group::lane(); i < g.count; i += Group::kThreads) {
       const float d = to_float(x[g.element(i).offset]) - centre;
@@ -86,7 +89,7 @@ struct BackwardData {
       sum += d;
       products = fmaf(d, (to_float(x[e.offset]) - centre) * inverse, products);
     }
-    const float a = Group::sum(sum) * share, b = Group::sum(products) * share;
+    const float a = n.centered ? Group::sum(sum) * share : 0.0F, b = Group::sum(products) * share;
     for (std::int64_t i = Group::lane(); i < g.count; i += Group::kThreads) {
       const GroupPlace::Element e = g.element(i);
       const float xhat = (to_float(x[e.offset]) - centre) * inverse;

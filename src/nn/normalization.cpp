@@ -150,6 +150,24 @@ const Registered kLayerNormalization =
         .example("", {{7, 6, 4}})
         .example("", {{7, 6, 5}});
 
+const Registered kRMSNormalization =
+    layer<RMSNormalizationSpec>("RMSNormalization")
+        .positional(key("axis", &RMSNormalizationSpec::axis).doc("the last axis, or the last few"))
+        .key(key("epsilon", &RMSNormalizationSpec::epsilon).above(0).doc("added to the mean square before the root"))
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output([](const RMSNormalizationSpec& spec, std::span<const Shape> in) {
+          normalized_shape(spec.axis, in[0]);
+          return in[0];
+        })
+        .weights([](const RMSNormalizationSpec& spec, std::span<const Shape> in) {
+          return std::vector<WeightDef>{
+              {.name = "scale", .shape = normalized_shape(spec.axis, in[0]), .initializer = Initializer{Ones{}}}};
+        })
+        .backward_reads(BackwardReads{.input = true})
+        .example("", {{7, 6, 4}})
+        .example("", {{7, 6, 5}});
+
 const Registered kLocalResponseNormalization =
     layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
         .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius)

@@ -82,6 +82,13 @@ struct LayerNormalizationSpec {
   Regularizer gamma_regularizer{};
 };
 
+/// y = scale * x / sqrt(mean(x^2) + epsilon), with the mean over the last axes of each sample; scale has their shape
+/// (Keras RMSNormalization).
+struct RMSNormalizationSpec {
+  std::vector<std::int64_t> axis{-1};  ///< the last one or the last few; the batch is axis 0
+  double epsilon = 1e-6;
+};
+
 /// Extents of the axes that are normalized. Throws LayerError where they are not the last ones.
 Shape normalized_shape(const std::vector<std::int64_t>& axis, const Shape& in);
 

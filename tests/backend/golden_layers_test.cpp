@@ -86,7 +86,7 @@ void expect_gradients(const char* file, std::size_t count) {
 }
 
 /// On inputs that hold zeros and ties.
-TEST(Golden, LayersAndTheirGradients) { expect_gradients("layers_gradients.json", 26); }
+TEST(Golden, LayersAndTheirGradients) { expect_gradients("layers_gradients.json", 29); }
 /// What is computed on images of height 1.
 TEST(Golden, LayersOfStepsAndTheirGradients) { expect_gradients("layers_of_steps.json", 25); }
 /// What is computed by passes over frames and along the depth.

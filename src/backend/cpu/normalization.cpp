@@ -79,16 +79,30 @@ class GroupNormalizationOp final : public GroupNormOp {
                     1, spec.scale, spec.center, context) {}
 };
 
-/// One group of the normalised axes; the axes before them are rows.
-class LayerNormalizationOp final : public GroupNormOp {
+/// One group of the axes that are normalized; the axes before them are rows.
+class LastAxesNormOp : public GroupNormOp {
+ protected:
+  LastAxesNormOp(const std::vector<std::int64_t>& axis, double epsilon, bool scale, bool center, bool centered,
+                 const OpContext& context)
+      : GroupNormOp({.spatial = 1,
+                     .channels = nn::normalized_shape(axis, context.input(0)).elements(),
+                     .groups = 1,
+                     .epsilon = static_cast<float>(epsilon),
+                     .centered = centered},
+                    context.input(0).elements() / nn::normalized_shape(axis, context.input(0)).elements(), scale,
+                    center, context) {}
+};
+
+class LayerNormalizationOp final : public LastAxesNormOp {
  public:
   LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
-      : GroupNormOp({.spatial = 1,
-                     .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
-                     .groups = 1,
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    context.input(0).elements() / nn::normalized_shape(spec.axis, context.input(0)).elements(),
-                    spec.scale, spec.center, context) {}
+      : LastAxesNormOp(spec.axis, spec.epsilon, spec.scale, spec.center, true, context) {}
+};
+
+class RMSNormalizationOp final : public LastAxesNormOp {
+ public:
+  RMSNormalizationOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device&)
+      : LastAxesNormOp(spec.axis, spec.epsilon, true, false, false, context) {}
 };
 
 /// Backward computes the sums again: cheaper than saving a tensor as large as the input.
@@ -247,6 +261,7 @@ class RescalingOp final : public Op {
 
 const RegisteredOp kCpuGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuRMSNormalization = op<nn::RMSNormalizationSpec, RMSNormalizationOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuLocalResponseNormalization =
     op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(DeviceKind::kCpu);

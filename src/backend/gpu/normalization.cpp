@@ -85,16 +85,30 @@ class GroupNormalizationOp final : public GroupNormOp {
                     1, spec.scale, spec.center, context, device) {}
 };
 
-/// One group of the normalised axes; the axes before them are rows.
-class LayerNormalizationOp final : public GroupNormOp {
+/// One group of the axes that are normalized; the axes before them are rows.
+class LastAxesNormOp : public GroupNormOp {
+ protected:
+  LastAxesNormOp(const std::vector<std::int64_t>& axis, double epsilon, bool scale, bool center, bool centered,
+                 const OpContext& context, Device& device)
+      : GroupNormOp({.spatial = 1,
+                     .channels = nn::normalized_shape(axis, context.input(0)).elements(),
+                     .groups = 1,
+                     .epsilon = static_cast<float>(epsilon),
+                     .centered = centered},
+                    context.input(0).elements() / nn::normalized_shape(axis, context.input(0)).elements(), scale,
+                    center, context, device) {}
+};
+
+class LayerNormalizationOp final : public LastAxesNormOp {
  public:
   LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device& device)
-      : GroupNormOp({.spatial = 1,
-                     .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
-                     .groups = 1,
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    context.input(0).elements() / nn::normalized_shape(spec.axis, context.input(0)).elements(),
-                    spec.scale, spec.center, context, device) {}
+      : LastAxesNormOp(spec.axis, spec.epsilon, spec.scale, spec.center, true, context, device) {}
+};
+
+class RMSNormalizationOp final : public LastAxesNormOp {
+ public:
+  RMSNormalizationOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device& device)
+      : LastAxesNormOp(spec.axis, spec.epsilon, true, false, false, context, device) {}
 };
 
 /// Backward computes the sums again: cheaper than saving a tensor as large as the input.
@@ -257,6 +271,7 @@ class RescalingOp final : public ChannelAffineOp {
 
 const RegisteredOp kGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(kKind);
 const RegisteredOp kLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(kKind);
+const RegisteredOp kRMSNormalization = op<nn::RMSNormalizationSpec, RMSNormalizationOp>(kKind);
 const RegisteredOp kLocalResponseNormalization =
     op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(kKind);
 const RegisteredOp kLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(kKind);

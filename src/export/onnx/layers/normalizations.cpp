@@ -57,6 +57,19 @@ Value layer_normalization(const nn::LayerNormalizationSpec& spec, Call& call) {
   return scaled(call, standardized(call.to, x, axes, spec.epsilon));
 }
 
+/// ONNX has RMSNormalization from opset 23 on, so it is spelled out.
+Value rms_normalization(const nn::RMSNormalizationSpec& spec, Call& call) {
+  const Value& x = call.x();
+  const auto rank = static_cast<std::int64_t>(x.dims.size());
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = rank - nn::normalized_shape(spec.axis, sample_of(x)).rank(); axis < rank; ++axis)
+    axes.push_back(axis);
+  const Value mean = call.to.reduce("ReduceMean", call.to.binary("Mul", x, x), axes, true);
+  const Value root =
+      call.to.unary("Sqrt", call.to.binary("Add", mean, call.to.scalar(static_cast<float>(spec.epsilon))));
+  return call.to.binary("Mul", call.to.binary("Div", x, root), call.constant(call.weight("scale")));
+}
+
 /// ONNX's GroupNormalization came with opset 18 and changed in 21, so it is spelled out.
 Value group_normalization(const nn::GroupNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
@@ -108,6 +121,7 @@ Value custom_scale(const nn::CustomScaleLayerSpec& spec, Call& call) {
 
 const RegisteredForm kBatchNormalization = form<nn::BatchNormalizationSpec>(batch_normalization);
 const RegisteredForm kLayerNormalization = form<nn::LayerNormalizationSpec>(layer_normalization);
+const RegisteredForm kRMSNormalization = form<nn::RMSNormalizationSpec>(rms_normalization);
 const RegisteredForm kGroupNormalization = form<nn::GroupNormalizationSpec>(group_normalization);
 const RegisteredForm kLocalResponseNormalization = form<nn::LocalResponseNormalizationSpec>(local_response);
 const RegisteredForm kNormalization = form<nn::NormalizationSpec>(normalization);
