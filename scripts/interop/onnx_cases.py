@@ -77,6 +77,8 @@ def normalizations():
         case(f"LayerNormalization {rank}", shape, "LayerNormalization")
         if rank > 1:
             case(f"GroupNormalization {rank}", shape, {"GroupNormalization": {"groups": 3}})
+    case("RMSNormalization", [5, 6], "RMSNormalization")
+    case("RMSNormalization axes", [4, 5, 6], {"RMSNormalization": {"axis": [2, 3], "epsilon": 0.01}})
     case("LayerNormalization axes", [4, 5, 6], {"LayerNormalization": {"axis": [2, 3], "center": False}})
     case("LayerNormalization bare", [5, 6], {"LayerNormalization": {"center": False, "scale": False}})
     case("GroupNormalization of channels", [4, 4, 6], {"GroupNormalization": {"groups": -1}})

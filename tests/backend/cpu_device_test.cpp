@@ -100,7 +100,7 @@ TEST(CpuDevice, ListsTheProcessor) {
 TEST(CpuDevice, NamesTheLayerThatHasNoOp) {
   const auto device = backend::make_cpu_device(2, 1, {});
   struct Unknown {};
-  config::TypeDef def;
+  nn::LayerType def;
   def.name = "Unknown";
   def.type = typeid(Unknown);
   plan::Plan plan;

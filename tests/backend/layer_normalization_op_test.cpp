@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backend/group_norm_reference.h"
 
 namespace dptrain::test {
@@ -47,6 +49,36 @@ TEST(LayerNormalizationOp, WithoutScaleOrCenter) {
 }
 
 TEST(LayerNormalizationOp, ManyRows) { check_layer_normalization({}, {20, 9}, 11); }
+
+void check_rms_normalization(const nn::RMSNormalizationSpec& spec, const Shape& in, std::int64_t rows = 3) {
+  Case c;
+  c.layer = layer(spec);
+  c.inputs = {in};
+  c.rows = rows;
+  c.tolerance = 5e-6;  // values divided by a root mean square of about 0.6
+  c.gradient_tolerance = 1e-5;
+  agrees(c, [spec, in](const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights) {
+    Tensor x = inputs[0];
+    const auto width = static_cast<std::size_t>(nn::normalized_shape(spec.axis, in).elements());
+    for (std::size_t row = 0; row < x.values.size(); row += width) {
+      double squares = 0;
+      for (std::size_t i = 0; i < width; ++i) squares += x.values[row + i] * x.values[row + i];
+      const double root = std::sqrt(squares / static_cast<double>(width) + spec.epsilon);
+      for (std::size_t i = 0; i < width; ++i) x.values[row + i] *= weights[0].values[i] / root;
+    }
+    return x;
+  });
+}
+
+TEST(RMSNormalizationOp, LastAxis) {
+  for (const std::int64_t width : {5, 8, 37, 300}) check_rms_normalization({}, {width});
+  check_rms_normalization({.epsilon = 0.1}, {4, 3, 7}, 11);
+}
+
+TEST(RMSNormalizationOp, SeveralAxes) {
+  check_rms_normalization({.axis = {-2, -1}}, {3, 4, 5});
+  check_rms_normalization({.axis = {1, 2, 3}}, {3, 4, 5});
+}
 
 }  // namespace
 }  // namespace dptrain::test

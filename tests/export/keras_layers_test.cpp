@@ -109,6 +109,7 @@ TEST(KerasLayers, Normalizations) {
       "gamma_constraint": null})";
   EXPECT_EQ(exported("LayerNormalization"), json::parse(R"({"axis": -1, "epsilon": 0.001, )" + weights));
   EXPECT_EQ(exported("LayerNormalization: {axis: [2, 3]}")["axis"], json::parse("[2, 3]"));
+  EXPECT_EQ(exported("RMSNormalization"), json::parse(R"({"axis": [-1], "epsilon": 1e-06})"));
   EXPECT_EQ(exported("GroupNormalization: 3"),
             json::parse(R"({"groups": 3, "axis": -1, "epsilon": 0.001, )" + weights));
 }

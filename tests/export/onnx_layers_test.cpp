@@ -44,8 +44,8 @@ std::vector<OnnxExample> examples() {
     for (const char* name : {"ZeroPadding", "Cropping", "UpSampling"}) add(name + kind, input, {name + kind});
     add("SpatialDropout" + kind, input, {"SpatialDropout" + kind + ": 0.3"});
   }
-  for (const char* name : {"Flatten", "BatchNormalization", "LayerNormalization", "LocalResponseNormalization", "ReLU",
-                           "LeakyReLU", "ELU", "PReLU", "Softmax"})
+  for (const char* name : {"Flatten", "BatchNormalization", "LayerNormalization", "RMSNormalization",
+                           "LocalResponseNormalization", "ReLU", "LeakyReLU", "ELU", "PReLU", "Softmax"})
     add(name, kImage, {name});
   add("Rescaling", kImage, {"Rescaling: {scale: 2, offset: 1}"});
   add("Rescaling", kImage, {"Rescaling: {scale: [1, 2, 0.5, -1], offset: [1, 2, 3, 4]}"});
