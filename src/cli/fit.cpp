@@ -542,11 +542,12 @@ void add_resume(App& app) {
   command.run([flags, &command](const Context& context) {
     if (sweep::is_sweep(flags->source)) {
       refuse_for_sweep(command, context.arguments);
-      return run_sweep({.resume = flags->source,
-                        .parallel = flags->parallel,
-                        .devices = flags->fit.devices,
-                        .dry_run = flags->fit.dry_run},
-                       context);
+      SweepFlags sweep;
+      sweep.resume = flags->source;
+      sweep.parallel = flags->parallel;
+      sweep.devices = flags->fit.devices;
+      sweep.dry_run = flags->fit.dry_run;
+      return run_sweep(sweep, context);
     }
     const train::Signals signals;  // before there are other threads
     log::outlive_readers();

@@ -120,10 +120,9 @@ data::PredictSource open_inputs(const PredictFlags& flags, const ModelSource& so
   data::PredictFiles files{.paths = flags.inputs, .learned = source.learned, .kept = kept_columns(flags.keep)};
   if (flags.on_error) files.skip = *flags.on_error == "skip";
   const experiment::DataSection& section = source.experiment.config.data;
-  std::vector<config::Typed> sets;
   for (const config::Typed* set : {&section.test, &section.validation, &section.train})
-    if (*set) sets.push_back(*set);
-  return data::open_for_predict(sets, files, experiment::input_side(source.experiment.graph));
+    if (*set) files.sets.push_back(*set);
+  return data::open_for_predict(files, experiment::input_side(source.experiment.graph));
 }
 
 /// The samples as a loader in their order, with the checkpoint's own evaluation transforms.

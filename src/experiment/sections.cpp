@@ -314,20 +314,23 @@ struct Section {
 
 const Schema& schema_of(const experiment::LoaderSection&) {
   using S = experiment::LoaderSection;
-  static const Schema schema = Schema::of<S>("loader")
-                                   .key(key("shuffle", &S::shuffle).doc("full, none or `buffer N`"))
-                                   .key(key("bucket_by_length", &S::bucket_by_length)
-                                            .at_least(1)
-                                            .doc("batches of samples of similar length; or none"))
-                                   .key(key("workers", &S::workers).doc("threads that read and transform"))
-                                   .key(key("prefetch", &S::prefetch).doc("batches that are prepared ahead"))
-                                   .key(key("cache", &S::cache).doc("keep decoded samples: none, memory or disk"))
-                                   .rule<S>([](const S& loader) -> std::string {
-                                     const bool in_order = loader.shuffle.kind == data::Shuffle::Kind::kNone;
-                                     return in_order && loader.bucket_by_length.window > 0
-                                                ? "bucket_by_length draws the order of batches, and shuffle is none"
-                                                : "";
-                                   });
+  static const Schema schema =
+      Schema::of<S>("loader")
+          .key(key("shuffle", &S::shuffle).doc("full, none or `buffer N`"))
+          .key(
+              key("bucket_by_length", &S::bucket_by_length)
+                  .at_least(1)
+                  .doc(
+                      "N: samples are sorted by length within N batches, so that a batch has similar lengths; or none"))
+          .key(key("workers", &S::workers).doc("threads that read and transform"))
+          .key(key("prefetch", &S::prefetch).doc("batches that are prepared ahead"))
+          .key(key("cache", &S::cache).doc("keep decoded samples: none, memory or disk"))
+          .rule<S>([](const S& loader) -> std::string {
+            const bool in_order = loader.shuffle.kind == data::Shuffle::Kind::kNone;
+            return in_order && loader.bucket_by_length.window > 0
+                       ? "bucket_by_length draws the order of batches, and shuffle is none"
+                       : "";
+          });
   return schema;
 }
 

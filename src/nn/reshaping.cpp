@@ -19,7 +19,7 @@ const Registered kInput =
                           return sane ? Bounded{}(shape) : std::string("must have 1 to 6 extents (without the batch)");
                         })
                         .doc("extents of one sample, without the batch: [height, width, channels]"))
-        .key(key("dtype", &InputSpec::dtype).doc("of the numbers: int32 are ids, which Embedding reads"))
+        .key(key("dtype", &InputSpec::dtype).doc("type of the numbers: int32 are ids, which Embedding reads"))
         .inputs(0)
         .outputs([](const InputSpec& spec, std::span<const TensorDef>) {
           return std::vector<OutputDef>{{"", spec.shape, spec.dtype == InputType::kInt32 ? DType::kI32 : DType::kF32}};

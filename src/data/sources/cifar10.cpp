@@ -75,7 +75,7 @@ namespace {
 const RegisteredDataset kCifar10Set = dataset_def<CIFAR10Spec>(
     config::Schema::of<CIFAR10Spec>("CIFAR10")
         .positional(
-            key("directory", &CIFAR10Spec::directory).required().doc("with data_batch_1.bin ... test_batch.bin"))
+            key("directory", &CIFAR10Spec::directory).required().doc("folder with data_batch_1.bin ... test_batch.bin"))
         .key(key("subset", &CIFAR10Spec::subset).doc("train: the five data batches; test: the sixth file")),
     open_cifar10, [](const CIFAR10Spec& spec) { return std::vector{spec.directory}; });
 

@@ -99,7 +99,7 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
   /// `open`: PredictSource(const Spec*, const PredictFiles&, const ModelSide&). The spec is never null where the traits
   /// need a trained model.
   template <class Open>
-  DatasetBuilder&& predict(Open open, PredictTraits traits = {}) && {
+  DatasetBuilder&& predict(Open open, PredictTraits traits = {}) {
     type_->open_for_predict = [open](const void* spec, const PredictFiles& files, const ModelSide& model) {
       return open(static_cast<const Spec*>(spec), files, model);
     };
@@ -107,19 +107,19 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
     return self();
   }
   template <class Open>
-  DatasetBuilder&& opens(Open open) && {
+  DatasetBuilder&& opens(Open open) {
     type_->open = [open](const void* spec, const ModelSide& model, Role role) {
       return open(*static_cast<const Spec*>(spec), model, role);
     };
     return self();
   }
-  DatasetBuilder&& paths(std::vector<config::Path> (*f)(const Spec&)) && { return type_->paths = untyped(f), self(); }
-  DatasetBuilder&& learns(bool (*f)(const Spec&)) && { return type_->learns = untyped(f), self(); }
-  DatasetBuilder&& part(DatasetPart (*f)(const Spec&)) && { return type_->part = untyped(f), self(); }
-  DatasetBuilder&& open_path(std::shared_ptr<const Source> (*f)(const std::string& path)) && {
+  DatasetBuilder&& paths(std::vector<config::Path> (*f)(const Spec&)) { return type_->paths = untyped(f), self(); }
+  DatasetBuilder&& learns(bool (*f)(const Spec&)) { return type_->learns = untyped(f), self(); }
+  DatasetBuilder&& part(DatasetPart (*f)(const Spec&)) { return type_->part = untyped(f), self(); }
+  DatasetBuilder&& open_path(std::shared_ptr<const Source> (*f)(const std::string& path)) {
     return type_->open_path = f, self();
   }
-  DatasetBuilder&& made_up() && { return type_->is_made_up = true, self(); }
+  DatasetBuilder&& made_up() { return type_->is_made_up = true, self(); }
 };
 
 /// `schema` lists the keys but for those of DatasetCommon.
@@ -134,8 +134,8 @@ DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                  .doc("one name per class, in order, or {label: names}")
                  .template field<Spec>());
   DatasetBuilder<Spec> builder(std::move(schema));
-  std::move(builder).paths(paths);
-  if constexpr (!std::is_same_v<Open, std::nullptr_t>) std::move(builder).opens(std::move(open));
+  builder.paths(paths);
+  if constexpr (!std::is_same_v<Open, std::nullptr_t>) builder.opens(std::move(open));
   return builder;
 }
 

@@ -324,7 +324,7 @@ const RegisteredDataset kFixedRecordsSet = dataset_def<FixedRecordsSpec>(
                  .doc("shape of a sample for the model: [height, width, channels]"))
         .key(key("dtype", &FixedRecordsSpec::dtype).doc("type of the values in the file"))
         .key(key("data_format", &FixedRecordsSpec::data_format).doc("order of the axes of an image in the file"))
-        .key(key("byte_order", &FixedRecordsSpec::byte_order).doc("of labels and values of several bytes"))
+        .key(key("byte_order", &FixedRecordsSpec::byte_order).doc("byte order of labels and values of several bytes"))
         .key(key("label_bytes", &FixedRecordsSpec::label_bytes)
                  .doc("an unsigned integer of 1, 2 or 4 bytes; 0: no labels"))
         .key(key("label_offset", &FixedRecordsSpec::label_offset).at_least(0).doc("offset of the label in the record"))
@@ -333,9 +333,13 @@ const RegisteredDataset kFixedRecordsSet = dataset_def<FixedRecordsSpec>(
                  .doc("offset of the data in the record; default: after the label"))
         .key(key("record_bytes", &FixedRecordsSpec::record_bytes)
                  .at_least(1)
-                 .doc("default: as many as label and data take"))
-        .key(key("header_bytes", &FixedRecordsSpec::header_bytes).at_least(0).doc("of every file"))
-        .key(key("footer_bytes", &FixedRecordsSpec::footer_bytes).at_least(0).doc("of every file"))
+                 .doc("bytes of a record; default: those of label and data"))
+        .key(key("header_bytes", &FixedRecordsSpec::header_bytes)
+                 .at_least(0)
+                 .doc("bytes to skip at the beginning of every file"))
+        .key(key("footer_bytes", &FixedRecordsSpec::footer_bytes)
+                 .at_least(0)
+                 .doc("bytes to skip at the end of every file"))
         .rule<FixedRecordsSpec>(check),
     [](const FixedRecordsSpec& spec, const ModelSide&, Role) {
       std::vector<std::string> files;

@@ -363,15 +363,12 @@ namespace {
 
 /// The arrays that the data set names, of another file.
 PredictSource predict_hdf5(const HDF5DatasetSpec* spec, const PredictFiles& files, const ModelSide& model) {
-  config::Typed set;
-  if (spec != nullptr) {
-    HDF5DatasetSpec other = *spec;
-    other.file = config::Path{files.paths.front()};
-    other.labels = {};
-    other.sample_weight = {};
-    set = dataset_family().make(std::move(other));
-  }
-  return whole_source(open_arrays_like(set, files, model, "HDF5Dataset"));
+  require_trained(spec, files, "HDF5Dataset");
+  HDF5DatasetSpec other = *spec;
+  other.file = config::Path{files.paths.front()};
+  other.labels = {};
+  other.sample_weight = {};
+  return open_arrays(dataset_family().make(std::move(other)), files, model);
 }
 
 const RegisteredDataset kHdf5DatasetSet =

@@ -112,7 +112,6 @@ std::string part_list(const JoinSpec& spec) {
 /// A path for each part, in their order. The first part that is a table keeps columns.
 PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, const ModelSide& model) {
   const std::vector<JoinParts::Part>& parts = spec->of.parts;
-  if (files.is_part) fail_part(files.paths.front(), "Join", "which predict does not read");
   if (files.paths.size() != parts.size())
     throw Error(
         ErrorKind::kUsage,
@@ -128,7 +127,8 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
     const std::string& path = files.paths[i];
     const DatasetDef& def = def_of(part.set);
     if (path == "-") fail_part(path, part.set.name(), "which is read from a file");
-    if (!def.open_for_predict) fail_part(path, part.set.name(), "which predict does not read");
+    if (!def.open_for_predict || !def.predict.reads_parts)
+      fail_part(path, part.set.name(), "which predict does not read");
     const bool keeps = def.predict.keeps_columns && !has_table;
     has_table = has_table || keeps;
     PredictFiles file{.paths = {path}, .learned = learned[i], .skip = files.skip, .is_part = true};
@@ -167,7 +167,7 @@ const RegisteredDataset kJoinSet =
         .learns([](const JoinSpec& spec) {
           return std::ranges::any_of(spec.of.parts, [](const JoinParts::Part& part) { return learns(part.set); });
         })
-        .predict(predict_join, {.refused = {}, .keeps_columns = true});
+        .predict(predict_join, {.refused = {}, .keeps_columns = true, .reads_parts = false});
 
 }  // namespace
 

@@ -283,20 +283,17 @@ bool is_zip(const FileHead& head) { return head == FileHead{'P', 'K', 3, 4}; }
 PredictSource predict_numpy(const NumpySpec* spec, const PredictFiles& files, const ModelSide& model) {
   const std::string& path = files.paths.front();
   if (!files.is_part && is_npy(head_of(path).value_or(FileHead{}))) return whole_source(open_numpy_inputs(path, model));
-  config::Typed set;
-  if (spec != nullptr) {
-    NumpySpec other = *spec;
-    other.labels = {};
-    other.sample_weight = {};
-    if (other.file || !files.is_part)
-      other.file = config::Path{path};
-    else if (other.inputs.entries.size() == 1)
-      other.inputs.entries.front().path = config::Path{path};
-    else
-      fail_part(path, "Numpy", "whose inputs are several files; put them into one .npz archive");
-    set = dataset_family().make(std::move(other));
-  }
-  return whole_source(open_arrays_like(set, files, model, "Numpy"));
+  require_trained(spec, files, "Numpy");
+  NumpySpec other = *spec;
+  other.labels = {};
+  other.sample_weight = {};
+  if (other.file || !files.is_part)
+    other.file = config::Path{path};
+  else if (other.inputs.entries.size() == 1)
+    other.inputs.entries.front().path = config::Path{path};
+  else
+    fail_part(path, "Numpy", "whose inputs are several files; put them into one .npz archive");
+  return open_arrays(dataset_family().make(std::move(other)), files, model);
 }
 
 const RegisteredDataset kNumpySet =

@@ -77,14 +77,16 @@ PredictSource whole_source(std::shared_ptr<const Source> source, const std::stri
   return input;
 }
 
-std::shared_ptr<const Source> open_arrays_like(const config::Typed& set, const PredictFiles& files,
-                                               const ModelSide& model, const char* type) {
-  if (!set)
+void require_trained(const void* spec, const PredictFiles& files, const char* type) {
+  if (spec == nullptr)
     throw Error(ErrorKind::kUsage, fmt::format("--input {}: which arrays of it are the inputs is said by the model's "
                                                "data set, and this one was not trained on {}",
                                                files.paths.front(), type));
-  if (files.is_part) return open_data_set(set, model, Role::kTest);
-  return open_sources({.train = set, .validation = {}, .test = {}}, model, 0).train;
+}
+
+PredictSource open_arrays(const config::Typed& set, const PredictFiles& files, const ModelSide& model) {
+  if (files.is_part) return whole_source(open_data_set(set, model, Role::kTest));
+  return whole_source(open_sources({.train = set, .validation = {}, .test = {}}, model, 0).train);
 }
 
 ColorMode color_of_input(const ModelSide& model) {
@@ -104,8 +106,7 @@ void fail_part(const std::string& path, const std::string& type, const std::stri
               fmt::format("--input {}: stands for the {} of the model's Join, {}", path, type, words));
 }
 
-PredictSource open_by_format(const std::vector<config::Typed>& sets, const PredictFiles& files,
-                             const ModelSide& model) {
+PredictSource open_by_format(const PredictFiles& files, const ModelSide& model) {
   std::error_code ignored;
   for (const std::string& path : files.paths) {
     if (path == "-")
@@ -124,21 +125,21 @@ PredictSource open_by_format(const std::vector<config::Typed>& sets, const Predi
       throw Error(ErrorKind::kUsage, fmt::format("--on-error is about files of images or clips and rows of tables, and "
                                                  "--input is {}",
                                                  format));
-    return def->open_for_predict(spec_of(*def, sets), files, model);
+    return def->open_for_predict(spec_of(*def, files.sets), files, model);
   }
   const DatasetDef* const def =
       find_definition([&](const DatasetDef& one) { return one.predict.fits != nullptr && one.predict.fits(model); });
-  return def->open_for_predict(spec_of(*def, sets), files, model);
+  if (def == nullptr) throw Error(ErrorKind::kInternal, "no data set reads files for this model");
+  return def->open_for_predict(spec_of(*def, files.sets), files, model);
 }
 
-PredictSource open_for_predict(const std::vector<config::Typed>& sets, const PredictFiles& files,
-                               const ModelSide& model) {
-  const config::Typed* const set = trained_set(sets);
+PredictSource open_for_predict(const PredictFiles& files, const ModelSide& model) {
+  const config::Typed* const set = trained_set(files.sets);
   const PredictTraits traits = set != nullptr ? def_of(*set).predict : PredictTraits{};
   require_samples(files.paths, traits);
   if ((files.kept.all || !files.kept.names.empty()) && !traits.keeps_columns)
     throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and this model was not trained on one");
-  if (set == nullptr) return open_by_format(sets, files, model);
+  if (set == nullptr) return open_by_format(files, model);
   return def_of(*set).open_for_predict(set->spec(), files, model);
 }
 

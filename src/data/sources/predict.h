@@ -27,10 +27,11 @@ struct LabelScale {
 /// What the user names, and what the checkpoint has of the data.
 struct PredictFiles {
   std::vector<std::string> paths;
-  std::string learned{};       ///< of the checkpoint (Source::learn())
-  std::optional<bool> skip{};  ///< `--on-error`; absent: as the data set's on_error
-  table::KeptColumns kept{};   ///< `--keep`: columns of tables to copy
-  bool is_part = false;        ///< one path, for a part of a Join
+  std::vector<config::Typed> sets{};  ///< data sets of the model's config: test, validation, train
+  std::string learned{};              ///< of the checkpoint (Source::learn())
+  std::optional<bool> skip{};         ///< `--on-error`; absent: as the data set's on_error
+  table::KeptColumns kept{};          ///< `--keep`: columns of tables to copy
+  bool is_part = false;               ///< one path, for a part of a Join
 
   /// The data set's policy under `--on-error`. A part of a Join has no limit, which is one of a whole data set.
   OnError policy(const OnError& known) const;
@@ -60,34 +61,34 @@ using FileHead = std::array<unsigned char, 4>;
 /// Empty for a shorter file, or none.
 std::optional<FileHead> head_of(const std::string& path);
 
-/// Which files a data set reads. Without `format` and `fits` it reads all files, for models trained on it alone.
+/// Which files a data set reads. Without `format` and `fits` it reads all files, but only for models trained on it.
 struct PredictTraits {
   /// Names a format of arrays by a file's first bytes: "an IDX file"; "" for another one. Read for all models.
   std::string (*format)(const FileHead& head) = nullptr;
-  /// Whether the data set reads files of no such format for this model, if it was trained on other data.
+  /// Whether the data set reads files of no such format for this model: exactly one does for each rank of the input.
   bool (*fits)(const ModelSide& model) = nullptr;
   const char* wanted = "images, clips or arrays";             ///< what the model takes, in messages
   std::vector<FileKind::Use> refused{FileKind::Use::kTable};  ///< kinds of files that it does not take
   bool keeps_columns = false;                                 ///< has columns for `--keep`
+  bool reads_parts = true;                                    ///< can be a part of a Join
 
   bool needs_trained_model() const { return format == nullptr && fits == nullptr; }
 };
 
-/// Opens files for a model that was trained or evaluated on `sets`. The first one that reads all files opens them. Else
-/// the first bytes decide: one file of arrays, or images or clips. Throws Error{kUsage, kData, kCheckpoint}.
-PredictSource open_for_predict(const std::vector<config::Typed>& sets, const PredictFiles& files,
-                               const ModelSide& model);
+/// Opens files for a model that was trained or evaluated on `files.sets`. The first of these that reads all files opens
+/// them. Else the first bytes decide: one file of arrays, or images or clips. Throws Error{kUsage, kData, kCheckpoint}.
+PredictSource open_for_predict(const PredictFiles& files, const ModelSide& model);
 
 // For implementations.
 
 /// All samples at once.
 PredictSource whole_source(std::shared_ptr<const Source> source, const std::string& key = "index");
 /// By the file's first bytes alone, as open_for_predict() without a data set that reads all files.
-PredictSource open_by_format(const std::vector<config::Typed>& sets, const PredictFiles& files, const ModelSide& model);
-/// A data set of arrays whose spec names the user's file. `set` is empty for a model trained on other data: an error
-/// that names the `type`.
-std::shared_ptr<const Source> open_arrays_like(const config::Typed& set, const PredictFiles& files,
-                                               const ModelSide& model, const char* type);
+PredictSource open_by_format(const PredictFiles& files, const ModelSide& model);
+/// Throws Error{kUsage} for a model trained on other data than the `type`, whose spec names the arrays of a file.
+void require_trained(const void* spec, const PredictFiles& files, const char* type);
+/// A data set of arrays whose spec names the user's file.
+PredictSource open_arrays(const config::Typed& set, const PredictFiles& files, const ModelSide& model);
 /// Channels of the model's first input. Throws Error{kUsage} where they are not 1, 3 or 4.
 ColorMode color_of_input(const ModelSide& model);
 /// Refuses the file of a part of a Join: "--input FILE: stands for the TYPE of the model's Join, <words>".

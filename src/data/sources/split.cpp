@@ -143,10 +143,14 @@ const RegisteredDataset kSplitSet =
     dataset_def<SplitSpec>(
         config::Schema::of<SplitSpec>("Split")
             .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
-            .positional(key("fraction", &SplitSpec::fraction).required().above(0).below(1).doc("of its samples"))
+            .positional(key("fraction", &SplitSpec::fraction)
+                            .required()
+                            .above(0)
+                            .below(1)
+                            .doc("share of that data set's samples"))
             .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class"))
             .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
-            .key(key("seed", &SplitSpec::seed).doc("of the draw; default: the config's seed"))
+            .key(key("seed", &SplitSpec::seed).doc("seed of the draw; default: the config's seed"))
             .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {
               if (spec.seed && !spec.shuffle) return "seed is for drawn samples, and shuffle is false";
               return spec.stratified && !spec.shuffle ? "stratified draws samples, and shuffle is false" : "";

@@ -246,8 +246,10 @@ namespace {
 const RegisteredDataset kSyntheticSet =
     dataset_def<SyntheticSpec>(
         config::Schema::of<SyntheticSpec>("Synthetic")
-            .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("how many"))
-            .key(key("classes", &SyntheticSpec::classes).at_least(0).doc("0: as many as the model has outputs"))
+            .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("number of samples"))
+            .key(key("classes", &SyntheticSpec::classes)
+                     .at_least(0)
+                     .doc("number of classes; 0: the number of the model's outputs"))
             .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
         make_synthetic)
         .made_up();

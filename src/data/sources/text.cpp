@@ -35,6 +35,13 @@ std::unique_ptr<const Encoder> learned_texts(const TextSpec& spec, const std::st
               fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
 }
 
+/// The file's bytes, which last until the thread's next call.
+std::string_view text_of(const std::string& path) {
+  thread_local std::vector<std::uint8_t> bytes;
+  read_file(path, bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 class TextInputs final : public LabelledSource {
  public:
   TextInputs(const TextSpec& spec, const std::string& learned)
@@ -73,10 +80,10 @@ class TextInputs final : public LabelledSource {
     out.shape = Shape{texts_.floats()};
     out.type = DType::kF32;
     out.f32.resize(static_cast<std::size_t>(texts_.floats()));
-    with_text(index, [&](std::string_view text) { texts_.encode(text, out.f32.data()); });
+    use_text(index, [&](std::string_view text) { texts_.encode(text, out.f32.data()); });
   }
   void read_exact(std::int64_t index, int, DType, void* out) const override {
-    with_text(index, [&](std::string_view text) { texts_.encode_ids(text, static_cast<std::int32_t*>(out)); });
+    use_text(index, [&](std::string_view text) { texts_.encode_ids(text, static_cast<std::int32_t*>(out)); });
   }
   std::string label_place(std::int64_t index, int) const override {
     return lines_.empty() ? files_.path(index) : fmt::format("stdin:{}", index + 1);
@@ -84,15 +91,9 @@ class TextInputs final : public LabelledSource {
 
  private:
   template <class F>
-  void with_text(std::int64_t index, F&& use) const {
-    thread_local std::vector<std::uint8_t> bytes;
-    std::string_view text;
-    if (lines_.empty()) {
-      read_file(files_.path(index), bytes);
-      text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    } else {
-      text = lines_[static_cast<std::size_t>(index)];
-    }
+  void use_text(std::int64_t index, F&& use) const {
+    const std::string_view text =
+        lines_.empty() ? text_of(files_.path(index)) : lines_[static_cast<std::size_t>(index)];
     try {
       use(text);
     } catch (const Error& error) {
@@ -129,13 +130,6 @@ namespace {
 using TextJson = nlohmann::json;
 constexpr const char* kTextKind = "Text";
 constexpr std::int64_t kLeastTexts = 256;  // that a thread counts the words of
-
-/// The file's bytes, which last until the thread's next call.
-std::string_view text_of(const std::string& path) {
-  thread_local std::vector<std::uint8_t> bytes;
-  read_file(path, bytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// An encoder's complaint about a text, as one about its file.
 template <class F>

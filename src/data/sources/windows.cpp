@@ -291,8 +291,9 @@ std::shared_ptr<const Source> open_windows(const WindowsSpec& spec, const ModelS
 
 /// Arrays become windows; other files are read as without a data set.
 PredictSource predict_windows(const WindowsSpec* spec, const PredictFiles& files, const ModelSide& model) {
-  if (files.is_part) fail_part(files.paths.front(), "Windows", "which predict does not read");
-  PredictSource arrays = open_by_format({spec->of}, files, model);
+  PredictFiles with_series = files;
+  with_series.sets.insert(with_series.sets.begin(), spec->of);
+  PredictSource arrays = open_by_format(with_series, model);
   if (arrays.is_named()) return arrays;
   PredictSource input = whole_source(windows_of_inputs(arrays.next(), *spec, model));
   input.label_scales = [spec = *spec](std::int64_t width) { return label_scales(spec, width); };
@@ -328,7 +329,7 @@ const RegisteredDataset kWindowsSet =
         [](const WindowsSpec& spec) {
           return spec.of ? def_of(spec.of).paths(spec.of.spec()) : std::vector<config::Path>{};
         })
-        .predict(predict_windows, {.refused = {}});
+        .predict(predict_windows, {.refused = {}, .reads_parts = false});
 
 }  // namespace
 

@@ -289,7 +289,7 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
         .key(key("max_tokens", &TextVectorizationSpec::max_tokens)
                  .at_least(2)
                  .at_most(1'000'000'000)
-                 .doc("the most frequent words, and those for padding and unknown ones"))
+                 .doc("largest number of entries: the most frequent words, and those for padding and unknown words"))
         .key(key("standardize", &TextVectorizationSpec::standardize).doc("what is done to a text before it is split"))
         .key(key("split", &TextVectorizationSpec::split).doc("what a text is split into"))
         .key(
@@ -301,7 +301,8 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
                  .at_most(100'000'000)
                  .doc("number of ids of a text, which is cut or padded"))
         .key(key("pad_to_max_tokens", &TextVectorizationSpec::pad_to_max_tokens)
-                 .doc("whether to add zeros for words that the vocabulary does not have"))
+                 .doc("whether a text always becomes max_tokens numbers, with zeros at the end, where the vocabulary "
+                      "is smaller; not with output_mode int"))
         .key(key("vocabulary", &TextVectorizationSpec::vocabulary)
                  .doc("words in place of those of the training rows: a list, or a file"))
         .key(key("idf_weights", &TextVectorizationSpec::idf_weights).doc("one for each word of a given vocabulary"))

@@ -122,17 +122,18 @@ std::string check_contrast(const std::vector<double>& factor) {
   return factor.size() == 1 || factor.size() == 2 ? "" : "must be one number or [lower, upper]";
 }
 
-const RegisteredTransform kRandomContrast =
-    transform_def<RandomContrastSpec, RandomContrast>(config::Schema::of<RandomContrastSpec>("RandomContrast")
-                                                          .positional(key("factor", &RandomContrastSpec::factor)
-                                                                          .required()
-                                                                          .at_least(0)
-                                                                          .at_most(1)
-                                                                          .check(check_contrast)
-                                                                          .doc("range of the contrast"))
-                                                          .key(key("value_range", &RandomContrastSpec::value_range)
-                                                                   .check(check_range)
-                                                                   .doc("[smallest, largest] value of a pixel")));
+const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, RandomContrast>(
+    config::Schema::of<RandomContrastSpec>("RandomContrast")
+        .positional(
+            key("factor", &RandomContrastSpec::factor)
+                .required()
+                .at_least(0)
+                .at_most(1)
+                .check(check_contrast)
+                .doc("f: the factor is drawn from [1 - f, 1 + f]; or [lower, upper]: from [1 - lower, 1 + upper]"))
+        .key(key("value_range", &RandomContrastSpec::value_range)
+                 .check(check_range)
+                 .doc("[smallest, largest] value of a pixel")));
 
 /// Base of RandomHue and RandomSaturation: changes an RGB image by a factor drawn from a part of 0..1.
 class RandomColour : public Transform {

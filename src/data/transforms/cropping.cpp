@@ -192,8 +192,11 @@ const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSp
                  .above(0)
                  .at_most(1)
                  .check(check_pair)
-                 .doc("of the image's area"))
-        .key(key("ratio", &RandomResizedCropSpec::ratio).above(0).check(check_pair).doc("of width to height"))
+                 .doc("range of the crop's share of the image's area"))
+        .key(key("ratio", &RandomResizedCropSpec::ratio)
+                 .above(0)
+                 .check(check_pair)
+                 .doc("range of the crop's width divided by its height"))
         .key(key("interpolation", &RandomResizedCropSpec::interpolation).doc("how values between pixels are computed"))
         .key(key("antialias", &RandomResizedCropSpec::antialias)
                  .doc("whether to average over pixels when the image shrinks")));

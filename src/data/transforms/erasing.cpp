@@ -62,7 +62,7 @@ const RegisteredTransform kRandomErasing = transform_def<RandomErasingSpec, Rand
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("squares of the rectangle's parts of width and height: drawn from [0, f] or [lower, upper]"))
+                 .doc("area of the rectangle as a share of the image: drawn from [0, f] or [lower, upper]"))
         .key(key("fill_value", &RandomErasingSpec::fill_value)
                  .check(check_fill)
                  .doc("one number, or three for RGB; absent: a normal draw for each value"))

@@ -139,14 +139,15 @@ class RandomRotation final : public RandomWarp {
   std::pair<double, double> factor_;
 };
 
-const RegisteredTransform kRandomRotation = transform_def<RandomRotationSpec, RandomRotation>(
-    with_warp_keys<RandomRotationSpec>(config::Schema::of<RandomRotationSpec>("RandomRotation")
-                                           .positional(key("factor", &RandomRotationSpec::factor)
-                                                           .required()
-                                                           .at_least(-1)
-                                                           .at_most(1)
-                                                           .check(check_factor)
-                                                           .doc("of a turn"))));
+const RegisteredTransform kRandomRotation =
+    transform_def<RandomRotationSpec, RandomRotation>(with_warp_keys<RandomRotationSpec>(
+        config::Schema::of<RandomRotationSpec>("RandomRotation")
+            .positional(key("factor", &RandomRotationSpec::factor)
+                            .required()
+                            .at_least(-1)
+                            .at_most(1)
+                            .check(check_factor)
+                            .doc("largest angle as a share of a full turn, or [lower, upper]"))));
 
 class RandomTranslation final : public RandomWarp {
  public:

@@ -61,11 +61,13 @@ class RandomWarp : public Transform {
 /// Adds the keys of WarpArguments.
 template <class Spec>
 config::Schema with_warp_keys(config::Schema schema) {
-  schema.key(
-      key("fill_mode", static_cast<FillMode Spec::*>(&WarpArguments::fill_mode)).doc("values outside of the image"));
-  schema.key(key("interpolation", static_cast<Interpolation Spec::*>(&WarpArguments::interpolation))
-                 .doc("how values between pixels are computed"));
-  schema.key(key("fill_value", static_cast<double Spec::*>(&WarpArguments::fill_value)).doc("of fill_mode: constant"));
+  schema.add(key("fill_mode", &WarpArguments::fill_mode).doc("values outside of the image").template field<Spec>());
+  schema.add(key("interpolation", &WarpArguments::interpolation)
+                 .doc("how values between pixels are computed")
+                 .template field<Spec>());
+  schema.add(key("fill_value", &WarpArguments::fill_value)
+                 .doc("value outside of the image with fill_mode: constant")
+                 .template field<Spec>());
   return schema;
 }
 

@@ -33,7 +33,9 @@ class MixUp final : public Mixing {
 };
 
 const RegisteredTransform kMixUp = transform_def<MixUpSpec, MixUp>(config::Schema::of<MixUpSpec>("MixUp").positional(
-    key("alpha", &MixUpSpec::alpha).above(0).doc("of Beta(alpha, alpha), from which a sample's part is drawn")));
+    key("alpha", &MixUpSpec::alpha)
+        .above(0)
+        .doc("parameter of Beta(alpha, alpha), from which a sample's share is drawn")));
 
 }  // namespace
 

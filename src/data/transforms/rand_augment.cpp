@@ -239,8 +239,9 @@ const RegisteredTransform kRandAugment = transform_def<RandAugmentSpec, RandAugm
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("their strength, drawn from [0, f] or [lower, upper]"))
-        .key(key("interpolation", &RandAugmentSpec::interpolation).doc("of shear, translation and rotation")));
+                 .doc("strength of the operations, drawn from [0, f] or [lower, upper]"))
+        .key(key("interpolation", &RandAugmentSpec::interpolation)
+                 .doc("interpolation of shear, translation and rotation")));
 
 }  // namespace
 }  // namespace dptrain::data

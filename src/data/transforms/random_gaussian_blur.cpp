@@ -68,7 +68,7 @@ const RegisteredTransform kRandomGaussianBlur = transform_def<RandomGaussianBlur
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("its deviation in pixels, drawn from [0, f] or [lower, upper]"))
+                 .doc("deviation of the Gaussian in pixels, drawn from [0, f] or [lower, upper]"))
         .key(key("value_range", &RandomGaussianBlurSpec::value_range)
                  .check(check_range)
                  .doc("least and largest value, to which the result is clipped")),

@@ -74,22 +74,23 @@ struct EnumNames<data::ShortClips> {
 
 template <class Spec>
 dptrain::config::Schema dptrain::data::with_clip_keys(config::Schema schema) {
-  const auto key = []<class T>(const char* name, T ClipReading::*member) {
-    return config::key(name, static_cast<T Spec::*>(member));
-  };
-  schema.key(key("frames", &ClipReading::frames).at_least(1).at_most(65536).doc("of a sample"));
-  schema.key(key("stride", &ClipReading::stride).at_least(1).at_most(65536).doc("from one frame to the next"));
-  schema.key(key("image_size", &ClipReading::image_size)
-                 .at_least(1)
-                 .at_most(65536)
-                 .check(check_image_size)
-                 .doc("[height, width] to which frames are resized as they are decoded; absent: as they are"));
-  schema.key(key("interpolation", &ClipReading::interpolation).doc("of image_size"));
-  schema.key(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
-  schema.key(key("exif", &ClipReading::exif)
-                 .doc("rotate: turn frames upright by the orientation in the file; ignore: as stored"));
-  schema.key(key("start", &ClipReading::start).doc("of training clips: random draws anew in every epoch"));
-  schema.key(
-      key("short_clips", &ClipReading::short_clips).doc("of clips with too few frames: repeat the last one, or fail"));
+  using config::key;
+  const auto add = [&](const auto& k) { schema.add(k.template field<Spec>()); };
+  add(key("frames", &ClipReading::frames).at_least(1).at_most(65536).doc("number of frames of a sample"));
+  add(key("stride", &ClipReading::stride)
+          .at_least(1)
+          .at_most(65536)
+          .doc("frames of the file from one frame of a sample to the next"));
+  add(key("image_size", &ClipReading::image_size)
+          .at_least(1)
+          .at_most(65536)
+          .check(check_image_size)
+          .doc("[height, width] to which frames are resized as they are decoded; absent: as they are"));
+  add(key("interpolation", &ClipReading::interpolation).doc("how frames are resized to image_size"));
+  add(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
+  add(key("exif", &ClipReading::exif)
+          .doc("rotate: turn frames upright by the orientation in the file; ignore: as stored"));
+  add(key("start", &ClipReading::start).doc("where a training clip begins; random: drawn anew in every epoch"));
+  add(key("short_clips", &ClipReading::short_clips).doc("for clips with too few frames: repeat the last one, or fail"));
   return schema;
 }
