@@ -30,35 +30,35 @@
 namespace dptrain::data {
 namespace {
 
-// The file: a page with the header, a CacheFlag for each sample, the CRC-32 of each, and, from the next page on, the
-// samples, all of one shape.
+// Layout of the file: a page with the header, a CacheFlag per sample, a CRC-32 per sample, and the samples themselves,
+// which start on a page boundary. All samples have the same shape.
 
 struct CacheHeader {
   char magic[16];
-  std::uint64_t key, samples, bytes;  ///< bytes: of one sample
-  std::uint64_t type, rank;           ///< type: 0 of bytes, 1 of floats
+  std::uint64_t key, samples, bytes;  ///< bytes: per sample
+  std::uint64_t type, rank;           ///< type: 0 is uint8, 1 is float32
   std::int64_t dims[8];
-  // While the file is written, by several processes at once.
-  std::uint64_t machine;  ///< on which they run
-  std::uint64_t tried;    ///< samples with a flag
-  std::uint32_t shaped;   ///< `bytes`, `type`, `rank` and `dims` are known, and the file has its size
+  // Used while processes write the file.
+  std::uint64_t machine;  ///< this_machine() of the processes that write the file
+  std::uint64_t tried;    ///< number of samples whose flag is set
+  std::uint32_t shaped;   ///< 1: `bytes`, `type`, `rank` and `dims` are set, and the file has its final size
   std::uint32_t finished;
 };
 inline constexpr char kCacheMagic[16] = "dptrain cache 3";
 
-/// Of a sample. Any other value: as kMissing.
+/// State of a sample. Readers treat any other value as kMissing.
 enum CacheFlag : std::uint8_t { kMissing = 0, kThere = 1, kUnreadable = 2 };
 
 struct CacheLayout {
   explicit CacheLayout(std::uint64_t samples);
-  std::uint64_t flags = 0, crcs = 0, rows = 0;  ///< where they begin
+  std::uint64_t flags = 0, crcs = 0, rows = 0;  ///< byte offsets in the file
   std::uint64_t bytes(const CacheHeader& header) const { return rows + header.samples * header.bytes; }
 };
 
-/// "FILE: cannot WHAT: " and errno's words, as Error{kWrite}.
+/// Throws Error{kWrite}: "FILE: cannot WHAT: " and the message of errno.
 [[noreturn]] void fail_cache(const std::string& file, const std::string& what);
 
-/// A descriptor; closing it also gives up its locks.
+/// Owns a file descriptor. Closing it releases its locks.
 class CacheFile {
  public:
   explicit CacheFile(int descriptor = -1) : descriptor_(descriptor) {}
@@ -67,15 +67,15 @@ class CacheFile {
   int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
 
-  /// F_WRLCK, alone, F_RDLCK, with others that read, or F_UNLCK, on one byte: a lock of this open file, whoever else in
-  /// this process has the file open. False, with errno, where others have it and this does not `wait`, or it cannot be.
+  /// Sets (F_WRLCK exclusive, F_RDLCK shared) or clears (F_UNLCK) a lock on one byte. The lock belongs to this open
+  /// file description, not to the process. Returns false, with errno, on an error, or if the lock is held and !wait.
   bool lock(short kind, std::int64_t byte, bool wait) const;
 
  private:
   int descriptor_;
 };
 
-/// Memory that is the file, shared with all who map it.
+/// A shared mapping of a file into memory (MAP_SHARED).
 class CacheMapping {
  public:
   CacheMapping() = default;
@@ -83,7 +83,7 @@ class CacheMapping {
   ~CacheMapping();
   CacheMapping(CacheMapping&& other) noexcept;
   CacheMapping& operator=(CacheMapping&& other) noexcept;
-  std::uint8_t* get() const { return at_; }  ///< null: it could not be mapped
+  std::uint8_t* get() const { return at_; }  ///< null if the mapping failed
   std::uint64_t bytes() const { return bytes_; }
 
  private:
@@ -91,25 +91,25 @@ class CacheMapping {
   std::uint64_t bytes_ = 0;
 };
 
-/// A cache file that is not complete yet, FILE.part, which the processes of this machine that need the same samples
-/// fill together. Each writes the samples that it has made and reads those of the others. The one that writes the last
-/// sample renames the file. Any thread.
+/// An incomplete cache file, FILE.part. The processes of this machine that need the same samples fill it together. Each
+/// process writes the samples that it computes and reads those of the others. The process that writes the last sample
+/// renames the file. Any thread.
 ///
-/// All processes map the file. A sample is there when its flag is set; two processes that make one at once write the
-/// same bytes. There are two locks. Every process holds kPresence shared, so a process that gets it exclusively is the
-/// only one, and the file is left from a killed process. kSetUp is held exclusively for moments: to begin, to set the
-/// file's size, and to leave.
+/// All processes map the file. A set flag means that the sample is complete. Two processes that compute the same sample
+/// write the same bytes. There are two locks. Every process holds kPresence shared. A process that can lock it
+/// exclusively is the only one, and discards what a killed process left. kSetUp is held exclusively and briefly: while
+/// a process opens the file, sets its size or closes it.
 class CachePart {
  public:
-  /// Null, with a warning, where processes of another machine or for other samples write it, or it cannot be locked.
-  /// Throws Error{kWrite}.
+  /// Returns null, with a warning, if the file cannot be locked, or processes on another machine or for other samples
+  /// write it. Throws Error{kWrite}.
   static std::unique_ptr<CachePart> open(const std::string& file, std::uint64_t key, std::uint64_t samples);
-  /// The last one removes what has not become whole.
+  /// The last process removes an incomplete file.
   ~CachePart();
   CachePart(const CachePart&) = delete;
   CachePart& operator=(const CachePart&) = delete;
 
-  /// As CacheStore's.
+  /// As in CacheStore.
   bool find(std::size_t index, ImageView& out);
   void keep(std::size_t index, const Array& sample);
   void give_up(std::size_t index);
@@ -134,11 +134,11 @@ class CachePart {
   const std::uint64_t samples_;
   const CacheLayout layout_;
   CacheFile out_;
-  CacheMapping index_;  ///< up to the samples
-  CacheMapping whole_;  ///< once there is a shape
+  CacheMapping index_;  ///< the file up to the first sample
+  CacheMapping whole_;  ///< the whole file, once the shape is set
   Shape shape_;
   Once shaped_;
-  std::vector<std::atomic<bool>> taken_;  ///< by a thread of this process
+  std::vector<std::atomic<bool>> taken_;  ///< per sample: a thread of this process writes it
 };
 
 constexpr std::uint64_t kPage = 4096, kCrcBytes = 4;
@@ -187,9 +187,9 @@ std::uint32_t cache_crc(const std::uint8_t* row, std::uint64_t bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, row, static_cast<z_size_t>(bytes)));
 }
 
-constexpr std::int64_t kPresence = 0, kSetUp = 1;  // bytes that are locked
+constexpr std::int64_t kPresence = 0, kSetUp = 1;  // offsets of the bytes that are locked
 
-/// Others of the same boot share the memory that files are mapped to.
+/// Hash of the boot id, or of the host name without one. Processes with the same value share mapped pages.
 std::uint64_t this_machine() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
   std::string id{std::istreambuf_iterator<char>(in), {}};
@@ -209,7 +209,7 @@ bool has_name(const CacheFile& file, const std::string& name) {
 
 std::uint64_t type_of(const Array& sample) { return sample.type == DType::kU8 ? 0 : 1; }
 
-/// kSetUp, for as long as this lives.
+/// Holds the lock kSetUp for its lifetime. held() is false if locking failed.
 class SetUpLock {
  public:
   explicit SetUpLock(const CacheFile& file) : file_(file), held_(file.lock(F_WRLCK, kSetUp, true)) {}
@@ -247,7 +247,7 @@ std::unique_ptr<CachePart> CachePart::open(const std::string& file, std::uint64_
     std::unique_ptr<CachePart> part(new CachePart(file, samples, std::move(out)));
     const SetUpLock lock(part->out_);
     if (!lock.held()) return without("cannot be locked: " + std::generic_category().message(errno));
-    if (!has_name(part->out_, name)) continue;  // it has just got its real name, or been removed
+    if (!has_name(part->out_, name)) continue;  // the file was just renamed or removed
     const bool alone = part->out_.lock(F_WRLCK, kPresence, false);
     if (alone) part->begin(key);
     if (!part->out_.lock(F_RDLCK, kPresence, false)) return without("is being written by another process");
@@ -257,7 +257,7 @@ std::unique_ptr<CachePart> CachePart::open(const std::string& file, std::uint64_
   }
 }
 
-/// Of nobody else; whatever is in it.
+/// Discards the contents and writes a new header. No other process uses the file.
 void CachePart::begin(std::uint64_t key) {
   if (ftruncate(out_.get(), 0) != 0) fail_cache(part_, "be emptied");
   if (const int error = posix_fallocate(out_.get(), 0, static_cast<off_t>(layout_.rows)); error != 0) {
@@ -272,7 +272,8 @@ void CachePart::begin(std::uint64_t key) {
   begun.machine = this_machine();
 }
 
-/// Begun by a process that wants the same samples; then its first part is mapped here, too.
+/// Maps the index of a file that another process started. Returns false if its header has another key, number of
+/// samples or machine.
 bool CachePart::join(std::uint64_t key) {
   CacheHeader begun;
   struct stat facts {};
@@ -295,7 +296,7 @@ void CachePart::map_index() {
   if (index_.get() == nullptr) fail_cache(part_, "be mapped into memory");
 }
 
-/// Where the samples have a shape.
+/// Requires a header with the shape of the samples.
 void CachePart::map_whole() {
   const CacheHeader& shaped = header();
   whole_ = CacheMapping(out_, layout_.bytes(shaped), true);
@@ -303,7 +304,7 @@ void CachePart::map_whole() {
   shape_ = Shape(std::vector<std::int64_t>(shaped.dims, shaped.dims + shaped.rank));
 }
 
-/// That of all samples is the first one's, whoever has that.
+/// Sets the shape of all samples to that of `sample`, unless a process already set one, and maps the whole file.
 void CachePart::give_shape(const Array& sample) {
   const SetUpLock lock(out_);
   if (!lock.held()) fail_cache(part_, "be locked");
@@ -356,7 +357,7 @@ void CachePart::settle(std::size_t index, CacheFlag what) {
   if (std::atomic_ref(header().tried).fetch_add(1) + 1 == samples_ && is_shaped()) finish();
 }
 
-/// By whoever wrote the last flag, with all that the others have written.
+/// Flushes and renames the file. Called by the process that sets the last flag.
 void CachePart::finish() {
   shaped_.run([this] { map_whole(); });
   const bool good = msync(whole_.get(), whole_.bytes(), MS_SYNC) == 0 && fsync(out_.get()) == 0 &&
@@ -368,10 +369,10 @@ void CachePart::finish() {
   if (folder) fsync(folder.get());
 }
 
-/// A whole file, of this run or of one before. Any thread.
+/// A complete cache file, of this run or an earlier one. Any thread.
 class WholeCache {
  public:
-  /// Null where there is no file, or one of other data, other transforms or another length.
+  /// Returns null if there is no file, or its key, number of samples or size differs.
   static std::unique_ptr<WholeCache> open(const std::string& file, std::uint64_t key, std::uint64_t samples) {
     CacheFile in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat facts {};
@@ -402,7 +403,7 @@ class WholeCache {
   }
 
  private:
-  /// Of a sample: kUnseen has not yet been compared with its CRC.
+  /// State of a sample. kUnseen: not yet compared with its CRC.
   static constexpr std::uint8_t kBad = 0, kGood = 1, kUnseen = 2;
 
   WholeCache(std::string file, CacheFile in, CacheMapping map, const CacheHeader& header, Shape shape)
@@ -419,7 +420,7 @@ class WholeCache {
 
   const std::uint8_t* row(std::size_t i) const { return map_.get() + layout_.rows + i * header_.bytes; }
 
-  /// Memory behind the end of the file must not be touched.
+  /// Whether the file is now shorter than its mapping. Reading pages past its end would raise SIGBUS.
   bool is_cut_short() {
     struct stat facts {};
     const bool cut = fstat(in_.get(), &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < map_.bytes();
@@ -457,7 +458,7 @@ class DiskStore final : public CacheStore {
       : whole_(WholeCache::open(file, key, samples)) {
     if (whole_) return;
     part_ = CachePart::open(file, key, samples);
-    whole_ = WholeCache::open(file, key, samples);  // another process may have come to its end meanwhile
+    whole_ = WholeCache::open(file, key, samples);  // another process may have finished the file meanwhile
     if (whole_) part_.reset();
   }
 

@@ -15,7 +15,7 @@ void Mixing::apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_
 void Mixing::mix_samples(const ImageView& own, const ImageView& other, Array& out, const DrawKey& key,
                          std::uint32_t index) const {
   if (!is_clip(own.shape)) return mix(own, other, out, key, index);
-  thread_local Array frame;  // of a worker
+  thread_local Array frame;  // reused by the thread
   for (std::int64_t f = 0; f < own.shape[0]; ++f) {
     mix(frame_of(own, f), frame_of(other, f), frame, key, index);
     set_frame(frame, f, own.shape[0], out);
@@ -29,16 +29,16 @@ std::int64_t Mixing::partner(const DrawKey& key, std::uint32_t index, std::int64
 
 namespace {
 
-// Filler's part for pipelines that mix samples: what a sample and its partner are after the transforms up to the mixer,
-// mixed, and so on to the end; labels and sample weights in the same proportions.
+// The functions of Filler for pipelines that mix samples. A sample and its partner pass the transforms up to the mixer.
+// The mixed result passes the following transforms. Labels and sample weights are mixed in the same proportions.
 
-/// A partner cannot be read. It stands in the order of the epoch itself, where its source's account notes it.
+/// A partner cannot be read. It is itself a sample of the epoch, and BadSamples records it as such.
 class PartnerError : public Error {
  public:
   explicit PartnerError(const SampleError& bad) : Error(ErrorKind::kData, bad.what()) {}
 };
 
-/// own = weight own + (1 - weight) other.
+/// own = weight * own + (1 - weight) * other.
 void blend(float weight, const float* other, std::int64_t width, float* own) {
   for (std::int64_t i = 0; i < width; ++i) own[i] = weight * own[i] + (1 - weight) * other[i];
 }
@@ -71,7 +71,7 @@ void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row
   fill_labels(index, epoch, row, mixed, scratch, slot);
 }
 
-/// After so many mixers, but before the transforms that follow the last of them.
+/// The input after `level` mixers, before the transforms that follow the last of them.
 void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                        Array& out) const {
   const DrawKey key = key_of(index, epoch);

@@ -1,9 +1,9 @@
 #pragma once
 
-// What becomes of samples that cannot be read: `on_error: fail`, `skip` or `{skip: LIMIT}`. BadSamples is the account
-// that a source and its parts (take, Split) share. Workers only note what they met; the trainer's thread adds it when
-// the batch is delivered, so the order of the account, and the sample that exceeds the limit, do not depend on the
-// number of workers.
+// Policy for samples that cannot be read: `on_error: fail`, `skip` or `{skip: LIMIT}`. A source and its parts (take,
+// Split) share one BadSamples. Workers only record bad samples; the trainer's thread adds them when the batch is
+// delivered. The order of BadSamples, and the sample that exceeds the limit, therefore do not depend on the number of
+// workers.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace dptrain::data {
 
 struct OnError {
   bool skip = false;
-  /// Most bad files that are skipped: a count, or a fraction of all files. Absent: any number.
+  /// Limit of bad files that are skipped, as a count or a fraction of all files. Absent: no limit.
   std::optional<std::int64_t> most{};
   std::optional<double> most_fraction{};
-  /// `predict --on-error` says it, which has no config at hand.
+  /// Set by `predict --on-error` instead of a config.
   bool is_flag = false;
   bool operator==(const OnError&) const = default;
 };
@@ -32,15 +32,15 @@ struct OnError {
 /// One file that cannot be read.
 struct BadSample {
   std::string file;
-  std::int64_t byte = 0;  ///< -1: the file could not be opened at all
-  std::string words;      ///< the decoder's or the system's
+  std::int64_t byte = 0;  ///< -1: unknown, or the file cannot be opened
+  std::string words;      ///< message of the decoder or the system
   bool operator==(const BadSample&) const = default;
 
   /// "a/b.jpg: byte 1,234: premature end of JPEG file".
   std::string str() const;
 };
 
-/// What Source::read throws for a sample that on_error speaks about.
+/// Thrown by Source::read for a sample that cannot be read. on_error decides the consequence.
 class SampleError : public Error {
  public:
   explicit SampleError(BadSample sample) : Error(ErrorKind::kData, sample.str()), sample_(std::move(sample)) {}
@@ -50,25 +50,24 @@ class SampleError : public Error {
   BadSample sample_;
 };
 
-/// The trainer's thread only.
+/// The samples that could not be read. Trainer's thread only.
 class BadSamples {
  public:
-  /// `files`: how many there are, for a fraction. `place` is the data set in messages: "flowers/train"; `word`: what
-  /// its samples are, "files" or "rows".
+  /// `files`: their number, for a limit as a fraction. `place`: the data set in messages, "flowers/train". `word`: the
+  /// name of its samples in messages, "files" or "rows".
   BadSamples(const OnError& policy, std::int64_t files, std::string place, const char* word = "files");
 
-  /// Throws Error{kData} where the policy is to fail or the limit is exceeded, each time; the file is in the account
-  /// all the same.
+  /// Records the file. Throws Error{kData} on each call if the policy is to fail or the limit is exceeded.
   void add(const BadSample& bad);
 
-  /// In the order in which they were met; each file once.
+  /// All bad samples in the order of add(), each file once.
   const std::vector<BadSample>& all() const { return all_; }
-  /// Whether samples that cannot be read are left out, as long as they are few enough.
+  /// Whether bad samples are skipped, up to the limit.
   bool skips() const { return policy_.skip; }
   const OnError& policy() const { return policy_; }
-  /// What its samples are, in messages: "files" or "rows".
+  /// Name of the samples in messages: "files" or "rows".
   std::string word() const { return word_; }
-  /// Called with each new file before add() throws or returns, and at once with those already known.
+  /// Calls `listener` at once for the files already recorded. add() calls it for each new file, before it may throw.
   void listen(std::function<void(const BadSample&)> listener);
 
  private:
@@ -96,8 +95,8 @@ struct Value<data::OnError> {  // fail, skip, {skip: 10}, {skip: 0.1%}
 
 namespace dptrain::data {
 
-// What of a batch could not be read, with its places: what the processes of a run tell each other before the step, so
-// that all of them leave out the same. Values.
+// Samples of a batch that could not be read, with their positions. The processes of a run exchange these lists before
+// the step, so that all leave out the same samples. Values.
 
 struct BadRow {
   std::int64_t position = 0;  ///< in the batch
@@ -105,13 +104,13 @@ struct BadRow {
   bool operator==(const BadRow&) const = default;
 };
 
-/// From what this process could not read of a batch to what no process could: both in the order of their positions. Of
-/// all processes of a run, for the same batch; waits for them. Throws what keeps it from asking them.
+/// Takes the samples of a batch that this process could not read; returns those of all processes. Both are in the order
+/// of their positions. Collective: blocks until all processes call it for the same batch. Throws if the exchange fails.
 using AgreeOnBad = std::function<std::vector<BadRow>(const std::vector<BadRow>& own)>;
 
-/// For another process of the same executable; appended lists are the list of all.
+/// Serialises the list for another process of the same executable. Concatenated bytes are the concatenated list.
 std::vector<std::byte> to_bytes(const std::vector<BadRow>& rows);
-/// Throws Error{kInternal} where they do not end where a list does.
+/// Throws Error{kInternal} for truncated bytes.
 std::vector<BadRow> bad_rows_of(std::span<const std::byte> bytes);
 
 }  // namespace dptrain::data

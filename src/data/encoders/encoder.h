@@ -1,7 +1,7 @@
 #pragma once
 
-// Encoders: a table's column as numbers for a model, with the names and the arithmetic of Keras's preprocessing layers.
-// An encoder learns from the training rows once; what it has learned is JSON and travels with the model.
+// Encoders convert a column of a table to numbers for a model, with the names and the arithmetic of Keras's
+// preprocessing layers. An encoder is fitted to the training rows once. Its state is JSON, stored with the model.
 
 #include <cstdint>
 #include <functional>
@@ -22,32 +22,32 @@
 
 namespace dptrain::data {
 
-/// What is to be known of a column of numbers before it is normalised.
+/// Statistics of a column of numbers, for its normalisation.
 struct NumberSums {
   std::int64_t present = 0, missing = 0;
   double mean = 0;
-  double variance = 0;  ///< of the population, as Keras's Normalization: the mean of squared distances from the mean
+  double variance = 0;  ///< population variance, as in Keras's Normalization
 };
 
-/// A column of the training rows, as its encoder learns from it. One method is there, as the encoder reads.
+/// A column of the training rows, to fit its encoder. Only the methods for the encoder's column type may be called.
 class TrainingColumn {
  public:
   virtual ~TrainingColumn() = default;
   virtual std::int64_t rows() const = 0;
-  /// Block by block; missing ones are NaN. kNumber; kDate: minutes since 1970-01-01, UTC.
+  /// kNumber and kDate (minutes since 1970-01-01 UTC): calls `take` block by block. Missing numbers are NaN.
   virtual void numbers(const std::function<void(std::span<const double>)>& take) const = 0;
-  /// Of numbers(), where that is known already.
+  /// Statistics of numbers(), if they are already computed.
   virtual std::optional<NumberSums> sums() const { return std::nullopt; }
-  /// Words that occur and how often, in the order of the file. kCategory.
+  /// kCategory: each word that occurs, with its count, in the order of the file.
   struct Word {
     std::string_view text;
     std::int64_t count = 0;
   };
   virtual std::vector<Word> words() const = 0;
   virtual std::int64_t missing_words() const = 0;
-  /// Row by row. kText.
+  /// kText: calls `take` for each row.
   virtual void texts(const std::function<void(std::string_view)>& take) const = 0;
-  /// So many threads may read a part each, in any order; the parts together are texts().
+  /// Number of parts that threads can read concurrently with texts_of(). All parts together are texts().
   virtual int text_parts() const { return 1; }
   virtual void texts_of(int /*part*/, const std::function<void(std::string_view)>& take) const { texts(take); }
 };
@@ -57,22 +57,22 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
   virtual table::ColumnType reads() const = 0;
-  /// What a cell becomes in an input of floats; 0: it cannot stand there.
+  /// Number of floats per cell; 0 if the column cannot be in an input of floats.
   virtual std::int64_t floats() const = 0;
-  /// What a cell becomes in an input of ids, for Embedding; 0: it cannot stand there.
+  /// Number of ids per cell, for Embedding; 0 if the column cannot be in an input of ids.
   virtual std::int64_t ids() const { return 0; }
-  /// Ids are below this.
+  /// All ids are below this value.
   virtual std::int64_t id_limit() const { return 0; }
   /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
   virtual std::string describe() const = 0;
   virtual nlohmann::json learned() const = 0;
-  /// What it is in files of other programs, under the column's name; nothing where they cannot say it.
+  /// The encoder in an exported model, under the column's name; nullopt if export does not support it.
   virtual std::optional<exporting::PreparedColumn> prepared(const std::string& /*column*/) const {
     return std::nullopt;
   }
 };
 
-/// (x - mean) / deviation; a missing x is `fill`, NaN where it is refused.
+/// (x - mean) / deviation. `fill` replaces a missing x; NaN: a missing x is an error.
 struct LinearMap {
   double mean = 0, deviation = 1, fill = 0;
 };
@@ -80,24 +80,24 @@ struct LinearMap {
 /// kNumber and kDate.
 class NumberEncoder : public Encoder {
  public:
-  /// Where encode() is nothing else: whoever has many cells maps them without a call for each.
+  /// The map that encode() applies, if it is linear. Callers can then map many cells without a virtual call for each.
   virtual std::optional<LinearMap> linear() const { return std::nullopt; }
-  /// floats() numbers; `number` may be NaN, a missing one. Throws Error{kData} where those are refused.
+  /// Writes floats() numbers. NaN is a missing `number`. Throws Error{kData} for a number that the encoder refuses.
   virtual void encode(double number, float* out) const = 0;
-  /// ids() ids. Only where there are some.
+  /// Writes ids() ids. Only for ids() > 0.
   virtual void encode_ids(double number, std::int32_t* out) const;
 };
 
-/// kCategory: every word has an index, and what a cell becomes follows from that alone.
+/// kCategory: maps each word to an index, which alone determines the encoded cell.
 class WordEncoder : public Encoder {
  public:
-  /// Throws Error{kData} where a word that was not learned, or a missing one, is refused.
+  /// Throws Error{kData} if the encoder refuses words outside its vocabulary, or missing ones.
   virtual std::int32_t index(std::string_view word) const = 0;
   virtual std::int32_t missing_index() const = 0;
-  /// Whether the index stands for words that were not learned: they are counted.
+  /// Whether the index is one for words outside the vocabulary.
   virtual bool is_unknown(std::int32_t index) const = 0;
 
-  /// In an input of floats one-hot, floats() numbers; in one of ids the index.
+  /// Writes the one-hot vector of `index`, floats() numbers. An input of ids takes the index itself.
   void encode(std::int32_t index, float* out) const;
   std::int64_t ids() const final { return 1; }
   std::int64_t id_limit() const final { return floats(); }
@@ -110,17 +110,17 @@ class TextEncoder : public Encoder {
   virtual void encode_ids(std::string_view text, std::int32_t* out) const = 0;
 };
 
-/// kText: a cell names a file, from which an image or a clip is read. Stands alone in an input, and learns nothing.
+/// kText: a cell names a file of an image or a clip. Such a column is the only one of its input. Nothing is fitted.
 class FileEncoder : public Encoder {
  public:
   table::ColumnType reads() const final { return table::ColumnType::kText; }
   std::int64_t floats() const final { return 0; }
   nlohmann::json learned() const final;
-  /// "an image": what the file holds.
+  /// Content of the file, for messages: "an image".
   virtual const char* what() const = 0;
-  /// Of a sample, as [H, W, C] or [frames, H, W, C]; extents that differ from file to file are 0.
+  /// Shape of a sample, [H, W, C] or [frames, H, W, C]. Extents that vary between files are 0.
   virtual Shape extents() const = 0;
-  /// What the file says it has, without decoding it; nothing where it does not say or cannot be read.
+  /// Shape from the file's header, without decoding; empty if it is unknown or the file cannot be read.
   virtual Shape peek(const std::string& path) const = 0;
   /// Throws SampleError that names the file.
   virtual void read(const std::string& path, const ReadHint& hint, Array& out) const = 0;
@@ -132,28 +132,28 @@ class FileEncoder : public Encoder {
 
 config::Family& encoder_family();
 
-/// Throws Error{kData} where the column holds nothing to learn from, or what is refused.
+/// Fits an encoder. Throws Error{kData} for a refused value, or if an encoder that needs values finds none.
 std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column);
-/// From what Encoder::learned() gave. Throws Error{kCheckpoint} for what is none of it.
+/// Restores an encoder from Encoder::learned(). Throws Error{kCheckpoint} for JSON of another form.
 std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned);
-/// Which columns it reads.
+/// Type of the columns that the encoder reads.
 table::ColumnType column_type_of(const config::Typed& spec);
 /// Whether it is a FileEncoder.
 bool reads_files(const config::Typed& spec);
-/// The encoder of a column of which the config says nothing.
+/// The encoder of a column that the config does not list.
 config::Typed default_encoder(table::ColumnType type);
 
-/// A column that the model does not see.
+/// A column that the model does not use.
 struct IgnoreSpec {};
 
-// What stands for a cell that holds nothing: `missing: mean | most_frequent | error | NUMBER` of a column of numbers,
-// `missing: category | most_frequent | error` of one of words.
+// Value of an empty cell: `missing: mean | most_frequent | error | NUMBER` for a column of numbers,
+// `missing: category | most_frequent | error` for a column of words.
 
 enum class MissingNumber { kMean, kMostFrequent, kError };
 
 struct MissingNumberRule {
   MissingNumber rule = MissingNumber::kMean;
-  std::optional<double> number{};  ///< before the rule
+  std::optional<double> number{};  ///< takes precedence over the rule
   bool operator==(const MissingNumberRule&) const = default;
 };
 

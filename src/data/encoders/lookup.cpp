@@ -36,10 +36,10 @@ struct SipState {
   }
 };
 
-/// FarmHash's Fingerprint64: tf.strings.to_hash_bucket_fast, before it takes the remainder.
+/// FarmHash Fingerprint64, as in tf.strings.to_hash_bucket_fast before the modulo.
 std::uint64_t farm_fingerprint(std::string_view word) { return util::Fingerprint64(word.data(), word.size()); }
 
-/// SipHash-2-4 with the key (low, high): tf.strings.to_hash_bucket_strong.
+/// SipHash-2-4 with the key (low, high), as in tf.strings.to_hash_bucket_strong before the modulo.
 std::uint64_t sip_hash(std::string_view word, std::uint64_t low, std::uint64_t high) {
   SipState state{low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d, low ^ 0x6c7967656e657261,
                  high ^ 0x7465646279746573};
@@ -57,7 +57,7 @@ std::uint64_t sip_hash(std::string_view word, std::uint64_t low, std::uint64_t h
   return state.a ^ state.b ^ state.c ^ state.d;
 }
 
-/// In Keras's order of a vocabulary; at most `most` of them, and never its word for unknown ones.
+/// Words in the order of a Keras vocabulary: at most `most`, without "[UNK]".
 std::vector<std::string> vocabulary_of(std::vector<TrainingColumn::Word> words, std::optional<std::int64_t> most) {
   std::erase_if(words, [](const TrainingColumn::Word& word) { return word.text == "[UNK]"; });
   std::ranges::sort(words, [](const TrainingColumn::Word& a, const TrainingColumn::Word& b) {
@@ -87,7 +87,7 @@ class StringLookup final : public WordEncoder {
     std::optional<std::string> filler;
     if (spec.missing == MissingWord::kMostFrequent)
       if (auto first = vocabulary_of(words, 1); !first.empty()) filler = std::move(first.front());
-    // A cell that holds nothing is the word "", as it is for Keras.
+    // An empty cell is the word "", as in Keras.
     if (spec.missing == MissingWord::kCategory && column.missing_words() > 0)
       words.push_back({"", column.missing_words()});
     std::optional<std::int64_t> most;
@@ -119,7 +119,7 @@ class StringLookup final : public WordEncoder {
     return index(filler_.value_or(""));
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
-  /// Several indices for unknown words are chosen by a hash, which nobody else has.
+  /// Not exported with several indices for unknown words: export has no hash operation.
   std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
     exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
@@ -180,7 +180,7 @@ std::int64_t whole_number(std::string_view word) {
 
 using Counts = std::map<std::int64_t, std::int64_t>;
 
-/// In Keras's order of a vocabulary; at most `most` of them.
+/// Numbers in the order of a Keras vocabulary: at most `most`, without -1.
 std::vector<std::int64_t> numbers_of(const Counts& counts, std::optional<std::int64_t> most) {
   std::vector<std::pair<std::int64_t, std::int64_t>> order;
   for (const auto& [number, count] : counts)
@@ -236,7 +236,7 @@ class IntegerLookup final : public WordEncoder {
   std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
     exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
-    for (const std::int64_t number : numbers_)  // as tables write them: 7, and 7.0 where another cell is missing
+    for (const std::int64_t number : numbers_)  // tables contain 7, or 7.0 in a column with missing cells
       for (const char* const end : {"", ".0"})
         look.words.emplace_back(std::to_string(number) + end, places_.at(number));
     if (unknown_ == 1) look.unknown = 0;
@@ -306,7 +306,7 @@ class Hashing final : public WordEncoder {
                                                              static_cast<std::uint64_t>(spec_.salt.back()));
     return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(spec_.num_bins));
   }
-  /// A cell that holds nothing is the word "", as it is for Keras.
+  /// An empty cell is the word "", as in Keras.
   std::int32_t missing_index() const override { return index(""); }
   bool is_unknown(std::int32_t) const override { return false; }
   std::string describe() const override { return fmt::format("hashed to {} bins", spec_.num_bins); }

@@ -9,32 +9,32 @@
 
 namespace dptrain::data {
 
-/// Words by their place in a vocabulary, as Keras's StringLookup: num_oov_indices for words that were not learned, then
-/// the words, the most frequent first and equally frequent ones from the last to the first of the alphabet.
+/// Words by their index in a vocabulary, as in Keras's StringLookup. The first num_oov_indices are for unknown words.
+/// The words follow by descending frequency, equally frequent ones in descending alphabetical order.
 struct StringLookupSpec {
-  std::optional<std::int64_t> max_tokens{};  ///< with those for unknown words
+  std::optional<std::int64_t> max_tokens{};  ///< including the indices for unknown words
   std::int64_t num_oov_indices = 1;
-  std::vector<std::string> vocabulary{};  ///< in place of what the training rows have
+  std::vector<std::string> vocabulary{};  ///< replaces the words of the training rows
   MissingWord missing = MissingWord::kCategory;
 };
 
-/// Whole numbers by their place in a vocabulary, as Keras's IntegerLookup: num_oov_indices for numbers that were not
-/// learned, then the numbers, the most frequent first and of equally frequent ones the largest. -1 stands for unknown
-/// ones and is never learned.
+/// Integers by their index in a vocabulary, as in Keras's IntegerLookup. The first num_oov_indices are for unknown
+/// integers. The integers follow by descending frequency, equally frequent ones by descending value. -1 is the
+/// out-of-vocabulary token, which fitting skips.
 struct IntegerLookupSpec {
-  std::optional<std::int64_t> max_tokens{};  ///< with those for unknown numbers
+  std::optional<std::int64_t> max_tokens{};  ///< including the indices for unknown numbers
   std::int64_t num_oov_indices = 1;
-  std::vector<std::int64_t> vocabulary{};     ///< in place of what the training rows have
-  MissingWord missing = MissingWord::kError;  ///< category: unknown
+  std::vector<std::int64_t> vocabulary{};     ///< replaces the numbers of the training rows
+  MissingWord missing = MissingWord::kError;  ///< kCategory: a missing number is unknown
 };
 
-/// Words by the remainder of their hash, as Keras's Hashing: nothing is learned, words may share a bin.
+/// Bin of a word: its hash modulo num_bins, as in Keras's Hashing. Nothing is fitted. Words may share a bin.
 struct HashingSpec {
   std::int64_t num_bins = 0;
-  std::vector<std::int64_t> salt{};  ///< none: FarmHash; a number or two: SipHash with this key
+  std::vector<std::int64_t> salt{};  ///< empty: FarmHash; one or two numbers: SipHash with this key
 };
 
-/// Whole numbers 0 .. num_tokens - 1 as one-hot, as Keras's CategoryEncoding; as ids they stay what they are.
+/// One-hot vectors of integers 0 .. num_tokens - 1, as in Keras's CategoryEncoding. Inputs of ids take the integers.
 struct CategoryEncodingSpec {
   std::int64_t num_tokens = 0;
 };

@@ -37,7 +37,7 @@ NumberSums sums_of(const TrainingColumn& column) {
         ++sums.missing;
         continue;
       }
-      if (sums.present++ == 0) shift = number;  // near the mean: squares of large numbers would lose the variance
+      if (sums.present++ == 0) shift = number;  // avoids cancellation in the variance of large numbers
       const double distance = number - shift;
       sum += distance;
       squares += distance * distance;
@@ -150,7 +150,7 @@ class ColumnRescaling final : public NumberEncoder {
   std::int64_t floats() const override { return 1; }
   void encode(double number, float* out) const override {
     number = present(number, fill_);
-    // In floats, as Keras.
+    // In floats, as in Keras.
     *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
   }
   std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
@@ -178,7 +178,7 @@ const RegisteredEncoder kColumnRescaling = encoder_def<ColumnRescalingSpec, Colu
         .key(key("offset", &ColumnRescalingSpec::offset).doc("added after the scaling"))
         .key(key("missing", &ColumnRescalingSpec::missing).doc("value for an empty cell")));
 
-/// What Keras keeps of a column: values in order, and how many rows each stands for. In its floats, step by step.
+/// Keras's summary of a column: sorted values, and the number of rows that each represents. In floats, as in Keras.
 struct Summary {
   std::vector<float> values, weights;
 };
@@ -243,7 +243,7 @@ class Discretization final : public NumberEncoder {
           values.push_back(static_cast<float>(*fill));
     });
     if (values.empty()) throw Error(ErrorKind::kData, "no number is there to find the bins of");
-    // Keras merges the one batch's summary with nothing, which compresses it.
+    // Keras merges the summary of its one batch with an empty one, which compresses it.
     Summary summary = compressed(summary_of(std::move(values), spec.epsilon), spec.epsilon);
     summary = compressed(summary, 1.0 / static_cast<double>(*spec.num_bins));
     if (!summary.values.empty()) summary.values.pop_back();

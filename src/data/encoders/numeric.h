@@ -8,39 +8,39 @@
 
 namespace dptrain::data {
 
-// The mean and the variance of a column of numbers, and what stands for those that are missing.
+// The mean and the variance of a column of numbers, and the replacement of missing ones.
 
-/// The least deviation that numbers are divided by: backend.epsilon() of Keras.
+/// Lower bound of a deviation before the division: backend.epsilon() of Keras.
 constexpr double kKerasEpsilon = 1e-7;
 
-/// Of what is there, in one pass where nobody knows it yet.
+/// Statistics of the numbers that are present: TrainingColumn::sums(), or else computed in one pass.
 NumberSums sums_of(const TrainingColumn& column);
-/// The same with `fill` in the place of each missing one.
+/// Statistics after `fill` replaces each missing number.
 NumberSums filled(const NumberSums& sums, double fill);
 
-/// What stands for a missing number; none: such cells are refused. `sums`: of the column.
+/// Replacement of a missing number; nullopt if the rule refuses empty cells. `sums`: statistics of the column.
 std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
 
-/// The number, or what stands for a missing one. Throws Error{kData} where nothing does.
+/// `number`, or `fill` if it is NaN. Throws Error{kData} for NaN without `fill`.
 double present(double number, const std::optional<double>& fill);
 
-/// (x - mean) / max(sqrt(variance), 1e-7), as Keras's Normalization; what is not given is learned.
+/// (x - mean) / max(sqrt(variance), 1e-7), as in Keras's Normalization. A mean or variance that is not given is fitted.
 struct ColumnNormalizationSpec {
   std::optional<double> mean, variance;
   MissingNumberRule missing;
 };
 
-/// number scale + offset, as Keras's Rescaling.
+/// number * scale + offset, as in Keras's Rescaling.
 struct ColumnRescalingSpec {
   double scale = 1, offset = 0;
   MissingNumberRule missing{};
 };
 
-/// Which of some ranges a number is in, as Keras's Discretization: bin k begins with bin_boundaries[k - 1].
+/// Bin of a number, as in Keras's Discretization: bin k begins with bin_boundaries[k - 1].
 struct DiscretizationSpec {
   std::vector<double> bin_boundaries{};
-  std::optional<std::int64_t> num_bins{};  ///< in place of boundaries: so many bins of like counts
-  double epsilon = 0.01;                   ///< how exact their boundaries are, as a part of the rows
+  std::optional<std::int64_t> num_bins{};  ///< instead of boundaries: number of bins of similar counts
+  double epsilon = 0.01;                   ///< error of the fitted boundaries, as a fraction of the rows
   MissingNumberRule missing{};
 };
 

@@ -75,7 +75,7 @@ void decode_image(std::span<const std::uint8_t> file, const DecodeOptions& optio
 }
 
 void read_image_file(const std::string& path, const ImageReading& reading, const ReadHint& hint, Array& out) {
-  thread_local std::vector<std::uint8_t> bytes;  // of the file; a worker has one
+  thread_local std::vector<std::uint8_t> bytes;  // contents of the file, reused by the thread
   read_file(path, bytes);
   try {
     decode_image(bytes,
@@ -96,7 +96,7 @@ Shape peek_image_file(const std::string& path, const ImageReading& reading) {
     read_file(path, bytes);
     const ImageInfo info = image_info(bytes);
     return {info.height, info.width, channels_of(reading.color_mode)};
-  } catch (const Error&) {  // told when the sample is read
+  } catch (const Error&) {  // read_image_file() reports the error
     return {};
   }
 }

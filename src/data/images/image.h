@@ -1,8 +1,8 @@
 #pragma once
 
-// Image files in memory to pixels: JPEG (libjpeg-turbo), PNG, BMP, GIF (its first picture) and binary PGM and PPM
-// (stb_image). The first bytes of a file tell what it is, never its name. Pure functions; any thread. Memory is
-// bounded by kMostPixels, whatever a file claims.
+// Decodes image files in memory: JPEG (libjpeg-turbo), PNG, BMP and the first image of a GIF (stb_image), binary PGM
+// and PPM. The first bytes of a file determine its format, never its name. Pure functions; any thread. kMostPixels
+// bounds the memory, whatever size a header claims.
 
 #include <array>
 #include <cstdint>
@@ -17,22 +17,21 @@
 
 namespace dptrain::data {
 
-/// A JPEG of 20,000 x 6,700 pixels, or 400 MB as RGB. A file that claims more is refused before anything is allocated.
+/// For example 20,000 x 6,700 pixels, 400 MB as RGB. A larger image is an error before its pixels are allocated.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 
 enum class ColorMode { kGrayscale, kRgb, kRgba };
 
 struct DecodeOptions {
   ColorMode color = ColorMode::kRgb;
-  bool rotate = true;  ///< turn and mirror a JPEG as its EXIF orientation says
-  /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size as long as it stays at least this large, after
-  /// rotation.
+  bool rotate = true;  ///< apply the EXIF orientation of a JPEG
+  /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, but not below this size after rotation.
   std::int64_t least_height = 0, least_width = 0;
-  /// As in ReadHint. Then damage behind the last row of the part may go unnoticed, unless the file has no end.
+  /// As in ReadHint. Damage after the last row of the part may then be missed, unless the file is truncated.
   std::function<Window(const Shape&)> part{};
 };
 
-/// Why an image could not be read: where in the file, and the decoder's words.
+/// An image that cannot be read: the byte offset in the file, and the decoder's message.
 class ImageError : public Error {
  public:
   ImageError(std::int64_t byte, const std::string& words);
@@ -45,14 +44,14 @@ class ImageError : public Error {
   std::string words_;
 };
 
-/// `out` becomes u8 [H, W, C] with C = 1, 3 or 4; its memory is used again where it suffices.
+/// Decodes into `out`, u8 [H, W, C] with C = 1, 3 or 4. Reuses its memory if that is large enough.
 ///
-/// - Alpha is dropped, not blended, in kRgb and kGrayscale, as Keras's load_img does; in kRgba what has none gets 255.
-/// - kGrayscale of a JPEG is its luminance channel as stored (tf.io.decode_jpeg(channels=1)), of other files
+/// - kRgb and kGrayscale drop alpha without blending, as Keras's load_img does. In kRgba, alpha defaults to 255.
+/// - kGrayscale of a JPEG is its luminance channel as stored (tf.io.decode_jpeg(channels=1)); otherwise it is
 ///   (19595 R + 38470 G + 7471 B + 32768) / 65536 (load_img).
-/// - CMYK and YCCK become RGB by (255 - c)(255 - k) / 255; an Adobe marker says that the file holds them inverted.
-/// - 16 bits become 8 by their upper byte.
-/// - A file cut short or damaged is an error, also where a decoder would fill in the rest and go on.
+/// - CMYK and YCCK become RGB by (255 - c)(255 - k) / 255. A file with an Adobe marker holds inverted values.
+/// - 16-bit values are truncated to their upper byte.
+/// - A truncated or damaged file is an error, even if the decoder could continue with a partial image.
 ///
 /// Throws ImageError, an Error{kData}: "byte 1,234: premature end of JPEG file".
 void decode_image(std::span<const std::uint8_t> file, const DecodeOptions& options, Array& out);
@@ -69,7 +68,7 @@ struct EnumNames<data::ColorMode> {
 
 namespace dptrain::data {
 
-// One image file as a sample: what folders of images and columns of paths read. Any thread.
+// One image file as a sample, for folders of images and columns of paths. Any thread.
 
 enum class Exif { kRotate, kIgnore };
 
@@ -78,9 +77,9 @@ struct ImageReading {
   Exif exif = Exif::kRotate;
 };
 
-/// `out` becomes u8 [H, W, C]. Throws SampleError that names the file.
+/// Reads into `out`, u8 [H, W, C]. Throws SampleError, which names the file.
 void read_image_file(const std::string& path, const ImageReading& reading, const ReadHint& hint, Array& out);
-/// The shape that the file's header says, before it is turned upright; nothing for a file that cannot be read.
+/// Shape from the file's header, before rotation; empty for a file that cannot be read.
 Shape peek_image_file(const std::string& path, const ImageReading& reading);
 
 }  // namespace dptrain::data

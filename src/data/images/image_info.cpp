@@ -15,7 +15,7 @@
 namespace dptrain::data {
 namespace {
 
-/// Numbers at places of the file, which must have them.
+/// Reads numbers at offsets of the file. Throws ImageError past its end.
 class FormatHeader {
  public:
   explicit FormatHeader(ImageBytes file) : file_(file) {}
@@ -39,10 +39,10 @@ ImageInfo jpeg(const FormatHeader& file) {
   constexpr std::int64_t kFrames = 0xC0, kTables[] = {0xC4, 0xC8, 0xCC}, kProgressive[] = {0xC2, 0xC6, 0xCA, 0xCE};
   std::size_t at = 2;
   for (;;) {
-    while (file.byte(at) != 0xFF) ++at;  // as decoders do: what is no marker is passed over
+    while (file.byte(at) != 0xFF) ++at;  // skips bytes before a marker, as decoders do
     while (file.byte(at) == 0xFF) ++at;
     const std::int64_t marker = file.byte(at++);
-    if (marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8)) continue;  // without a length
+    if (marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8)) continue;  // markers without a length
     const bool tables = std::find(std::begin(kTables), std::end(kTables), marker) != std::end(kTables);
     if ((marker & 0xF0) != kFrames || tables) {
       if (marker == 0xDA || marker == 0xD9)
@@ -148,12 +148,12 @@ std::string format_of_name(const std::string& path) {
 
 namespace {
 
-// EXIF: a TIFF file inside a JPEG's APP1 marker. Of it we want one number, tag 0x0112.
+// EXIF is a TIFF file in a JPEG's APP1 segment. Only its tag 0x0112, the orientation, is read.
 
 constexpr std::array<std::uint8_t, 6> kExif{'E', 'x', 'i', 'f', 0, 0};
 constexpr std::uint16_t kOrientation = 0x0112, kShort = 3;
 
-/// Numbers of a TIFF file in its byte order; 0 beyond its end.
+/// Reads numbers of a TIFF file in its byte order; 0 past its end.
 class Tiff {
  public:
   explicit Tiff(ImageBytes bytes) : bytes_(bytes), little_(bytes.size() > 1 && bytes[0] == 'I') {}
@@ -173,11 +173,10 @@ class Tiff {
   bool little_;
 };
 
-/// Side of the squares in which pixels are moved, so that rows read and rows written both stay in the cache.
+/// Tile size of move_pixels(). The rows that it reads and the rows that it writes both fit in the cache.
 constexpr std::int64_t kTile = 32;
 
-/// to[y][x] = from[source row][source column], where the source position is linear in y and x: first, plus `down` for
-/// each row of the result, plus `right` for each column (all counted in pixels).
+/// to[y][x] = from[source]. The source index is first + y * down + x * right, counted in pixels.
 template <int kChannels>
 void move_pixels(const std::uint8_t* from, std::int64_t first, std::int64_t down, std::int64_t right,
                  std::int64_t height, std::int64_t width, std::uint8_t* to) {
@@ -206,7 +205,7 @@ int exif_orientation(ImageBytes app1) {
 void apply_orientation(int orientation, Array& image) {
   if (orientation < 2 || orientation > 8) return;
   const std::int64_t h = image.shape[0], w = image.shape[1], channels = image.shape[2];
-  // Where pixel (0, 0) of the result comes from, and the way to the next row and column.
+  // Source index of pixel (0, 0) of the result, and the source steps per row and column.
   const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const std::int64_t first = (from_bottom ? (h - 1) * w : 0) + (from_right ? w - 1 : 0);
@@ -247,7 +246,7 @@ constexpr std::array kKnown{
     Known{{0, "P5"sv}, ImageFormat::kPnm},
     Known{{0, "P6"sv}, ImageFormat::kPnm},
 };
-/// What people take for images, or mix up with them.
+/// Other formats that users mistake for supported images.
 constexpr std::array kForeign{
     Foreign{{8, "WEBP"sv}, "a WebP image"},
     Foreign{{0, "II*\0"sv}, "a TIFF image"},

@@ -1,8 +1,8 @@
 #pragma once
 
-// Resizing an image, or a window of it, as tf.image.resize of TensorFlow 2 does: pixel centres at one half; nearest or
-// bilinear; bilinear with antialiasing is a triangle as wide as the step between the result's pixels. Any thread; each
-// keeps the tables of the sizes that it has met last.
+// Resizes an image, or a window of it, as tf.image.resize of TensorFlow 2 does, with half-pixel centres. The filter is
+// nearest or bilinear. Bilinear with antialiasing is a triangle filter as wide as the step between output pixels. Any
+// thread; each thread caches the tables of the last sizes.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dptrain::data {
 
-// Which input places each place of a resized axis reads, and with what weights. Pure.
+// Input positions and weights for each position of a resized axis. Pure.
 
 enum class ResizeFilter { kNearest, kBilinear, kTriangle /*bilinear with antialiasing*/ };
 
@@ -27,7 +27,7 @@ struct ResizeTable {
   kernels::cpu::ResizeAxis axis() const { return {size, taps, first.data(), weights.data()}; }
 };
 
-/// From `in` places to `out`; `mirror` in reverse order.
+/// Resizes an axis from `in` to `out` positions. `mirror` reverses their order.
 ResizeTable make_resize_table(std::int64_t in, std::int64_t out, ResizeFilter filter, bool mirror);
 
 enum class Interpolation { kNearest, kBilinear };
@@ -35,18 +35,18 @@ enum class Interpolation { kNearest, kBilinear };
 struct Resize {
   std::int64_t height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;
-  bool antialias = false;  ///< kBilinear
+  bool antialias = false;  ///< kBilinear only
 };
 
 Window whole(const Shape& image);
-/// What of the window lies in the image; empty where nothing does.
+/// Intersection of the window and the image; may be empty.
 Window inside(const Shape& image, const Window& window);
-/// The largest window in the middle with the sides' ratio of height : width (Keras's crop_to_aspect_ratio).
+/// The largest centred window of aspect ratio height : width (Keras's crop_to_aspect_ratio).
 Window centred(const Shape& image, std::int64_t height, std::int64_t width);
 
 /// `out` holds height * width * channels floats.
 void resize_image(const ImageView& image, const Window& window, const Resize& resize, const Finish& finish, float* out);
-/// f32, but u8 where bytes are only picked.
+/// Writes u8 if the image is u8 and the interpolation kNearest, else f32.
 void resize_image(const ImageView& image, const Window& window, const Resize& resize, Array& out);
 
 }  // namespace dptrain::data

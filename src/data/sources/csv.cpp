@@ -84,7 +84,7 @@ std::string check_csv(const CSVSpec& spec) {
   return "";
 }
 
-/// Patterns are looked at when the data set is opened.
+/// The paths without patterns. Patterns are expanded when the data set is opened.
 std::vector<config::Path> csv_paths(const CSVSpec& spec) {
   std::vector<config::Path> whole;
   for (const config::Path& path : spec.files)
@@ -92,10 +92,10 @@ std::vector<config::Path> csv_paths(const CSVSpec& spec) {
   return whole;
 }
 
-/// Of a table that predict reads: what is in memory at a time.
+/// Rows of a table that predict holds in memory at a time.
 constexpr std::int64_t kRowsAtOnce = 65'536;
 
-/// Consecutive files, each as a stream.
+/// Reads the files one after another, each as a stream.
 PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
   ModelSide model = side;
   model.learned = files.learned;
@@ -132,7 +132,7 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
   return input;
 }
 
-/// All rows of the file at once: the other parts of the Join have theirs, too.
+/// Reads all rows of the file at once, as the other parts of the Join do.
 PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
   ModelSide model = side;
   model.learned = files.learned;

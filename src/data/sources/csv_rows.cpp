@@ -30,9 +30,9 @@ namespace {
 // Labels and sample weights of a table's rows.
 
 constexpr std::size_t kClassesInMessages = 10;
-constexpr float kClassLimit = 0x1p24F;  // from which on floats skip whole numbers
+constexpr float kClassLimit = 0x1p24F;  // floats cannot hold all integers above this
 
-/// By number where all are numbers.
+/// Sorts by value if all words are numbers, else by bytes.
 std::vector<std::string> sorted_words(std::vector<std::string> words) {
   std::map<std::string, double> numbers;
   for (const std::string& word : words) {
@@ -53,7 +53,7 @@ std::string listed(const std::vector<std::string>& classes) {
   return join(some, ", ") + (classes.size() > some.size() ? ", ..." : "");
 }
 
-/// A label column of words: what each code is as a class.
+/// A label column of words, and the class of each code.
 struct Classes {
   const table::Table& table;
   int column, cell;
@@ -73,7 +73,7 @@ struct Classes {
   }
 
   bool knows(std::int32_t code) const { return code >= 0 && of_code[static_cast<std::size_t>(code)] >= 0; }
-  /// What keeps the row from being a sample, or "".
+  /// The reason why the row cannot be a sample, or "".
   std::string complaint(std::int64_t row) const {
     const std::int32_t code = table.row(row)[cell].code;
     if (code < 0) return "the label is missing";
@@ -105,7 +105,8 @@ class LabelReader {
     }
   }
 
-  /// Those that are not whole join `bad`, or are an error where none may be left out.
+  /// Returns the rows without a valid label or weight, and appends them to `bad`. Throws Error{kData} for the first one
+  /// unless `may_skip`.
   std::vector<std::int64_t> broken_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
     std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
@@ -257,7 +258,7 @@ std::vector<std::string> files_like(const std::string& pattern) {
   return found;
 }
 
-/// Sizes of the files, and some of the rows, evenly.
+/// Hashes the file sizes, evenly spread rows and all labels.
 std::uint64_t hash_of(const CsvRows& rows, const std::vector<std::string>& files) {
   std::uint64_t hash = kHashStart;
   std::error_code ignored;

@@ -22,11 +22,11 @@
 namespace dptrain::data {
 namespace {
 
-// The files that a column of a table names, as fingerprints and caches see them.
+// Hashes of the files that a column of a table names, for fingerprints and caches.
 
 constexpr std::int64_t kHashedRows = 1000, kHashedNames = 64;
 
-/// Of some rows, evenly spread: the paths as they stand in the table, and the files' sizes and ends.
+/// Hashes evenly spread rows: their paths as written in the table, and the sizes, first and last bytes of their files.
 std::uint64_t hash_of_named_files(const CsvRows& rows, const CsvFeature& column) {
   std::uint64_t hash = kHashStart;
   const std::int64_t count = rows.size(), named = std::min(count, kHashedRows), read = std::min(count, kHashedNames);
@@ -38,7 +38,7 @@ std::uint64_t hash_of_named_files(const CsvRows& rows, const CsvFeature& column)
   return hash;
 }
 
-/// Of all rows: the files' names, sizes and times of change.
+/// Hashes the path, size and modification time of the files of all rows.
 std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
   std::uint64_t hash = kHashStart;
   for (std::int64_t i = 0; i < rows.size(); ++i) {
@@ -48,7 +48,7 @@ std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
   return hash;
 }
 
-/// What both kinds say of labels and rows.
+/// Labels and rows, common to CsvSamples and CsvUntaught.
 class CsvBase : public LabelledSource {
  public:
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
@@ -71,7 +71,7 @@ class CsvBase : public LabelledSource {
   std::shared_ptr<const CsvRows> rows_;
 };
 
-/// Samples.
+/// Samples of a table whose encoders are fitted.
 class CsvSamples final : public CsvBase {
  public:
   CsvSamples(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned) : CsvBase(std::move(rows)) {
@@ -92,7 +92,7 @@ class CsvSamples final : public CsvBase {
     fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
   }
 
-  /// Of a data set that is a file: whether its files are there, and what they are, for the fingerprint.
+  /// Checks that some of the files that columns name exist, and adds their hash to the fingerprint.
   void look_at_files() {
     for (const Input& input : inputs_)
       if (input.files() != nullptr) {
@@ -103,7 +103,7 @@ class CsvSamples final : public CsvBase {
 
   int inputs() const override { return static_cast<int>(inputs_.size()); }
   std::string input_name(int input) const override { return at(input).name; }
-  /// Of ids where a cell is nothing else; where it can be both, as choose_ids() has found the model wants it.
+  /// Shape in floats, or in ids if the columns have only ids or choose_ids() chose them.
   Shape input_shape(int input) const override {
     const Input& of = at(input);
     if (const FileEncoder* const files = of.files()) {
@@ -169,7 +169,7 @@ class CsvSamples final : public CsvBase {
     return lines;
   }
 
-  /// Which inputs the model takes as ids.
+  /// Chooses floats or ids for each input, as the model requires.
   void choose_ids(const ModelSide& model) {
     for (Input& input : inputs_) {
       if (input.files() != nullptr) {
@@ -185,7 +185,7 @@ class CsvSamples final : public CsvBase {
   }
 
  private:
-  /// Of the columns' names in lines for people.
+  /// Width of the longest column name, for printed lines.
   std::size_t name_width() const {
     std::vector<std::string> names;
     for (const Input& input : inputs_)
@@ -199,8 +199,8 @@ class CsvSamples final : public CsvBase {
   struct Input {
     std::string name;
     std::vector<CsvFeature> features{};
-    std::vector<Mapped> linear{};      ///< of all features, or of some, and then of no use
-    std::int64_t floats = 0, ids = 0;  ///< in all; -1: some column cannot be such
+    std::vector<Mapped> linear{};      ///< used only if all features are linear
+    std::int64_t floats = 0, ids = 0;  ///< per sample; -1: a column has no such encoding
     bool as_ids = false;
     const FileEncoder* files() const { return features.front().files(); }
   };
@@ -216,7 +216,7 @@ class CsvSamples final : public CsvBase {
                         "only one",
                         feature.name(), input.name.empty() ? "" : " '" + input.name + "'"));
   }
-  /// What no transform changes shows before the first file is read.
+  /// Checks rank, type, channels and frames before the first file is read. No transform changes these.
   static void compare_with_input(const Input& input, const ModelSide& model) {
     const auto named = std::ranges::find(model.input_names, input.name);
     const bool only = input.name.empty() && model.input_shapes.size() == 1;
@@ -250,7 +250,7 @@ class CsvSamples final : public CsvBase {
       out += feature.encoder().floats();
     }
   }
-  /// False for a missing number that is refused.
+  /// Returns false for a missing number that the encoder refuses.
   static bool map_numbers(const Input& input, const table::Cell* cells, float* out) {
     bool good = true;
     for (const auto& [cell, map] : input.linear) {
@@ -271,7 +271,7 @@ class CsvSamples final : public CsvBase {
   std::vector<Input> inputs_;
 };
 
-/// `is_whole`: a data set, in place of rows from a stream.
+/// `is_whole`: the rows are a data set, not a block of a stream.
 std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned,
                                          const ModelSide& model, bool is_whole) {
   auto samples = std::make_shared<CsvSamples>(std::move(rows), learned);
@@ -280,7 +280,7 @@ std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, co
   return samples;
 }
 
-/// Rows that wait for what is learned from them.
+/// Rows whose encoders are not fitted yet. read() is an error.
 class CsvUntaught final : public CsvBase {
  public:
   CsvUntaught(std::shared_ptr<const CsvRows> rows, ModelSide model)

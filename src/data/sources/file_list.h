@@ -1,7 +1,7 @@
 #pragma once
 
-// FileList: the files below some folders, in a fixed order, in little memory: a name costs its bytes and 13 more.
-// Filled by one thread, then read by any.
+// FileList: the files below some folders, in a fixed order. A name takes its bytes and 13 more. One thread fills the
+// list; then any thread may read it.
 
 #include <cstdint>
 #include <functional>
@@ -14,9 +14,9 @@
 
 namespace dptrain::data {
 
-// Hashes that show cheaply that a file has changed.
+// Cheap hashes that detect a changed file.
 
-/// Its size and the time of its last change enter the hash; of a file that is not there, that.
+/// Adds the file's size and modification time to the hash; a 0 if the file does not exist.
 inline std::uint64_t hash_stamp(const std::string& path, std::uint64_t hash) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return hash_number(0, hash);
@@ -25,46 +25,46 @@ inline std::uint64_t hash_stamp(const std::string& path, std::uint64_t hash) {
   return hash_number(static_cast<std::uint64_t>(info.st_mtim.tv_nsec), hash);
 }
 
-/// Its size, and its first and last 4096 bytes; of a file that cannot be opened a 0: that is told when it is read.
+/// Adds the file's size and its first and last 4096 bytes to the hash; a 0 if it cannot be opened.
 std::uint64_t hash_ends(const std::string& path, std::uint64_t hash);
 
 class FileList {
  public:
-  /// One file as it is.
+  /// Adds one file.
   void add_file(const std::string& path);
-  /// All below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in the same
-  /// way. Symbolic links are followed, each folder is entered once and none above `folder`. Left out: names that begin
-  /// with a dot, and what is neither file nor folder, and names that `wanted`, where it is given, says no to. A link to
-  /// nothing counts as a file. Throws Error{kData} for a folder that cannot be read.
+  /// Adds all files below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in
+  /// the same way. Follows symbolic links. Enters each folder once, and none above `folder`. Skips names that begin
+  /// with a dot, special files, and names that `wanted` rejects. A dangling link counts as a file. Throws Error{kData}
+  /// for a folder that cannot be read.
   void add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   std::string path(std::int64_t index) const;
-  /// Of the names, without the folders', for a fingerprint.
+  /// Hash of the file names, without their folders, for a fingerprint.
   std::uint64_t hash(std::uint64_t hash) const;
 
  private:
   class Walk;
-  void add_name(const char* name);  ///< in the last folder
+  void add_name(const char* name);  ///< to the last folder
 
   std::vector<std::string> folders_;
-  std::vector<char> text_;             // names, each with a zero behind it
-  std::vector<std::uint64_t> names_;   // where each begins in text_
-  std::vector<std::uint32_t> owners_;  // its folder
+  std::vector<char> text_;             // zero-terminated names
+  std::vector<std::uint64_t> names_;   // offset of each name in text_
+  std::vector<std::uint32_t> owners_;  // index of its folder
 };
 
-/// Names of the sub-folders of `folder`, also behind links, sorted by bytes; hidden ones are left out. `files`: how
-/// many files lie beside them. Throws Error{kData}.
+/// Names of the sub-folders of `folder`, sorted by bytes. Links are resolved; hidden names are left out. `files`
+/// returns the number of files directly in `folder`. Throws Error{kData}.
 std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files);
 
-/// What lies directly in a folder, also behind links, each sorted by bytes; hidden names are left out. Throws
+/// The entries of a folder, each list sorted by bytes. Links are resolved; hidden names are left out. Throws
 /// Error{kData}.
 struct Listing {
   std::vector<std::string> files, folders;
 };
 Listing list_folder(const std::string& folder);
 
-/// The file's bytes into `bytes`. Throws SampleError with the system's words.
+/// Reads the file into `bytes`. Throws SampleError with the system's message.
 void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
 
 }  // namespace dptrain::data

@@ -20,11 +20,11 @@
 namespace dptrain::data {
 namespace {
 
-/// Labels of small records are picked out of blocks of this size, those of larger ones one by one.
+/// Labels of small records are extracted from blocks of this size; larger records are read one by one.
 constexpr std::int64_t kBlockBytes = 1 << 20;
 constexpr std::int64_t kSmallRecord = 1 << 14;
 
-/// One file, open for reading from any place.
+/// One file, open for random access.
 class RecordFile {
  public:
   RecordFile(std::string path, const RecordLayout& layout) : path_(std::move(path)), layout_(layout) {
@@ -59,7 +59,7 @@ class RecordFile {
   std::int64_t records() const { return records_; }
   std::int64_t size() const { return size_; }
 
-  /// `count` bytes from `at` of a record.
+  /// Reads `count` bytes at offset `at` of a record.
   void read(std::int64_t record, std::int64_t at, std::int64_t count, std::uint8_t* to) const {
     std::int64_t offset = layout_.header + record * layout_.record + at;
     while (count > 0) {
@@ -110,7 +110,7 @@ std::vector<std::int32_t> read_labels(const std::vector<RecordFile>& files, cons
   return labels;
 }
 
-/// Elements in the file's byte order to floats.
+/// Converts elements in the file's byte order to floats.
 template <class T, class Bits>
 void to_floats(const std::uint8_t* from, bool big_endian, std::vector<float>& to) {
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -206,7 +206,7 @@ class FixedRecords final : public Source {
     return {&files_[which], index - (which == 0 ? 0 : ends_[which - 1])};
   }
 
-  /// Sizes, all labels, and the first and last record of every file.
+  /// Hashes sizes, all labels, and the first and last record of every file.
   std::uint64_t hash() const {
     std::uint64_t hash = hash_bytes(labels_.data(), labels_.size() * sizeof(std::int32_t));
     std::vector<std::uint8_t> record(static_cast<std::size_t>(layout_.record));
@@ -242,7 +242,7 @@ std::shared_ptr<const Source> open_records(const std::vector<std::string>& files
 
 namespace dptrain::config {
 
-// The config's FixedRecords: its keys and what they say about a record.
+// The config's FixedRecords: its keys, and the record layout that they define.
 
 template <>
 struct EnumNames<data::RecordType> {

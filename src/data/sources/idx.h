@@ -15,8 +15,8 @@
 
 namespace dptrain::data {
 
-// ByteReader: the bytes of a file from front to back, unpacked where the file is a gzip archive. Owned and used by one
-// thread, the one that opens a data set. Parsers take a ByteReader, so tests and fuzzers hand them memory instead.
+// ByteReader reads a file sequentially and unpacks gzip. The thread that opens a data set owns and uses it. Tests and
+// fuzzers pass a MemoryReader to the parsers instead.
 
 class ByteReader {
  public:
@@ -24,21 +24,21 @@ class ByteReader {
 
   /// Reads `count` bytes, fewer only where the file ends. Throws Error{kData} when the file cannot be read or unpacked.
   virtual std::size_t read(void* to, std::size_t count) = 0;
-  /// Bytes handed out so far.
+  /// Number of bytes read so far.
   virtual std::uint64_t offset() const = 0;
-  /// As the user knows the file.
+  /// Name of the file in messages.
   virtual const std::string& name() const = 0;
-  /// Bytes as stored on disk: the exact length of what can be read, or, where packed() is true, of the archive.
+  /// Size on disk: the number of bytes that can be read, or the size of the archive if packed().
   virtual std::uint64_t stored_bytes() const = 0;
   virtual bool packed() const = 0;
-  /// The end that read() came to is not the end of the archive: bytes or the checksum are missing.
+  /// Whether read() ended before the end of the archive: bytes or the checksum are missing.
   virtual bool cut_short() const { return false; }
 };
 
-/// A file, plain or gzip: its first bytes decide, not its name. Throws Error{kData} when it cannot be opened.
+/// Opens a plain or gzip file, recognised by its first bytes. Throws Error{kData} when it cannot be opened.
 std::unique_ptr<ByteReader> open_bytes(const std::string& path);
 
-/// Bytes that the caller keeps.
+/// Reads from memory that the caller owns.
 class MemoryReader final : public ByteReader {
  public:
   MemoryReader(const std::uint8_t* data, std::size_t size, std::string name)
@@ -61,7 +61,7 @@ class MemoryReader final : public ByteReader {
   std::string name_;
 };
 
-/// One file in memory. The elements are still as the file holds them.
+/// One file in memory. The elements are as stored in the file.
 struct IdxFile {
   std::string name;
   DType type = DType::kU8;  ///< kU8, kI8, kI16, kI32, kF32 or kF64
@@ -71,7 +71,7 @@ struct IdxFile {
   std::uint64_t stored_bytes = 0;  ///< size of the file on disk
 };
 
-/// Reads all of it. Memory grows with the data that arrive, never with what the header claims. Throws Error{kData} for
+/// Reads the whole file. Memory grows with the data read, not with the size in the header. Throws Error{kData} for
 /// anything that is not exactly one whole IDX file.
 IdxFile parse_idx(ByteReader& reader);
 

@@ -52,7 +52,7 @@ Node Value<data::NamedPaths>::schema() {
 namespace dptrain::data {
 namespace {
 
-/// How much of each end of a file enters its fingerprint: quick for any size.
+/// Bytes at each end of a file that its fingerprint includes. This bounds the cost for large files.
 constexpr std::size_t kFingerprintBytes = 64U << 10;
 
 std::uint64_t fingerprint_of(const IdxFile& file, std::uint64_t hash) {
@@ -90,8 +90,8 @@ IdxInput make_input(const std::string& name, IdxFile file, bool ids) {
   return input;
 }
 
-/// Integers, one per item, are classes; anything else is a row of floats: regression values, one-hot rows, or a class
-/// for each place of a map, which the loader tells apart when it knows the output.
+/// Integers, one per item, are classes. Anything else is a row of floats: regression values, one-hot rows, or a map of
+/// classes. The loader distinguishes these by the output.
 LabelColumn make_labels(const std::string& name, const IdxFile& file) {
   LabelColumn labels{.name = name, .place = file.name};
   labels.width = file.item.elements();
@@ -105,7 +105,7 @@ LabelColumn make_labels(const std::string& name, const IdxFile& file) {
   return labels;
 }
 
-/// Labels may be maps, but not of inputs that are single numbers.
+/// Label maps are an error if all inputs are single numbers.
 void check_not_swapped(const IdxFiles& files, const IdxFile& labels) {
   const auto is_number = [](const auto& input) { return input.second.item.rank() == 0; };
   if (labels.item.rank() > 1 && std::ranges::all_of(files.inputs, is_number))
@@ -159,7 +159,7 @@ class IdxSource final : public LabelledSource {
   const std::uint8_t* u8_rows(int input) const override { return at(input).u8.empty() ? nullptr : at(input).u8.data(); }
   const float* f32_rows(int input) const override { return at(input).f32.empty() ? nullptr : at(input).f32.data(); }
 
-  /// Of all bytes, which are in memory already.
+  /// Hashes all bytes, which are already in memory.
   std::string cache_key() const override {
     std::uint64_t hash = kHashStart;
     for (const IdxInput& input : inputs_) {
@@ -220,7 +220,7 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_n
 }
 
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& model) {
-  // Labels first: they are small, so a wrong path shows before the images have been unpacked.
+  // Labels first: they are small, so a wrong path fails before the images are unpacked.
   IdxFiles files;
   for (const auto& [name, path] : spec.labels.paths)
     if (!path.value.empty()) files.labels.emplace_back(name, read_idx(path.value));
@@ -259,7 +259,7 @@ const RegisteredDataset kIdxSet =
         .predict(predict_idx, {.format = [](const FileHead& head) -> std::string {
                    const bool idx = head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E &&
                                     head[3] >= 1 && head[3] <= 8;
-                   const bool gzip = head[0] == 0x1F && head[1] == 0x8B;  // which images are not
+                   const bool gzip = head[0] == 0x1F && head[1] == 0x8B;  // images are not gzip files
                    return idx || gzip ? "an IDX file" : "";
                  }});
 

@@ -109,7 +109,7 @@ std::string part_list(const JoinSpec& spec) {
   return join(words, ", ");
 }
 
-/// A path for each part, in their order. The first part that is a table keeps columns.
+/// Opens one path per part, in their order. The first part that is a table keeps columns.
 PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, const ModelSide& model) {
   const std::vector<JoinParts::Part>& parts = spec->of.parts;
   if (files.paths.size() != parts.size())
@@ -186,11 +186,11 @@ ModelSide model_of_part(const ModelSide& model, const std::string& name) {
 
 namespace {
 
-// Join as a Source: which input, label and line of a column is whose. Immutable; any thread.
+// Join as a Source: maps each input and label to a part. Immutable; any thread.
 
 constexpr const char* kJoinKind = "Join";
 
-/// Whether sample i is row i of its memory.
+/// Whether sample i is row i in the source's memory.
 bool rows_in_order(const Source& source) {
   for (std::int64_t i = 0; i < source.size(); ++i)
     if (source.row(i) != i) return false;
@@ -241,7 +241,7 @@ class Joined final : public Source {
     for (const JoinedPart& part : parts_) part.source->expect(index);
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return account_; }
-  /// row() serves all inputs, so memory whose rows stand in another order is none to others.
+  /// Null if the part stores its rows in another order: row() applies to all inputs.
   const std::uint8_t* u8_rows(int input) const override {
     return in_order_[of(input).part] ? of(input).source->u8_rows(of(input).which) : nullptr;
   }
@@ -390,7 +390,7 @@ class Joined final : public Source {
                                                         : "give one of them another name"));
   }
 
-  /// Parts that can leave samples out share the account of the first, which must be like theirs.
+  /// Uses the BadSamples of the first part that has one. Throws Error{kUsage} if another part has another policy.
   void settle_account() {
     const JoinedPart* first = nullptr;
     for (const JoinedPart& part : parts_) {
@@ -427,7 +427,7 @@ class Joined final : public Source {
   std::vector<JoinedPart> parts_;
   std::optional<std::string> labels_from_;
   std::vector<Column> inputs_, labels_;
-  std::vector<bool> in_order_;  ///< of each part: rows_in_order()
+  std::vector<bool> in_order_;  ///< rows_in_order() of each part
   const Source* weights_ = nullptr;
   std::shared_ptr<BadSamples> account_;
 };

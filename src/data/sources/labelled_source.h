@@ -1,7 +1,7 @@
 #pragma once
 
-// LabelledSource: what a source says of labels, sample weights and class names that it keeps in memory. A derived class
-// fills the members while it is made; immutable afterwards.
+// LabelledSource: base class of sources that keep labels, sample weights and class names in memory. The constructor of
+// a derived class fills the members, which are immutable afterwards.
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@
 
 namespace dptrain::data {
 
-// LabelColumn: the labels of a data set that are kept in memory: one class, or one row of values, for each sample.
-// Plain data; sources hold one for each `labels` entry.
+// LabelColumn: labels in memory, one class or one row of values per sample. Plain data; a source has one for each
+// `labels` entry.
 
 struct LabelColumn {
   std::string name{};   ///< as in `labels: {name: file}`; "" for the only, unnamed one
@@ -27,7 +27,7 @@ struct LabelColumn {
   std::vector<std::int32_t> classes{};  ///< kClass
   std::vector<float> values{};          ///< kValues: [samples, width]
 
-  /// The sample's label is read soon.
+  /// Prefetches the label of a sample.
   void expect(std::int64_t index) const {
     if (!classes.empty()) prefetch(&classes[static_cast<std::size_t>(index)]);
     if (!values.empty()) prefetch(&values[static_cast<std::size_t>(index * width)]);
@@ -35,14 +35,14 @@ struct LabelColumn {
   void values_of(std::int64_t index, float* out) const { std::copy_n(values.begin() + index * width, width, out); }
 };
 
-/// Throws Error{kData} for a value that is not finite, naming its `word`: "row", "item".
+/// Throws Error{kData} for a value that is not finite. `word` names a sample in the message: "row", "item".
 void check_finite(const LabelColumn& column, const char* word);
-/// Whole numbers, one per sample, are classes in some files and factors in others: as floats.
+/// Labels as floats, even if they were read as classes.
 std::vector<float> as_floats(const LabelColumn& column);
-/// Whether a sample's loss can have this factor.
+/// Whether `value` is a valid sample weight.
 inline bool is_sample_weight(float value) { return value >= 0 && std::isfinite(value); }
-/// One factor for each sample from what was read as a label. Throws Error{kData} for rows of several values, and for a
-/// factor that is negative or not finite, naming its `word`.
+/// Sample weights from a column that was read as labels. Throws Error{kData} for several values per sample, and for a
+/// weight that is negative or not finite. `word` names a sample in the message.
 std::vector<float> sample_weights_of(const LabelColumn& column, const char* word);
 
 class LabelledSource : public Source {
@@ -85,7 +85,7 @@ class LabelledSource : public Source {
   std::vector<float> sample_weights_;
   ClassNames class_names_;
   std::string fingerprint_;
-  std::string place_;  ///< of the samples, for messages where there are no labels
+  std::string place_;  ///< file of the samples, for messages without labels
 
  private:
   const char* word_;

@@ -1,5 +1,5 @@
-// NumPy's arrays as a Source. Small ones are kept in memory, larger ones read row by row while training goes on, so
-// that memory does not grow with the file. Labels are read when the file is opened.
+// NumPy arrays as a Source. Small arrays are kept in memory. Larger ones are read row by row during training, so memory
+// does not grow with the file. Labels are read when the file is opened.
 
 #include "data/sources/numpy.h"
 
@@ -68,7 +68,7 @@ Node Value<data::NumpyArrays>::schema() {
 namespace dptrain::data {
 namespace {
 
-/// Of the memory that is free when a data set is opened, so much at most is filled with its samples.
+/// Samples take at most 1 / kPartInMemory of the memory that is free when a data set is opened.
 constexpr std::uint64_t kPartInMemory = 4;
 
 /// Opens files, and the archive once for all of its arrays.
@@ -116,7 +116,7 @@ LabelColumn npy_labels(const std::string& name, const NpyArray& array) {
   return labels;
 }
 
-/// One input: where it lies, and all of it where it is kept in memory, in one of the three.
+/// One input: its array in the file, and its values in one of the three vectors if they are kept in memory.
 struct NumpyInput {
   std::string name;
   NpyArray array;
@@ -139,7 +139,7 @@ struct NumpyInput {
       fill(u8);
     else
       ids ? fill(i32) : fill(f32);
-    if (!array.is_integer() || ids) array.bytes.reset();  // integers kept as floats may still be asked for as they are
+    if (!array.is_integer() || ids) array.bytes.reset();  // read_exact() needs the integers
   }
 };
 
@@ -239,7 +239,7 @@ class NumpySource final : public LabelledSource {
                                                 inputs_.front().array.place, size(), what, array.place, array.rows));
   }
 
-  /// Shapes, types, labels, sizes, and the first and last row of every input.
+  /// Includes shapes, types, labels, and the first and last row of every input.
   void set_fingerprint() {
     std::uint64_t hash = kHashStart;
     for (const LabelColumn& labels : labels_) {
@@ -279,7 +279,7 @@ std::uint64_t room_in_memory() { return machine::memory().available / kPartInMem
 bool is_npy(const FileHead& head) { return head == FileHead{0x93, 'N', 'U', 'M'}; }
 bool is_zip(const FileHead& head) { return head == FileHead{'P', 'K', 3, 4}; }
 
-/// A .npy file is the only input; of an archive the arrays that the data set names.
+/// A .npy file is the only input. For an archive, the inputs are the arrays that the data set names.
 PredictSource predict_numpy(const NumpySpec* spec, const PredictFiles& files, const ModelSide& model) {
   const std::string& path = files.paths.front();
   if (!files.is_part && is_npy(head_of(path).value_or(FileHead{}))) return whole_source(open_numpy_inputs(path, model));

@@ -37,7 +37,7 @@ const DatasetDef* find_definition(const Property& property) {
   return nullptr;
 }
 
-/// Refuses files that are no samples, or samples of another kind than the model takes.
+/// Throws Error{kUsage} for files that are not samples, or samples of another kind than the model takes.
 void require_samples(const std::vector<std::string>& paths, const PredictTraits& traits) {
   std::error_code ignored;
   for (const std::string& path : paths) {

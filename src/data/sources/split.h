@@ -1,6 +1,6 @@
 #pragma once
 
-// Split: one data set cut in two, by seed alone or in order.
+// Split divides one data set in two, at random by the seed or in order.
 
 #include <cstdint>
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace dptrain::data {
 
-// Subset: some samples of another source, in a given order, sharing its memory. What `take` and Split make. Immutable.
+// Subset: some samples of another source, in a given order, sharing its memory. `take` and Split return one. Immutable.
 
-/// Samples `indices` of `whole`. `label` says which, for the fingerprint.
+/// Samples `indices` of `whole`. `label` names them in the fingerprint.
 std::shared_ptr<const Source> subset(std::shared_ptr<const Source> whole, std::vector<std::int64_t> indices,
                                      const std::string& label);
 /// The first `count` samples; `whole` itself when it has no more.
@@ -26,8 +26,8 @@ struct SplitSpec : DatasetCommon {
   std::string of = "train";
   double fraction = 0;
   bool stratified = false;
-  bool shuffle = true;                ///< false: the last samples, as Keras's validation_split takes them
-  std::optional<std::uint64_t> seed;  ///< none: the config's
+  bool shuffle = true;                ///< false: the last samples, as in Keras's validation_split
+  std::optional<std::uint64_t> seed;  ///< absent: the config's seed
 };
 
 struct SplitIndices {
@@ -40,7 +40,7 @@ struct SplitIndices {
 SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction,
                            bool stratified, std::uint64_t seed, std::uint32_t stream);
 
-/// The last round(fraction * whole.size()) of `candidates`. Those before them that share numbers with them
+/// The last round(fraction * whole.size()) of `candidates`. Earlier ones that share numbers with them
 /// (Source::shared_before) are in neither part. Throws Error{kData} when either part would be empty.
 SplitIndices split_last(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction);
 

@@ -11,19 +11,19 @@
 
 namespace dptrain::data {
 
-/// Folders of .txt files, one per class, as keras.utils.text_dataset_from_directory (text.cpp).
+/// Folders of .txt files, one per class, as in keras.utils.text_dataset_from_directory (text.cpp).
 struct TextSpec : DatasetCommon {
   config::Path directory;
   config::Of<encoder_family> vectorization;  ///< one that reads texts
   OnError on_error;
 };
 
-/// Whether a file of a folder is a text by its name: ".txt", in small or capital letters.
+/// Whether the name of a file ends with ".txt", in any case.
 bool is_text_file(std::string_view name);
 
-/// Texts without labels: of the .txt files among `paths` and below folders, in their order; "-", which stands alone:
-/// each line of stdin, read to its end. label_place() names the file, or "stdin:3". `learned`: of the model's
-/// checkpoint (Source::learn()). Throws Error{kData, kUsage, kCheckpoint}.
+/// Texts without labels: the .txt files among `paths` and below their folders, in order. If the only path is "-", each
+/// line of stdin is a text. label_place() names the file, or "stdin:3". `learned`: the state in the model's checkpoint
+/// (Source::learn()). Throws Error{kData, kUsage, kCheckpoint}.
 std::shared_ptr<const Source> open_texts(const std::vector<std::string>& paths, const TextSpec& spec,
                                          const std::string& learned);
 

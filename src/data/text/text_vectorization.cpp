@@ -62,12 +62,12 @@ namespace {
 
 constexpr const char* kUnknownWord = "[UNK]";
 
-/// Ids before the first word's: padding, in the mode int alone, and unknown words.
+/// Number of ids before the first word: unknown words, and in the mode int padding.
 std::int64_t first_id(const TextVectorizationSpec& spec) { return spec.output_mode == TextOutput::kInt ? 2 : 1; }
 
 Tokens tokens_of(const TextVectorizationSpec& spec) { return {spec.standardize, spec.split, spec.ngrams.widths()}; }
 
-/// Of all texts of the column, each part by a thread of its own.
+/// Counts all texts of the column, with one thread per part.
 TextCounts count_words(const Tokens& tokens, const TrainingColumn& column) {
   Activity activity("counting words", column.rows());
   const auto parts = static_cast<std::size_t>(column.text_parts());
@@ -87,7 +87,7 @@ TextCounts count_words(const Tokens& tokens, const TrainingColumn& column) {
   for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(count, part);
   count(0);
   threads.clear();
-  for (const std::exception_ptr& error : errors)  // that of the first text
+  for (const std::exception_ptr& error : errors)  // rethrow the error of the first part
     if (error) std::rethrow_exception(error);
   for (std::size_t part = 1; part < parts; ++part) counts[0].add(counts[part]);
   return std::move(counts[0]);
@@ -104,7 +104,7 @@ std::vector<std::string> words_of_file(const std::string& path) {
   return words;
 }
 
-/// Without the words for padding and for unknown ones, with which it may begin as get_vocabulary() gives it.
+/// The vocabulary without the words for padding and unknown words, with which get_vocabulary() begins.
 struct Given {
   std::vector<std::string> words;
   bool had_special = false;
@@ -138,7 +138,7 @@ Given given_vocabulary(const TextVectorizationSpec& spec) {
   return given;
 }
 
-/// One for each index that is not padding by pad_to_max_tokens.
+/// One weight for each index, without those that pad_to_max_tokens adds.
 std::vector<float> given_weights(const TextVectorizationSpec& spec, const Given& given) {
   const std::size_t wanted = given.words.size() + (given.had_special ? 1 : 0);
   if (spec.idf_weights.size() != wanted)
@@ -153,7 +153,7 @@ std::vector<float> given_weights(const TextVectorizationSpec& spec, const Given&
   return weights;
 }
 
-/// log(1 + texts / (1 + texts with the word)), in front of them for unknown words the mean.
+/// log(1 + texts / (1 + texts with the word)), preceded by their mean for unknown words.
 std::vector<float> learned_weights(const std::vector<TextCounts::Word>& words, std::int64_t texts) {
   std::vector<float> weights{0};
   double sum = 0;
@@ -219,7 +219,7 @@ class TextVectorization final : public TextEncoder {
   void encode(std::string_view text, float* out) const override {
     std::fill_n(out, width_, 0.0F);
     tokens_.each(text, scratch(), [&](const char* word, std::size_t size) {
-      if (size == 0) return true;  // padding counts nowhere
+      if (size == 0) return true;  // padding is not counted
       float& count = out[id(word, size)];
       count = mode_ == TextOutput::kMultiHot ? 1.0F : count + 1.0F;
       return true;
@@ -251,7 +251,7 @@ class TextVectorization final : public TextEncoder {
 
  private:
   std::int32_t id(const char* word, std::size_t size) const {
-    // Not found is -1: the place of unknown words is one before that of the first.
+    // find() returns -1 for unknown words, whose id is one before that of the first word.
     return first_ + words_.find(word, size);
   }
   static Tokens::Scratch& scratch() {
@@ -310,7 +310,7 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
 
 }  // namespace
 
-// Values of TextVectorization's keys that are two things.
+// Values of TextVectorization's keys that have two forms.
 
 std::vector<std::int64_t> NGrams::widths() const {
   if (!up_to) return these;

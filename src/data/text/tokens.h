@@ -1,7 +1,7 @@
 #pragma once
 
-// Tokens of a text, as Keras's TextVectorization makes them: standardised, split, put together to n-grams. One pass
-// over the bytes; nothing is allocated once the scratch has grown.
+// Tokens of a text as in Keras's TextVectorization: normalised, split, combined to n-grams. One pass over the bytes,
+// without allocation once the scratch is large enough.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace dptrain::data {
 
-// WordSet: words and their places in it, in the order in which they were added; finding one costs a few nanoseconds and
-// allocates nothing. Any thread may look while nobody adds.
+// WordSet: words and their indices, in the order of insertion. A lookup takes a few nanoseconds and allocates nothing.
+// Any thread may look up words while no thread adds one.
 
 class WordSet {
  public:
@@ -24,9 +24,9 @@ class WordSet {
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   std::string_view word(std::int64_t place) const;
 
-  /// Bytes that can be read from a word's first one on, whatever they hold.
+  /// Number of bytes that must be readable from the start of a word.
   static constexpr std::size_t kReadable = table::WordKey::kReadable;
-  /// The place of word[0, size), or -1.
+  /// Index of word[0, size), or -1.
   std::int32_t find(const char* word, std::size_t size) const {
     const auto key = table::WordKey::of(word, size);
     for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
@@ -35,15 +35,15 @@ class WordSet {
       if (slot.key == key && (size <= table::WordKey::kShort || same(slot, word, size))) return slot.place;
     }
   }
-  /// The place of word[0, size), a new one if need be.
+  /// Index of word[0, size). Adds the word if it is new.
   std::int32_t add(const char* word, std::size_t size);
-  /// The same of a word behind which nothing can be read.
+  /// As above, for a word without readable bytes after its end.
   std::int32_t add(std::string_view word);
 
  private:
   struct Slot {
     table::WordKey key{};
-    std::int32_t place = -1;  // empty
+    std::int32_t place = -1;  // -1: empty
   };
 
   bool same(const Slot& slot, const char* word, std::size_t size) const {
@@ -53,17 +53,18 @@ class WordSet {
 
   std::vector<Slot> slots_;
   std::size_t mask_;
-  std::vector<char> letters_;        // of all words, one behind the other
-  std::vector<std::uint64_t> ends_;  // of each, in letters_
+  std::vector<char> letters_;        // all words, concatenated
+  std::vector<std::uint64_t> ends_;  // end offset of each word in letters_
 };
 
 enum class TextStandardize { kLowerAndStripPunctuation, kLower, kStripPunctuation, kNone };
 enum class TextSplit { kWhitespace, kCharacter, kNone };
 
-/// Throws Error{kData} with the byte where the text is not UTF-8 (RFC 3629). TextVectorization itself looks at bytes.
+/// Throws Error{kData}, with the byte offset, if the text is not UTF-8 (RFC 3629). TextVectorization itself works on
+/// bytes.
 void check_utf8(std::string_view text);
 
-/// Immutable; any thread, with a scratch of its own.
+/// Immutable; any thread, each with its own scratch.
 class Tokens {
  public:
   struct Scratch {
@@ -71,16 +72,16 @@ class Tokens {
     std::vector<std::pair<std::size_t, std::size_t>> words;  // begin and end in letters
   };
 
-  /// `widths` of n-grams; none: the words themselves.
+  /// `widths` of n-grams; empty: single words.
   Tokens(TextStandardize standardize, TextSplit split, std::vector<std::int64_t> widths);
 
-  /// take(const char* word, std::size_t size) -> bool for each token until it says false: all of the first width, then
-  /// all of the second. WordSet::kReadable bytes from `word` on can be read; they last until the next call. Throws as
-  /// check_utf8().
+  /// Calls take(const char* word, std::size_t size) -> bool for each token until it returns false: all n-grams of the
+  /// first width, then of the next. WordSet::kReadable bytes from `word` are readable, and valid until the next call.
+  /// Throws as check_utf8().
   template <class Take>
   void each(std::string_view text, Scratch& scratch, Take&& take) const {
     check_utf8(text);
-    // Characters with a space behind each need the most.
+    // The largest case: single characters, each followed by a space.
     const std::size_t room = 2 * text.size() + 2 + WordSet::kReadable;
     if (scratch.letters.size() < room) scratch.letters.resize(room);
     char* const letters = scratch.letters.data();
@@ -91,7 +92,7 @@ class Tokens {
       scratch.words.emplace_back(begin, begin + size);
       return true;
     });
-    // Words stand in a row with one space between them, so an n-gram does, too.
+    // One space separates consecutive words, so an n-gram is contiguous.
     for (const std::int64_t width : widths_)
       for (std::size_t first = 0, last = static_cast<std::size_t>(width) - 1; last < scratch.words.size();
            ++first, ++last) {
@@ -101,7 +102,7 @@ class Tokens {
   }
 
  private:
-  /// With `gap` spaces behind each.
+  /// Writes the words to `out`, each followed by `gap` spaces, and calls `take` for each until it returns false.
   template <class Take>
   void words(std::string_view text, char* out, std::size_t gap, Take&& take) const {
     char* begin = out;

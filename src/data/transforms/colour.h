@@ -19,30 +19,30 @@ struct RandomContrastSpec {
   std::vector<double> value_range{0, 255};
 };
 
-/// The hue turned by +-factor / 2 of a full turn, either sign as likely: factor uniform in [0, f] or [lower, upper].
+/// Hue rotated by +-factor / 2 of a full turn, both signs equally likely; factor uniform in [0, f] or [lower, upper].
 struct RandomHueSpec {
   std::vector<double> factor;
   std::vector<double> value_range{0, 255};
 };
-/// Of an RGB image of floats, in place: `delta` is what is added to the hue, within -1..1.
+/// Rotates the hue of an RGB image of floats, in place. `delta` is added to the hue and within -1..1.
 void turn_hue(Array& image, float delta, const std::vector<double>& value_range);
 
-/// The saturation times f / (1 - f), f uniform in [0, factor] or [lower, upper]: 0 gray, 0.5 as it is, 1 full.
+/// The saturation times f / (1 - f), f uniform in [0, factor] or [lower, upper]: 0 is gray, 0.5 unchanged, 1 full.
 struct RandomSaturationSpec {
   std::vector<double> factor;
   std::vector<double> value_range{0, 255};
 };
-/// What the saturation is multiplied by for a drawn factor.
+/// The factor of the saturation, f / (1 - f), for a drawn f.
 float saturation_scale(float factor);
-/// Of an RGB image of floats, in place. A saturation ends at 1, the purest colour; Keras lets it grow to the upper end
-/// of value_range, which is the same for [0, 1] and makes negative values of [0, 255].
+/// Scales the saturation of an RGB image of floats, in place, limited to 1, the purest colour. Keras limits it to the
+/// upper end of value_range: the same for [0, 1], but the cause of negative values for [0, 255].
 void scale_saturation(Array& image, float scale);
 
-/// Gray with probability `factor`, in as many channels as before.
+/// Gray with probability `factor`. The number of channels is unchanged.
 struct RandomGrayscaleSpec {
   double factor = 0.5;
 };
-/// Of an RGB image of floats, in place: 0.2989 R + 0.5870 G + 0.1140 B in each channel.
+/// Sets each channel of an RGB image of floats to 0.2989 R + 0.5870 G + 0.1140 B, in place.
 void make_gray(Array& image);
 
 }  // namespace dptrain::data

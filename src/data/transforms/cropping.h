@@ -7,7 +7,7 @@
 
 namespace dptrain::data {
 
-/// The middle height x width. A smaller image is resized as Resizing with crop_to_aspect_ratio does it.
+/// The central height x width. A smaller image is resized as by Resizing with crop_to_aspect_ratio.
 struct CenterCropSpec {
   std::int64_t height = 0, width = 0;
 };
@@ -22,18 +22,18 @@ struct RandomCropSpec {
 /// drawn as torchvision does.
 struct RandomResizedCropSpec {
   std::int64_t height = 0, width = 0;
-  std::vector<double> scale{0.08, 1.0};         ///< of the area
+  std::vector<double> scale{0.08, 1.0};         ///< fraction of the image's area
   std::vector<double> ratio{3.0 / 4, 4.0 / 3};  ///< width / height
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = false;
 };
 
-/// To height x width; image_resize.h.
+/// Resizes to height x width (image_resize.h).
 struct ResizingSpec {
   std::int64_t height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;
   bool crop_to_aspect_ratio = false, antialias = false;
-  bool scaled_decode = false;  ///< JPEGs may be decoded at a part of their size that is not below height x width
+  bool scaled_decode = false;  ///< JPEGs may be decoded at a fraction of their size, but not below height x width
 };
 
 }  // namespace dptrain::data

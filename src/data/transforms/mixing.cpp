@@ -40,7 +40,7 @@ const RegisteredTransform kMixUp = transform_def<MixUpSpec, MixUp>(config::Schem
 }  // namespace
 
 void mix_images(const ImageView& own, const ImageView& other, float weight, Array& out) {
-  thread_local Array partner;  // of a worker
+  thread_local Array partner;  // reused by the thread
   copy_floats(own, out);
   copy_floats(other, partner);
   for (std::size_t i = 0; i < out.f32.size(); ++i) out.f32[i] = weight * out.f32[i] + (1 - weight) * partner.f32[i];

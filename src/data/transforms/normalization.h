@@ -11,10 +11,10 @@ struct NormalizationSpec {
   std::vector<double> mean, variance;
 };
 
-/// (x - mean) / max(standard deviation, 1 / sqrt(elements)) over the image (TensorFlow's).
+/// (x - mean) / max(sqrt(variance), 1 / sqrt(elements)) over the image, as in TensorFlow.
 struct PerImageStandardizationSpec {};
 
-/// What keras.applications does to the pixels of its networks.
+/// Pixel preprocessing of the networks in keras.applications.
 enum class PreprocessMode { kCaffe, kTf, kTorch };
 struct PreprocessInputSpec {
   PreprocessMode mode = PreprocessMode::kCaffe;

@@ -1,7 +1,7 @@
-// keras/src/nn/preprocessing/image_preprocessing/rand_augment.py (Cubuk et al., "RandAugment: Practical automated
-// data augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color degeneration,
-// contrast, sharpness, posterization, solarization, auto-contrast, equalization. An operation that comes twice does the
-// same twice, as in Keras. Keras draws the operations once per batch, here each sample has its own.
+// keras/src/nn/preprocessing/image_preprocessing/rand_augment.py (Cubuk et al., "RandAugment: Practical automated data
+// augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color degeneration,
+// contrast, sharpness, posterization, solarization, auto-contrast, equalization. An operation that is drawn twice uses
+// the same random numbers twice, as in Keras. Keras draws the operations once per batch; here each sample has its own.
 
 #include "data/transforms/rand_augment.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr float kByte = 255;
 
-/// From values of a range to those of another; nothing where they are the same.
+/// Maps values of one range linearly to another; the identity for equal ranges.
 class Scale {
  public:
   Scale(double from_low, double from_high, double to_low, double to_high)
@@ -64,7 +64,7 @@ float smoothed(const std::vector<float>& from, const Shape& shape, std::int64_t 
 
 constexpr int kBins = 256;
 
-/// What becomes of each bin; nothing for a histogram of one bin.
+/// Equalised value of each bin; nullopt for a histogram of at most one bin.
 std::optional<std::array<float, kBins>> even_table(const std::array<std::int64_t, kBins>& histogram) {
   if (std::ranges::count_if(histogram, [](std::int64_t n) { return n > 0; }) <= 1) return std::nullopt;
   const std::int64_t least = *std::ranges::find_if(histogram, [](std::int64_t n) { return n > 0; });
@@ -91,7 +91,7 @@ void degenerate_color(Array& image, float factor, const ValueRange& range) {
 }
 
 void sharpen(Array& image, float factor, const ValueRange& range) {
-  thread_local std::vector<float> before;  // of a worker
+  thread_local std::vector<float> before;  // reused by the thread
   before = image.f32;
   std::size_t i = 0;
   for (std::int64_t y = 0; y < image.shape[0]; ++y)
@@ -158,7 +158,7 @@ class RandAugment final : public Transform {
       const config::Typed typed = transform_family().make(made);
       ops_.push_back([transform = std::shared_ptr<const Transform>(make_transform(typed))](
                          Array& image, const DrawKey& key, std::uint32_t stream) {
-        thread_local Array result;  // of a worker
+        thread_local Array result;  // reused by the thread
         transform->apply(view_of(image), result, key, stream);
         std::swap(image, result);
       });
@@ -173,7 +173,7 @@ class RandAugment final : public Transform {
     std::rotate(contrast, ops_.end() - 1, ops_.end());
   }
 
-  RandAugment(const RandAugment&) = delete;  // its operations refer to it
+  RandAugment(const RandAugment&) = delete;  // the operations capture `this`
   RandAugment& operator=(const RandAugment&) = delete;
 
   bool random() const override { return true; }
@@ -196,9 +196,9 @@ class RandAugment final : public Transform {
   }
 
  private:
-  /// Works on the image in place; draws from the stream of that number.
+  /// Changes the image in place. Draws from the stream with this index.
   using Op = std::function<void(Array& image, const DrawKey& key, std::uint32_t stream)>;
-  static constexpr std::ptrdiff_t kContrast = 5;  ///< its place among the operations
+  static constexpr std::ptrdiff_t kContrast = 5;  ///< index among the operations
 
   float draw(const DrawKey& key, std::uint32_t stream) const {
     RandomStream numbers = draws(key, stream);

@@ -1,5 +1,5 @@
 // keras/src/nn/preprocessing/image_preprocessing/random_gaussian_blur.py and gaussian_blur in
-// keras/src/backend/tensorflow/image.py. Its kernel is the product of two, so rows and columns are blurred in turn.
+// keras/src/backend/tensorflow/image.py. The kernel is separable: the rows are blurred first, then the columns.
 
 #include "data/transforms/random_gaussian_blur.h"
 
@@ -85,7 +85,8 @@ std::vector<float> gaussian_row(std::int64_t size, float sigma) {
   return row;
 }
 
-/// out[i] = sum of row[k] in[i + (k - middle) step], over places of `lines` lines of `length` that lie in the line.
+/// out[i] = sum over k of row[k] * in[i + (k - middle) * step], without terms outside the line. There are `lines` lines
+/// of `length` positions, each of `step` values.
 void blur_lines(const std::vector<float>& row, const float* in, std::int64_t lines, std::int64_t length,
                 std::int64_t step, float* out) {
   const auto middle = static_cast<std::int64_t>(row.size() / 2);
@@ -103,7 +104,7 @@ void blur_lines(const std::vector<float>& row, const float* in, std::int64_t lin
 }  // namespace
 
 void gaussian_blur(const ImageView& image, std::int64_t kernel_size, float sigma_x, float sigma_y, Array& out) {
-  thread_local std::vector<float> rows;  // of a worker
+  thread_local std::vector<float> rows;  // reused by the thread
   copy_floats(image, out);
   rows.resize(out.f32.size());
   const std::int64_t height = image.shape[0], width = image.shape[1], channels = image.shape[2];

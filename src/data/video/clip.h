@@ -1,6 +1,6 @@
 #pragma once
 
-// What readers of clips share: which frames are wanted, how, and where they go. A clip is a file of a video, or a
+// Shared by the readers of clips: the frames to read, their format, and the output buffer. A clip is a video file, or a
 // folder of images in the order of their names. Values; a ClipBuffer belongs to one thread.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dptrain::data {
 
-/// Why a clip could not be read: where in the file, or -1, and the decoder's words.
+/// A clip that cannot be read: the byte offset in the file, or -1, and the decoder's message.
 class ClipError : public Error {
  public:
   explicit ClipError(const std::string& words, std::int64_t byte = -1)
@@ -26,28 +26,28 @@ class ClipError : public Error {
   std::string words_;
 };
 
-/// The wanted frames of a clip of `count` frames, by number: ascending, a number may come again. Throws ClipError.
+/// Numbers of the frames to read from a clip of `count` frames: ascending, possibly repeated. Throws ClipError.
 using PickFrames = std::function<std::vector<std::int64_t>(std::int64_t count)>;
 
-/// How a frame becomes pixels.
+/// Conversion of a frame to pixels.
 struct FrameOptions {
   ColorMode color = ColorMode::kRgb;
-  bool rotate = true;                  ///< upright, as the file says
-  std::int64_t height = 0, width = 0;  ///< 0: as it is
+  bool rotate = true;                  ///< apply the orientation in the file
+  std::int64_t height = 0, width = 0;  ///< 0: not resized
   Interpolation interpolation = Interpolation::kBilinear;
 
   bool resizes() const { return height > 0; }
 };
 
-/// [frames, H, W, C] of bytes that fills frame by frame.
+/// Fills an array of bytes [frames, H, W, C] frame by frame.
 class ClipBuffer {
  public:
   ClipBuffer(Array& out, std::int64_t frames, ColorMode color);
 
-  /// Where the next frame goes, all of whose bytes are then written. The first one says how large they are; throws
-  /// ClipError for one of another size, and for more bytes than a clip may have.
+  /// Returns memory for the next frame; the caller writes all of it. The first frame sets the size. Throws ClipError
+  /// for another size, and for more bytes than a clip may have.
   std::uint8_t* next(std::int64_t height, std::int64_t width);
-  /// The frame before once more.
+  /// Copies the previous frame once more.
   void repeat();
   std::int64_t frames() const { return filled_; }
 
@@ -56,24 +56,24 @@ class ClipBuffer {
   std::int64_t wanted_, channels_, filled_ = 0;
 };
 
-/// The next frame of the buffer from an image of bytes [H, W, C], resized where the options say so: bilinear with a
-/// filter as wide as the step (antialias), rounded.
+/// Copies an image of bytes [H, W, C] to the next frame of the buffer, resized if the options require it. Bilinear
+/// resizing is antialiased; the result is rounded.
 void add_frame(const ImageView& image, const FrameOptions& options, ClipBuffer& to);
 
-// A clip as a file: what the libraries of FFmpeg read, through libavformat, libavcodec and libswscale. They are opened
-// when the first file is read, never linked: the executable starts without them. Where their headers were not there
-// when it was built, clip_file_stub.cpp says so. Files are read on one thread each and never held whole; the reader
-// goes to the last key frame in front of the first frame that is wanted, and leaves out what nobody needs.
+// Video files, read with FFmpeg's libavformat, libavcodec and libswscale. The libraries are opened at run time when the
+// first file is read, never linked. A build without their headers uses clip_file_stub.cpp, whose functions throw. Each
+// file is read on one thread and never held in memory whole. The reader seeks to the last key frame before the first
+// requested frame, and skips frames that are not needed.
 
-/// One plain sentence, as Error{kData}, where this machine cannot read files of clips.
+/// Throws Error{kData}, with one sentence, if this machine cannot read video files.
 void need_clip_files();
 
-/// `out` becomes u8 [frames, H, W, C]. A file that is cut short, and a wanted frame, or one that it depends on, with
-/// damage that the decoder sees, is an error. Throws ClipError.
+/// Reads into `out`, u8 [frames, H, W, C]. Throws ClipError for a truncated file, and for damage that the decoder
+/// detects in a requested frame or a frame that it depends on.
 void read_clip_file(const std::string& path, const PickFrames& pick, const FrameOptions& options, Array& out);
 /// Decodes every frame. Throws ClipError.
 ClipInfo check_clip_file(const std::string& path);
-/// By the container's header, without the number of frames. Throws ClipError.
+/// Reads only the container's header. The number of frames is not set. Throws ClipError.
 ClipInfo peek_clip_file(const std::string& path);
 
 }  // namespace dptrain::data

@@ -19,7 +19,7 @@ namespace {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The run of digits at `at`, without zeros in front; `at` moves behind it.
+/// The run of digits at `at`, without leading zeros. Advances `at` past it.
 std::string_view number_at(std::string_view text, std::size_t& at) {
   const std::size_t begin = at;
   while (at < text.size() && is_digit(text[at])) ++at;
@@ -28,7 +28,7 @@ std::string_view number_at(std::string_view text, std::size_t& at) {
   return digits;
 }
 
-/// Numbers by value, all else by bytes.
+/// Compares runs of digits by value, other characters by bytes.
 bool comes_before(std::string_view a, std::string_view b) {
   std::size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
@@ -46,10 +46,10 @@ bool comes_before(std::string_view a, std::string_view b) {
 
 std::string path_of(const std::string& folder, const std::string& name) { return folder + "/" + name; }
 
-/// Calls f with the frame's bytes; an error gets the frame's name.
+/// Calls f with the bytes of the frame. Adds its name to an error.
 template <class F>
 void with_frame(const std::string& folder, const std::string& name, const F& f) {
-  thread_local std::vector<std::uint8_t> bytes;  // of a worker
+  thread_local std::vector<std::uint8_t> bytes;  // reused by the thread
   try {
     read_file(path_of(folder, name), bytes);
     f(bytes);

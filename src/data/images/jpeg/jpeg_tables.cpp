@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint8_t kMarkerStart = 0xFF, kStartOfImage = 0xD8, kStartOfScan = 0xDA, kQuantisation = 0xDB,
                        kHuffman = 0xC4, kRestartInterval = 0xDD, kBaseline = 0xC0, kExtended = 0xC1, kApp0 = 0xE0,
                        kApp1 = 0xE1, kApp14 = 0xEE, kApp15 = 0xEF, kComment = 0xFE;
-constexpr std::int64_t kMostSide = 65500;  // libjpeg's
+constexpr std::int64_t kMostSide = 65500;  // libjpeg's limit
 constexpr std::size_t kJfifBytes = 14, kAdobeBytes = 12, kAdobeTransform = 11;
 constexpr std::uint8_t kAdobeYcc = 1;
 
@@ -22,7 +22,7 @@ bool begins_with(ImageBytes bytes, std::string_view word) {
   return bytes.size() >= word.size() && std::equal(word.begin(), word.end(), bytes.begin());
 }
 
-/// The markers of one file, in turn.
+/// Reads the segments of one file in order.
 class HeaderReader {
  public:
   HeaderReader(ImageBytes file, JpegHeader& header) : file_(file), header_(header) {}
@@ -32,7 +32,7 @@ class HeaderReader {
     for (std::size_t at = 2; at + 4 <= file_.size();) {
       if (file_[at] != kMarkerStart) return false;
       const std::uint8_t marker = file_[at + 1];
-      const std::size_t length = big_endian_16(file_.subspan(at + 2));  // its own two bytes counted
+      const std::size_t length = big_endian_16(file_.subspan(at + 2));  // includes its own two bytes
       if (length < 2 || length > file_.size() - at - 2) return false;
       const ImageBytes payload = file_.subspan(at + 4, length - 2);
       at += 2 + length;
@@ -92,7 +92,7 @@ class HeaderReader {
     return takes_samplings();
   }
 
-  /// 4:4:4, 4:2:2, 4:2:0. The samplings of a single component mean nothing: its blocks follow one another.
+  /// Accepts 4:4:4, 4:2:2 and 4:2:0. The sampling factors of a single component have no effect.
   bool takes_samplings() {
     auto& [luma, cb, cr] = header_.component;
     if (header_.components == 1) {
@@ -129,7 +129,7 @@ class HeaderReader {
     return true;
   }
 
-  /// What libjpeg takes for YCbCr, or gray.
+  /// Whether libjpeg treats the file as gray or YCbCr.
   bool is_ycc() const {
     if (header_.components != 3 || jfif_) return header_.components != 0;
     if (adobe_) return adobe_transform_ == kAdobeYcc;
@@ -182,7 +182,7 @@ using kernels::cpu::kJpegAcBits;
 using kernels::cpu::kJpegDcBits;
 using kernels::cpu::kJpegEndOfBlock;
 
-/// Calls f(bits, code, symbol) for all codes, shortest first. false: they do not fit in their bits, or one is all ones.
+/// Calls f(bits, code, symbol) for all codes, shortest first. false: a code exceeds its length or is all ones.
 template <class F>
 bool each_code(const JpegCodes& codes, JpegLongCodes& longer, const F& f) {
   longer = {};
@@ -199,13 +199,13 @@ bool each_code(const JpegCodes& codes, JpegLongCodes& longer, const F& f) {
   return true;
 }
 
-/// The entries of a table of 2^index_bits that begin with a code.
+/// The entries of a table of 2^index_bits whose index begins with `code`.
 template <class Entry>
 std::span<Entry> entries_of(Entry* table, int index_bits, int bits, unsigned code) {
   return {table + (static_cast<std::size_t>(code) << (index_bits - bits)), std::size_t{1} << (index_bits - bits)};
 }
 
-/// A code with its value: what it adds to the place in the block, and bits.
+/// An AC code and its value: their lengths in bits, and the advance in the block.
 struct AcStep {
   std::uint8_t code_bits = 0, size = 0, run = 0;
   int bits() const { return code_bits + size; }
@@ -222,13 +222,13 @@ AcStep ac_step(int bits, std::uint8_t symbol) {
 constexpr unsigned kEntries = 1U << kJpegAcBits;
 using AcSteps = std::array<AcStep, kEntries>;
 
-/// The value that stands in the lowest `size` bits.
+/// The signed value that the lowest `size` bits encode.
 int value_of(unsigned bits, int size) {
   const int value = static_cast<int>(bits & ((1U << size) - 1));
   return size != 0 && value >> (size - 1) == 0 ? value - (1 << size) + 1 : value;
 }
 
-/// What the table says of the bits `i`.
+/// Table entry for the next kJpegAcBits bits `i`: one code, or two if both fit.
 JpegAcCode ac_code(const AcSteps& steps, unsigned i) {
   constexpr int kMostSecond = 7;  // bits of a value that fits in a byte
   const AcStep first = steps[i];

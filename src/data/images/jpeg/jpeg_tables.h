@@ -1,7 +1,7 @@
 #pragma once
 
-// A JPEG's Huffman codes as tables that are looked up, and its scan without what is stuffed into it. Private to the
-// room. Any thread.
+// Parses the header of a usual JPEG, builds lookup tables of its Huffman codes, and extracts the entropy-coded bytes of
+// its scan. Private to the module. Any thread.
 
 #include <algorithm>
 #include <array>
@@ -14,43 +14,43 @@
 
 namespace dptrain::data {
 
-// What stands in front of a JPEG's entropy-coded data, for files of the usual kind: 8 bits, sequential, Huffman codes,
-// gray or YCbCr, one scan of all components. Private to the room. Pure functions; any thread.
+// The segments before a JPEG's entropy-coded data, for usual files: 8 bits, sequential, Huffman codes, gray or YCbCr,
+// one scan of all components. Pure functions; any thread.
 
-/// A table of codes as the file has it: how many of each length, then their symbols.
+/// A Huffman table as stored in the file: the number of codes of each length, then their symbols.
 struct JpegCodes {
-  ImageBytes counts;  ///< [16]; empty: there is none
+  ImageBytes counts;  ///< [16]; empty: no table
   ImageBytes symbols;
 };
 
 struct JpegComponent {
-  std::int64_t across = 1, down = 1;      ///< blocks of an MCU
-  std::array<std::uint16_t, 64> steps{};  ///< of the quantisation, in zigzag order
+  std::int64_t across = 1, down = 1;      ///< blocks per MCU
+  std::array<std::uint16_t, 64> steps{};  ///< quantisation steps, in zigzag order
   JpegCodes dc, ac;
 };
 
 struct JpegHeader {
   std::int64_t height = 0, width = 0;
-  int components = 0;  ///< 1 or 3: then the second and the third have one block in an MCU
+  int components = 0;  ///< 1 or 3; the second and third have one block per MCU
   std::array<JpegComponent, 3> component;
   std::int64_t restart_interval = 0;  ///< MCUs; 0: none
   int orientation = 1;                ///< EXIF's, 1..8
   std::size_t scan = 0;               ///< where the entropy-coded data begins
 };
 
-/// false: the file is of another kind, or something is wrong with it or merely unusual; `header` is then unspecified,
-/// and libjpeg has the last word. Nothing in it refers to memory but the file's.
+/// Returns false for a damaged or unusual file. `header` is then unspecified, and libjpeg must decode the file. The
+/// header refers to no memory but that of `file`.
 bool read_jpeg_header(ImageBytes file, JpegHeader& header);
 
-/// false: no code of the format, or one that libjpeg refuses.
+/// Returns false for an invalid Huffman table, or one that libjpeg refuses.
 bool make_jpeg_table(const JpegCodes& codes, kernels::cpu::JpegDcTable& table);
 bool make_jpeg_table(const JpegCodes& codes, kernels::cpu::JpegAcTable& table);
 
-/// The last table made, kept for files with the same codes.
+/// Caches the last table, for files with the same codes.
 template <class Table>
 class JpegTableSlot {
  public:
-  /// Stays until the next call; nullptr as above.
+  /// The result is valid until the next call; nullptr if make_jpeg_table() returns false.
   const Table* get(const JpegCodes& codes) {
     if (made_ && same(codes.counts, counts_) && same(codes.symbols, symbols_)) return &table_;
     made_ = make_jpeg_table(codes, table_);
@@ -69,14 +69,13 @@ class JpegTableSlot {
   bool made_ = false;
 };
 
-/// A scan's bytes, of one restart interval behind the other.
+/// The bytes of a scan without stuffed bytes and markers, one restart interval after another.
 struct JpegScanBytes {
-  std::vector<std::uint8_t> bytes;  ///< with kernels::cpu::kJpegScanPad more; at least as large as the scan
-  std::vector<std::size_t> ends;    ///< of the intervals
+  std::vector<std::uint8_t> bytes;  ///< at least the size of the scan and kernels::cpu::kJpegScanPad more
+  std::vector<std::size_t> ends;    ///< end offset of each interval
 };
 
-/// `first`: where the scan begins in the file. false: something in it is no entropy-coded data, a restart marker is not
-/// the one expected, or no end of the image follows.
+/// `first`: offset of the scan in the file. Returns false for an unexpected marker, or without an end-of-image marker.
 bool read_jpeg_scan(ImageBytes file, std::size_t first, JpegScanBytes& scan);
 
 }  // namespace dptrain::data

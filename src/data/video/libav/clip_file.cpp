@@ -14,27 +14,27 @@
 namespace dptrain::data::libav {
 namespace {
 
-/// Packets to frames on one thread. What the decoder conceals counts as damage. Belongs to one thread.
+/// Decodes packets to frames. Damage that the decoder conceals is an error. Belongs to one thread.
 class Decoder {
  public:
   /// Throws ClipError.
   explicit Decoder(const AVCodecParameters& parameters);
 
-  /// Null: there are no more. `wanted`: false where nobody wants the packet's frame, which is then decoded only if
-  /// others depend on it. Throws ClipError.
+  /// Sends a packet; null after the last one. `wanted` is false if the packet's frame is not requested. It is then
+  /// decoded only if other frames depend on it. Throws ClipError.
   void send(const AVPacket* packet, bool wanted);
-  /// The next frame that is done; false where the decoder wants packets, or has no more. Throws ClipError.
+  /// Returns the next decoded frame; false if the decoder needs packets or has no more frames. Throws ClipError.
   bool receive(Frame& frame);
   bool is_done() const { return done_; }
 
  private:
   Codec codec_;
   bool done_ = false;
-  std::int64_t place_ = -1;  ///< of the last packet in the file
+  std::int64_t place_ = -1;  ///< file offset of the last packet
 };
 
-/// Decoders that report what they had to conceal, and call odd but harmless streams errors where they are told to stop
-/// at each.
+/// Whether the decoder reports the damage that it conceals. With AV_EF_EXPLODE, such decoders treat odd but harmless
+/// streams as errors.
 bool tells_what_it_conceals(AVCodecID id) { return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC; }
 
 Decoder::Decoder(const AVCodecParameters& parameters) {
@@ -45,7 +45,7 @@ Decoder::Decoder(const AVCodecParameters& parameters) {
   codec_.reset(f.alloc_codec(decoder));
   if (codec_.get() == nullptr) throw ClipError(words_of(AVERROR(ENOMEM)));
   if (const int error = f.set_parameters(codec_.get(), &parameters); error < 0) throw ClipError(words_of(error));
-  codec_->thread_count = 1;  // the loader has threads of its own
+  codec_->thread_count = 1;  // the loader is already multi-threaded
   codec_->max_pixels = kMostPixels;
   codec_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
   if (!tells_what_it_conceals(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
@@ -94,7 +94,7 @@ bool is_full_range(const AVFrame& frame) {
   }
 }
 
-/// What a scaler is made for.
+/// Parameters of a scaler.
 struct Kind {
   int height = 0, width = 0, format = AV_PIX_FMT_NONE, space = 0;
   bool full_range = false;
@@ -106,7 +106,7 @@ struct Kind {
 
 void free_scaler(SwsContext* scaler) { functions().free_scaler(scaler); }
 
-/// The scaler of the last kind of frame that a thread has met.
+/// Caches the scaler for the last kind of frame.
 class Scaler {
  public:
   SwsContext* get(const Kind& kind) {
@@ -118,7 +118,7 @@ class Scaler {
     constexpr int kNoChange = 1 << 16;
     const int* const from = f.coefficients(kind.space);
     const int* const to = f.coefficients(SWS_CS_DEFAULT);
-    f.set_colours(scaler_.get(), from, kind.full_range ? 1 : 0, to, 1, 0, kNoChange, kNoChange);  // -1: none to set
+    f.set_colours(scaler_.get(), from, kind.full_range ? 1 : 0, to, 1, 0, kNoChange, kNoChange);  // -1: no effect
     kind_ = kind;
     return scaler_.get();
   }
@@ -128,7 +128,8 @@ class Scaler {
   Owned<SwsContext, free_scaler> scaler_;
 };
 
-/// `pixels` [height, width, channels] of the frame, not turned. The scaler writes whole registers: its rows are longer.
+/// Writes `pixels` [height, width, channels] without rotation. The scaler writes whole vector registers, so its rows
+/// are padded.
 void scale(const AVFrame& frame, std::int64_t height, std::int64_t width, const FrameOptions& options,
            std::uint8_t* pixels) {
   thread_local Scaler scaler;
@@ -156,15 +157,15 @@ void scale(const AVFrame& frame, std::int64_t height, std::int64_t width, const 
   for (std::int64_t y = 0; y < height; ++y) std::copy_n(first + y * stride, row, pixels + y * row);
 }
 
-/// The next frame of the buffer, as bytes [H, W, C]: its colour space, range, size and orientation become those of the
-/// options. Each thread keeps the tables of the last kind of frame. Throws ClipError.
+/// Converts the frame to bytes [H, W, C] and appends it to the buffer. The options set its color mode, size and
+/// orientation. Each thread caches the scaler of the last kind of frame. Throws ClipError.
 void add_frame(const AVFrame& frame, int exif_orientation, const FrameOptions& options, ClipBuffer& to) {
   check_pixels(frame.height, frame.width, 0);
   const bool sideways = swaps_axes(exif_orientation);
   std::int64_t height = options.resizes() ? options.height : sideways ? frame.width : frame.height;
   std::int64_t width = options.resizes() ? options.width : sideways ? frame.height : frame.width;
   if (exif_orientation == 1) return scale(frame, height, width, options, to.next(height, width));
-  thread_local Array lying;  // of a worker
+  thread_local Array lying;  // reused by the thread
   if (sideways) std::swap(height, width);
   lying.shape = Shape{height, width, channels_of(options.color)};
   lying.type = DType::kU8;
@@ -187,7 +188,7 @@ using libav::Frame;
 using libav::FrameTimes;
 using libav::Packet;
 
-/// Frames as they are decoded, and those among them that are wanted.
+/// Collects the requested frames from the decoded ones.
 class Collector {
  public:
   Collector(const std::vector<std::int64_t>& picks, const FrameOptions& options, int orientation, Array& out)
@@ -198,9 +199,9 @@ class Collector {
 
   bool is_done() const { return taken_ == picks_.size(); }
   bool wants(std::int64_t number) const { return std::binary_search(picks_.begin(), picks_.end(), number); }
-  /// The frame that was to come and has not.
+  /// Number of the next requested frame.
   std::int64_t next() const { return picks_[taken_]; }
-  /// False: a wanted frame is missing in front of this one.
+  /// Returns false if a requested frame before this one is missing.
   bool take(std::int64_t number, const AVFrame& frame) {
     if (is_done() || number < next()) return true;
     if (number > next()) return false;
@@ -217,8 +218,9 @@ class Collector {
   std::size_t taken_ = 0;
 };
 
-/// Decodes from where the container stands, with the packet of time `first` where that is given, until all frames are
-/// collected. Without times frames are counted from the beginning. False: a wanted frame has not come.
+/// Decodes from the container's position until all frames are collected. `first`: expected time of the first packet.
+/// Without times, frames are counted from the beginning. Returns false if a requested frame is missing or the
+/// first packet has another time.
 bool collect(Container& container, const FrameTimes& times, std::optional<std::int64_t> first, Collector& collector) {
   Decoder decoder(container.parameters());
   Packet packet;
@@ -241,8 +243,8 @@ bool collect(Container& container, const FrameTimes& times, std::optional<std::i
   return collector.is_done();
 }
 
-/// From the last key frame in front of the first frame that is wanted. False: it has to be done from the beginning,
-/// where an error, if there is one, shows again.
+/// Decodes from the last key frame before the first requested frame. Returns false if the caller must decode from the
+/// beginning, where a real error occurs again.
 bool collect_from_key(Container& container, const FrameTimes& times, Collector& collector) try {
   if (!times.known()) return false;
   const std::int64_t start = times.times[static_cast<std::size_t>(collector.next())];
@@ -267,7 +269,7 @@ void read_clip_file(const std::string& path, const PickFrames& pick, const Frame
     Collector collector(picks, options, container.orientation(), out);
     if (collect_from_key(container, times, collector)) return;
   }
-  Container again(path);  // not every container can go back to its beginning
+  Container again(path);  // not every container can seek to its beginning
   Collector collector(picks, options, container.orientation(), out);
   if (!collect(again, times, std::nullopt, collector))
     throw ClipError(
