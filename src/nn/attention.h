@@ -17,47 +17,47 @@ namespace dptrain::nn {
 
 enum class ScoreMode { kDot, kConcat };
 
-/// Keras Attention: y = softmax(scores) v with scores q k', times a scale that is learned (use_scale), or, with concat,
-/// c times the sum over the features of tanh(scale (q + k)) with a learned c.
+/// Keras Attention: y = softmax(scores) v. The scores are q k', times a learned scale with use_scale. With kConcat they
+/// are c times the sum over the features of tanh(scale (q + k)), with a learned c.
 struct AttentionSpec {
   bool use_scale = false;
   ScoreMode score_mode = ScoreMode::kDot;
-  float dropout = 0;             ///< of the weights after the softmax
-  bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
+  float dropout = 0;             ///< rate for the weights after the softmax
+  bool use_causal_mask = false;  ///< as Keras's call argument: query i attends to the keys [0, i]
 };
 
-/// [query steps, value features]. Throws LayerError.
+/// Returns [query steps, value features]. Throws LayerError.
 Shape attention_shape(std::span<const Shape> in);
 
-/// Keras AdditiveAttention: as Attention, with scores that are the sum over the features of scale * tanh(q + k), where
-/// use_scale learns a scale for each feature.
+/// Keras AdditiveAttention: as Attention, but a score is the sum over the features of scale * tanh(q + k). With
+/// use_scale the layer learns one scale per feature.
 struct AdditiveAttentionSpec {
   bool use_scale = true;
-  float dropout = 0;             ///< of the weights after the softmax
-  bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
+  float dropout = 0;             ///< rate for the weights after the softmax
+  bool use_causal_mask = false;  ///< as Keras's call argument: query i attends to the keys [0, i]
 };
 
-/// Keras MultiHeadAttention: for each head softmax(q k' / sqrt(key_dim)) v of the projections q of the query, k of the
-/// key and v of the value; the heads' outputs side by side are projected once more. Inputs: one for all three, [query,
-/// value], or [query, value, key]; of [steps, features] each. A query sees the keys that the masks of query, value and
-/// key and the causal mask leave; where none is left it takes the mean of all values.
+/// Keras MultiHeadAttention: each head computes softmax(q k' / sqrt(key_dim)) v from projections q of the query, k of
+/// the key and v of the value. The heads' outputs are concatenated and projected once more. Inputs are [steps,
+/// features] each: one for all three, [query, value], or [query, value, key]. A query attends to the keys that the
+/// causal mask and the masks of query, value and key allow. If they allow none, it takes the mean of all values.
 struct MultiHeadAttentionSpec {
   std::int64_t num_heads = 0, key_dim = 0;
   std::optional<std::int64_t> value_dim;  ///< none: key_dim
-  float dropout = 0;                      ///< of the weights after the softmax
+  float dropout = 0;                      ///< rate for the weights after the softmax
   bool use_bias = true;
   std::vector<std::int64_t> output_shape{};    ///< one extent; empty: the query's features
   std::vector<std::int64_t> attention_axes{};  ///< empty or 1, the steps
   Initializer kernel_initializer{GlorotUniform{}}, bias_initializer{Zeros{}};
   Regularizer kernel_regularizer, bias_regularizer;
-  bool use_causal_mask = false;  ///< Keras's argument of the call: query i sees the keys [0, i]
+  bool use_causal_mask = false;  ///< as Keras's call argument: query i attends to the keys [0, i]
 
   std::int64_t value_width() const { return value_dim.value_or(key_dim); }
 };
 
-/// Which inputs are query, key and value, in the order of the weights.
+/// Indices of the inputs that are query, key and value, in the order of the weights.
 std::array<std::size_t, 3> attention_sources(std::size_t inputs);
-/// Features after the last projection.
+/// Number of features after the last projection.
 std::int64_t attention_output(const MultiHeadAttentionSpec& spec, const Shape& query);
 
 }  // namespace dptrain::nn

@@ -15,7 +15,7 @@ namespace {
 /// One kernel of a layer, with Keras's names.
 template <class Spec>
 struct KernelOf {
-  std::string word;  ///< in its keys, "depthwise" as in depthwise_initializer; "kernel" where there is one only
+  std::string word;  ///< prefix of its keys ("depthwise_initializer"); "kernel" if it is the only kernel
   Initializer Spec::*initializer;
   Regularizer Spec::*regularizer;
 
@@ -23,16 +23,16 @@ struct KernelOf {
   std::string title() const { return word == "kernel" ? word : word + " kernel"; }
 };
 
-/// Of a `Spec` with `activation`, `use_bias`, `bias_initializer`, `bias_regularizer` and these kernels, in Keras's
-/// order.
+/// Keys and weights, in Keras's order, of a layer with these kernels, a bias and an activation. `Spec` has the members
+/// `activation`, `use_bias`, `bias_initializer` and `bias_regularizer`.
 template <class Spec>
 class KernelsAndBias {
  public:
   explicit KernelsAndBias(std::vector<KernelOf<Spec>> kernels) : kernels_(std::move(kernels)) {}
 
-  /// Adds their keys, and what backward reads.
+  /// Adds the keys and backward_reads.
   LayerBuilder<Spec>&& add_to(LayerBuilder<Spec>&& builder) const;
-  /// `shapes` are those of the kernels.
+  /// `shapes`: of the kernels; `bias`: number of elements of the bias.
   std::vector<WeightDef> weights(const Spec& spec, const std::vector<Shape>& shapes, std::int64_t bias) const;
 
  private:
@@ -151,7 +151,7 @@ auto multiplier_key() {
       .doc("output channels for each input channel");
 }
 
-/// The window of a layer over `in`. Throws LayerError.
+/// The output shape of a convolution over `in`. Throws LayerError.
 template <class Spec>
 Shape output_shape(const Spec& spec, const Shape& in, std::int64_t channels) {
   refuse_strided_dilation(axes(spec.strides), axes(spec.dilation_rate));
@@ -159,7 +159,7 @@ Shape output_shape(const Spec& spec, const Shape& in, std::int64_t channels) {
                       padding_of(spec.padding), channels);
 }
 
-/// C * multiplier. Throws LayerError beyond kMaxExtent.
+/// Returns channels * multiplier. Throws LayerError if it exceeds kMaxExtent.
 std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier) {
   const std::int64_t product = channels * multiplier;
   if (product > kMaxExtent)
@@ -170,7 +170,7 @@ std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier)
 
 // Convolutions
 
-/// Throws LayerError where the groups do not divide both.
+/// Throws LayerError unless the groups divide both.
 void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
   if (channels % groups != 0)
     throw LayerError(fmt::format("groups {} do not divide the input's {} channels", groups, channels));
@@ -219,7 +219,7 @@ const Registered kConv3D = convolution<3>("Conv3D")
 
 // Transposed convolutions
 
-/// One axis of such a layer.
+/// One axis of a transposed convolution.
 struct TransposedAxis {
   std::int64_t in, kernel, stride, dilation;
   Padding padding;
@@ -247,7 +247,7 @@ std::int64_t transposed_extent(const TransposedAxis& a) {
   return out;
 }
 
-/// The output's extents. Throws LayerError where no convolution leads back from there.
+/// The output's extents. Throws LayerError if no convolution maps them back to those of `in`.
 template <int Rank>
 Axes transposed_axes(const ConvTransposeSpec<Rank>& spec, const Shape& in) {
   const Axes kernel = axes(spec.kernel_size), strides = axes(spec.strides), dilation = axes(spec.dilation_rate);
@@ -267,7 +267,7 @@ Conv2DTransposeSpec image_of(const Conv1DTransposeSpec& spec) {
   auto image = over_images<Conv2DTransposeSpec>(spec);
   image.filters = spec.filters;
   image.padding = spec.padding;
-  // Of the height it is 0: a height of 1 stays 1 with any padding.
+  // An output_padding of 0 keeps the height at 1, for any padding.
   if (spec.output_padding) image.output_padding = Size2{0, spec.output_padding->n};
   return image;
 }

@@ -48,16 +48,16 @@ using Conv1DSpec = ConvSpec<1>;
 using Conv2DSpec = ConvSpec<2>;
 using Conv3DSpec = ConvSpec<3>;
 
-/// The gradient of a convolution as a layer: to [size'..., filters], such that a convolution with the same window leads
-/// from there back to the input. Kernel [size..., filters, C] (Keras Conv1DTranspose, Conv2DTranspose,
-/// Conv3DTranspose).
+/// Transposed convolution, the gradient of a convolution. The output is [size'..., filters]; a convolution with the
+/// same window maps its extents back to those of the input. The kernel is [size..., filters, C] (Keras Conv1DTranspose,
+/// Conv2DTranspose, Conv3DTranspose).
 template <int Rank>
 struct ConvTransposeSpec {
   std::int64_t filters = 0;
   Size<Rank> kernel_size{};
   Size<Rank> strides{};
   Padding padding = Padding::kValid;
-  /// Added to the smallest result; absent: in * stride, or with "valid" as far as the windows reach.
+  /// Added to the smallest output size. Absent: the size is in * stride, plus max(window - stride, 0) with "valid".
   std::optional<Size<Rank>> output_padding;
   Size<Rank> dilation_rate{};
   Activation activation = Activation::kLinear;
@@ -71,11 +71,11 @@ using Conv1DTransposeSpec = ConvTransposeSpec<1>;
 using Conv2DTransposeSpec = ConvTransposeSpec<2>;
 using Conv3DTransposeSpec = ConvTransposeSpec<3>;
 
-/// The output's height and width. Throws LayerError where no convolution leads back from there.
+/// The output's height and width. Throws LayerError if no convolution maps them back to those of `in`.
 Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in);
 
-/// Every channel correlated with `depth_multiplier` filters of its own, depthwise_kernel [size..., C, m]: channel
-/// c * m + j of the output is channel c with filter j (Keras DepthwiseConv1D, DepthwiseConv2D).
+/// Correlates each channel with `depth_multiplier` filters of its own. The kernel depthwise_kernel is [size..., C, m];
+/// channel c * m + j of the output is channel c with filter j (Keras DepthwiseConv1D, DepthwiseConv2D).
 template <int Rank>
 struct DepthwiseConvSpec {
   Size<Rank> kernel_size{};
@@ -93,9 +93,9 @@ struct DepthwiseConvSpec {
 using DepthwiseConv1DSpec = DepthwiseConvSpec<1>;
 using DepthwiseConv2DSpec = DepthwiseConvSpec<2>;
 
-/// A depthwise convolution with depthwise_kernel [size..., C, m], to which strides, padding and dilation belong, then a
-/// convolution of single positions with pointwise_kernel [1..., C * m, filters]; nothing in between (Keras
-/// SeparableConv1D, SeparableConv2D).
+/// A depthwise convolution with depthwise_kernel [size..., C, m], which has the strides, padding and dilation. A
+/// pointwise convolution with pointwise_kernel [1..., C * m, filters] follows directly (Keras SeparableConv1D,
+/// SeparableConv2D).
 template <int Rank>
 struct SeparableConvSpec {
   std::int64_t filters = 0;

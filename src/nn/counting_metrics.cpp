@@ -13,18 +13,18 @@ namespace {
 
 constexpr double kEpsilon = 1e-7;  // keras.backend.epsilon()
 
-// The state of metrics that count predictions above thresholds is [groups][label is zero, is not][buckets], where a
-// bucket is how many of the ascending thresholds a prediction exceeds, 0..T. From it follow true and false positives
-// and negatives at every threshold, exactly, for any batches and replicas.
+// The state of metrics that count predictions above thresholds is [groups][label is zero, is not][buckets]. The bucket
+// of a prediction is the number of thresholds that it exceeds, 0..T. True and false positives and negatives at every
+// threshold follow exactly from the buckets, for any batches and replicas.
 
-/// At one threshold.
+/// The counts at one threshold.
 struct Confusion {
   double true_positives = 0, false_positives = 0, true_negatives = 0, false_negatives = 0;
 };
 
 std::size_t threshold_state(std::size_t groups, std::size_t thresholds) { return groups * 2 * (thresholds + 1); }
 
-/// Of one group, at every threshold in ascending order.
+/// The counts of one group at every threshold, in ascending order.
 std::vector<Confusion> confusions(std::span<const double> group) {
   const std::size_t buckets = group.size() / 2;
   std::vector<Confusion> all(buckets - 1);
@@ -45,7 +45,7 @@ std::vector<Confusion> confusions(std::span<const double> group) {
   return all;
 }
 
-/// Keras's divide_no_nan: 0 where there is nothing to divide by.
+/// Keras's divide_no_nan: 0 if the divisor is 0.
 double share_of(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
 std::string thresholds_in_range(const std::vector<double>& thresholds) {
@@ -202,7 +202,7 @@ const RegisteredMetric kAuc =
         .state(auc_state)
         .value(auc_value);
 
-// F1Score. One threshold per class: what counts as positive is bucket 1.
+// F1Score. One threshold per class: bucket 1 counts the positive predictions.
 
 std::string f1_misfit(const MetricSubject& subject) {
   if (subject.output.rank() == 1) return "";
@@ -258,7 +258,7 @@ const RegisteredMetric kF1Score =
 
 // MeanIoU. The state is the table [label][prediction].
 
-constexpr std::int64_t kMaxIoUClasses = 256;  // the table of so many classes is 512 KiB in every step's sums
+constexpr std::int64_t kMaxIoUClasses = 256;  // a table of this size is 512 KiB in every step's sums
 
 std::string mean_io_u_misfit(const MeanIoUSpec& spec, const MetricSubject& subject) {
   if (subject.classes() < 2)

@@ -1,7 +1,7 @@
 #pragma once
 
 // The specs of metrics that count predictions, above thresholds or by class. Names, arguments and defaults are those of
-// keras.metrics. Labels are 0 or 1, or class numbers, which count as rows with a one.
+// keras.metrics. Labels are 0 or 1, or class numbers, which count as one-hot rows.
 
 #include <array>
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace dptrain::nn {
 
 /// The arguments that Precision and Recall have in common. With top_k only the k largest values of a row can be
-/// positive, the first of equals first; with class_id one class alone is counted.
+/// positive (the first ones of equal values). With class_id only that class counts.
 struct CountedAbove {
-  std::vector<double> thresholds{};  ///< empty: 0.5, or none at all with top_k
+  std::vector<double> thresholds{};  ///< empty: 0.5, or with top_k no threshold
   std::optional<std::int64_t> top_k{}, class_id{};
 
-  /// With Keras's defaults.
+  /// The thresholds with Keras's defaults.
   std::vector<double> effective() const;
   std::vector<double> ascending() const;
 };
@@ -37,11 +37,11 @@ struct RecallSpec : CountedAbove {
 enum class Curve { kRoc, kPr };
 enum class Summation { kInterpolation, kMinoring, kMajoring };
 
-/// The area under the curve of true over false positive rate (ROC) or of precision over recall (PR), from counts at
-/// `num_thresholds` even thresholds (the first below 0, the last above 1) or at the given ones and those two. The area
-/// between two of them: by the trapezoid (interpolation; of PR as in Davis and Goadrich 2006), or by the smaller
-/// (minoring) or larger height (majoring). multi_label: the mean of the areas of all classes, weighted by
-/// label_weights; otherwise label_weights weigh the counts of each class.
+/// The area under the ROC curve (true over false positive rate) or the PR curve (precision over recall). The thresholds
+/// are `num_thresholds` even ones, the first below 0 and the last above 1, or the given ones and those two.
+/// Interpolation adds trapezoids between thresholds, for PR as in Davis and Goadrich 2006. Minoring and majoring add
+/// rectangles of the smaller or the larger height. With multi_label the value is the mean of the areas of all classes,
+/// weighted by label_weights. Otherwise label_weights weight the counts of each class.
 struct AUCSpec {
   std::string name = "auc";
   std::int64_t num_thresholds = 200;
@@ -53,28 +53,30 @@ struct AUCSpec {
   std::vector<double> label_weights{};
   bool from_logits = false;
 
-  /// All, ascending, with those below 0 and above 1.
+  /// All thresholds in ascending order, including those below 0 and above 1.
   std::vector<double> all_thresholds() const;
-  /// Keras then counts by ceil(p (n - 1)) in float, which decides for predictions that are thresholds.
+  /// Whether the thresholds are even. Keras then counts by ceil(p (n - 1)) in float, which matters if a prediction
+  /// equals a threshold.
   bool evenly_spaced() const;
-  /// Each class has counts of its own.
+  /// Whether each class has its own counts.
   bool by_class() const { return multi_label || !label_weights.empty(); }
 };
 
 enum class ClassAverage { kMicro, kMacro, kWeighted };
 
-/// Of each class: p = tp / (tp + fp + e), r = tp / (tp + fn + e), 2 p r / (p + r + e), with e = 1e-7. Positive are the
-/// largest values of a row (all of equals, but no zeros), or those above the threshold. average: null has a value per
-/// class, macro is their mean, weighted their mean by the number of positive labels, micro counts all classes as one.
+/// The score of a class is 2 p r / (p + r + e). Here p = tp / (tp + fp + e), r = tp / (tp + fn + e) and e = 1e-7.
+/// Values above the threshold are positive. Without one the largest value of a row is positive (all of equal ones, but
+/// no zeros). average: null gives a value per class, macro their mean, weighted their mean by the number of positive
+/// labels. micro counts all classes as one.
 struct F1ScoreSpec {
   std::string name = "f1_score";
   std::optional<ClassAverage> average{};
   std::optional<double> threshold{};
 };
 
-/// With sparse_y_pred=False: the class of a row is its first largest value, of labels that are rows likewise; of the
-/// table of labels and predictions tp / (tp + fp + fn) of each class, averaged over the classes that occur. Rows whose
-/// label is ignore_class or outside [0, num_classes) do not count.
+/// As Keras with sparse_y_pred=False: the class of a row is the index of its first largest value, also for labels that
+/// are rows. The value is the mean of tp / (tp + fp + fn) over the classes that occur. Rows whose label is ignore_class
+/// or outside [0, num_classes) do not count.
 struct MeanIoUSpec {
   std::string name = "mean_io_u";
   std::int64_t num_classes = 0;

@@ -17,7 +17,7 @@ std::string text_of(const NoiseShape& noise) {
   return "[" + text + "]";
 }
 
-/// What all layers of random numbers have in common.
+/// The settings that all layers with random numbers have in common.
 template <class Spec>
 LayerBuilder<Spec> noise(const char* name) {
   auto builder = layer<Spec>(name);
@@ -57,10 +57,10 @@ const Registered kGaussianNoise = noise<GaussianNoiseSpec>("GaussianNoise")
                                       .positional(key("stddev", &GaussianNoiseSpec::stddev)
                                                       .required()
                                                       .at_least(0)
-                                                      .at_most(1)
+                                                      .at_most(1)  // Keras 3's range
                                                       .doc("standard deviation of the noise"))
                                       .example("stddev: 0.1", {{7, 6, 4}})
-                                      .example("stddev: 0.1", {{7, 6, 5}});  // Keras 3's range
+                                      .example("stddev: 0.1", {{7, 6, 5}});
 
 template <int Rank>
 LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {

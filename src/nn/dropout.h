@@ -11,46 +11,46 @@
 
 namespace dptrain::nn {
 
-/// How many numbers Dropout draws along each axis, the batch first: as many as the input has (null in a config), or one
-/// for all. Empty: as many as there are elements.
+/// Number of draws of Dropout along each axis, the batch first: the extent of the input (null in a config), or 1 for
+/// all. Empty: one draw per element.
 struct NoiseShape {
   std::vector<std::optional<std::int64_t>> extents;
 };
 
-/// In training keeps each element with probability 1 - rate and scales it by 1 / (1 - rate); the mask is a function of
-/// (seed, layer, step, sample), not of the replica (Keras Dropout). With a noise_shape neighbours share one draw; with
-/// a batch of 1 there, all samples do.
+/// In training keeps each element with probability 1 - rate and scales it by 1 / (1 - rate) (Keras Dropout). The mask
+/// is a function of (seed, layer, step, sample), not of the replica. Along axes where noise_shape has 1, all elements
+/// share one draw; with 1 for the batch all samples share it.
 struct DropoutSpec {
   float rate = 0;
   NoiseShape noise_shape{};
 };
 
-/// The noise_shape of one sample [1 or extent, ...], and whether all samples share it; nothing where every element
-/// draws.
+/// The noise_shape of one sample, [1 or extent, ...]; one_row: all samples share the draws. sample_noise() returns
+/// nothing if every element has its own draw.
 struct SampleNoise {
   Shape shape;
   bool one_row = false;
 };
 std::optional<SampleNoise> sample_noise(const DropoutSpec& spec, const Shape& in);
 
-/// In training multiplies each element by a normal random number of mean 1 and standard deviation sqrt(rate / (1 -
-/// rate)), a function of (seed, layer, step, sample), not of the replica (Keras GaussianDropout).
+/// In training multiplies each element by a normal random number of mean 1 and deviation sqrt(rate / (1 - rate)) (Keras
+/// GaussianDropout). The numbers are a function of (seed, layer, step, sample), not of the replica.
 struct GaussianDropoutSpec {
   float rate = 0;
 };
 
-/// That deviation.
+/// The deviation of the random numbers.
 float deviation(const GaussianDropoutSpec& spec);
 
-/// In training adds a normal random number of mean 0 to each element, a function of (seed, layer, step, sample), not of
-/// the replica (Keras GaussianNoise).
+/// In training adds a normal random number of mean 0 to each element (Keras GaussianNoise). The numbers are a function
+/// of (seed, layer, step, sample), not of the replica.
 struct GaussianNoiseSpec {
   float stddev = 0;
 };
 
-/// Dropout of whole channels of steps, images or volumes: in training keeps each channel of a sample with probability
-/// 1 - rate over all its positions and scales it by 1 / (1 - rate); a function of (seed, layer, step, sample), not of
-/// the replica (Keras SpatialDropout1D, 2D, 3D).
+/// Dropout of whole channels of steps, images or volumes (Keras SpatialDropout1D, 2D, 3D). In training keeps a channel
+/// of a sample at all positions with probability 1 - rate and scales it by 1 / (1 - rate). The mask is a function of
+/// (seed, layer, step, sample), not of the replica.
 template <int Rank>
 struct SpatialDropoutSpec {
   float rate = 0;
@@ -59,9 +59,9 @@ using SpatialDropout1DSpec = SpatialDropoutSpec<1>;
 using SpatialDropout2DSpec = SpatialDropoutSpec<2>;
 using SpatialDropout3DSpec = SpatialDropoutSpec<3>;
 
-/// In training drops a whole sample's values with probability drop_path_rate and divides those of the others by
-/// 1 - drop_path_rate; a function of (seed, layer, step, sample), not of the replica (StochasticDepth of Keras
-/// Applications' ConvNeXt).
+/// In training sets all values of a sample to zero with probability drop_path_rate and divides the other samples by 1 -
+/// drop_path_rate (StochasticDepth of Keras Applications' ConvNeXt). The choice is a function of (seed, layer, step,
+/// sample), not of the replica.
 struct StochasticDepthSpec {
   float drop_path_rate = 0;
 };

@@ -74,7 +74,7 @@ struct VolumeSides {
   Ends depth, height, width;
 };
 
-/// What a layer adds at the ends of `Rank` axes, or removes there.
+/// Number of elements that a layer adds or removes at the ends of `Rank` axes.
 template <int Rank>
 using Margins = std::tuple_element_t<Rank - 1, std::tuple<Ends, Sides, VolumeSides>>;
 
@@ -89,7 +89,7 @@ inline Sides within_frame(const VolumeSides& sides) {
 }
 inline Sides along_depth(const VolumeSides& sides) { return {.top = sides.depth.before, .bottom = sides.depth.after}; }
 
-/// A key's check that no extent is beyond kMaxExtent; a range would put the bound into every message.
+/// Check of a key that no extent exceeds kMaxExtent. A range would add the bound to every message.
 struct Bounded {
   std::string operator()(std::int64_t extent) const;
   std::string operator()(const Extent& size) const { return (*this)(size.n); }
@@ -112,9 +112,10 @@ struct Bounded {
 /// kCausal is Conv1D's (StepsPadding): no key of type Padding accepts it.
 enum class Padding { kValid, kSame, kCausal };
 
-/// One axis of a window: out = valid: floor((in - ke) / s) + 1, same and causal: ceil(in / s), ke = (k - 1) * dilation
-/// + 1; same pads total = max((out - 1) * s + ke - in, 0), floor(total / 2) before, the rest (the extra one) after;
-/// causal pads ke - 1 before.
+/// One axis of a window. With ke = (k - 1) * dilation + 1:
+///   valid:  out = floor((in - ke) / s) + 1, no padding;
+///   same:   out = ceil(in / s), total = max((out - 1) * s + ke - in, 0), floor(total / 2) before, the rest after;
+///   causal: out = ceil(in / s), ke - 1 before.
 struct WindowAxis {
   std::int64_t out = 0, pad_before = 0, pad_after = 0;
 };
@@ -131,15 +132,15 @@ Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padd
 /// is larger than the input 4x4").
 Shape window_shape(const Shape& in, const Axes& kernel, const Axes& strides, const Axes& dilation, Padding padding,
                    std::int64_t channels);
-/// Throws LayerError where both are beyond 1, as Keras does.
+/// Throws LayerError if both exceed 1, as in Keras.
 void refuse_strided_dilation(const Axes& strides, const Axes& dilation);
 /// Throws LayerError unless the axis is -1 or the number of the last one. The batch is axis 0, as in Keras.
 void require_last_axis(std::int64_t axis, const Shape& in);
 /// `leading`, then `trailing`.
 Shape joined(Axes leading, const Axes& trailing);
 
-/// The layer over images that computes a convolution over steps: window and bias. The caller adds all else that the op
-/// reads.
+/// The layer over images that computes a convolution over steps, with its window and use_bias only. The caller sets the
+/// other members that the op reads.
 template <class Image, class Spec>
 Image over_images(const Spec& spec) {
   Image image;

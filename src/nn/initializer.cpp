@@ -67,7 +67,7 @@ void fill_scaled(const VarianceScaling& spec, const Shape& shape, RandomStream& 
     const double limit = std::sqrt(3 * variance);
     draw_uniform(values, -limit, limit, stream);
   } else if (spec.distribution == Distribution::kTruncatedNormal) {
-    // The standard deviation of a standard normal cut at 2 (Keras divides by it, so that the result has the variance).
+    // The deviation of N(0, 1) truncated at 2. Keras divides by it, so that the numbers have this variance.
     const double stddev = std::sqrt(variance) / 0.87962566103423978;
     draw_all(values, [&] { return stddev * truncated_normal(stream); });
   } else {
@@ -85,14 +85,14 @@ double dot(const Column& a, const Column& b, std::size_t from) {
                             b.begin() + static_cast<std::ptrdiff_t>(from), 0.0);
 }
 
-/// x -= 2 v (v . x), the reflection that leaves the first `from` components alone. v has length 1.
+/// x -= 2 v (v . x), the reflection that does not change the first `from` components. v has length 1.
 void reflect(const Column& v, Column& x, std::size_t from) {
   const double twice = 2 * dot(v, x, from);
   for (std::size_t i = from; i < x.size(); ++i) x[i] -= twice * v[i];
 }
 
-/// Q of the QR factors of a tall matrix by Householder reflections (Golub, Van Loan: "Matrix Computations", 5.2), each
-/// column times the sign of R's diagonal: that makes it uniform over the orthogonal matrices.
+/// Q of the QR factors of a tall matrix by Householder reflections (Golub, Van Loan: "Matrix Computations", 5.2). Each
+/// column is multiplied by the sign of R's diagonal, which makes Q uniform over the orthogonal matrices.
 std::vector<Column> orthonormal_columns(std::vector<Column> a) {
   const std::size_t columns = a.size(), rows = a.front().size();
   std::vector<Column> mirrors;
@@ -101,7 +101,7 @@ std::vector<Column> orthonormal_columns(std::vector<Column> a) {
     Column v(rows, 0.0);
     std::copy(a[k].begin() + static_cast<std::ptrdiff_t>(k), a[k].end(), v.begin() + static_cast<std::ptrdiff_t>(k));
     const double length = std::sqrt(dot(v, v, k));
-    const double diagonal = v[k] > 0 ? -length : length;  // away from cancellation
+    const double diagonal = v[k] > 0 ? -length : length;  // avoids cancellation
     v[k] -= diagonal;
     const double norm = std::sqrt(dot(v, v, k));
     if (norm > 0)
@@ -119,9 +119,9 @@ std::vector<Column> orthonormal_columns(std::vector<Column> a) {
   return a;
 }
 
-/// Orthogonal initialization (Saxe, McClelland, Ganguli: "Exact solutions to the nonlinear dynamics of learning in deep
-/// linear neural networks", 2013), as Keras computes it: the shape seen as [product of all axes but the last, last];
-/// the rows or the columns, whichever are fewer, become orthogonal and of length `gain`.
+/// Orthogonal initialization as in Keras (Saxe, McClelland, Ganguli: "Exact solutions to the nonlinear dynamics of
+/// learning in deep linear neural networks", 2013). The values are a matrix [product of all axes but the last, last].
+/// Its rows or its columns, whichever are fewer, become orthogonal and of length `gain`.
 void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, RandomStream& stream) {
   const auto last = static_cast<std::size_t>(shape.rank() == 0 ? 1 : shape.back());
   const std::size_t first = values.size() / last;

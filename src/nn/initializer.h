@@ -1,7 +1,7 @@
 #pragma once
 
-// Initializers (Keras's names, defaults and fans; the same distributions, from our own random streams) and regularizers
-// of weights. The families are built at first use and read-only afterwards: any thread may read them.
+// Initializers with Keras's names, defaults and fans, and regularizers of weights. The distributions are Keras's; the
+// random streams are our own. The families are built at first use and read-only afterwards: any thread may read them.
 
 #include <functional>
 #include <span>
@@ -16,11 +16,11 @@ config::Family& initializer_family();
 using Initializer = config::Of<initializer_family>;
 
 struct InitializerType final : config::TypeDef {
-  /// Fills `values`, which have this shape. Pure in the stream.
+  /// Fills `values`, the elements of a weight of this shape. The result depends only on the arguments.
   std::function<void(const void* spec, const Shape& shape, RandomStream& stream, std::span<float> values)> fill;
 };
 
-/// Fills the values of a weight of this shape; with zeros where there is no initializer.
+/// Fills the values of a weight of this shape, with zeros if there is no initializer.
 void fill(const Initializer& initializer, const Shape& shape, RandomStream& stream, std::span<float> values);
 
 /// Builder, one expression per initializer.
@@ -47,19 +47,19 @@ struct RandomNormal {
 struct RandomUniform {
   double minval = -0.05, maxval = 0.05;
 };
-/// Numbers beyond two standard deviations are drawn again.
+/// Redraws numbers farther than 2 stddev from the mean.
 struct TruncatedNormal {
   double mean = 0, stddev = 0.05;
 };
 enum class FanMode { kFanIn, kFanOut, kFanAvg };
 enum class Distribution { kTruncatedNormal, kUntruncatedNormal, kUniform };
-/// Of variance scale / n, n being the fans that the mode names.
+/// Numbers of variance scale / n; n is fan-in, fan-out or their mean, as `mode` selects.
 struct VarianceScaling {
   double scale = 1;
   FanMode mode = FanMode::kFanIn;
   Distribution distribution = Distribution::kTruncatedNormal;
 };
-// Cases of VarianceScaling.
+// Special cases of VarianceScaling.
 struct GlorotUniform {};
 struct GlorotNormal {};
 struct HeUniform {};
@@ -70,8 +70,8 @@ struct Orthogonal {
   double gain = 1;
 };
 
-// Regularizers: penalty = l1 * sum |w| + l2 * sum w^2, without a factor of one half. Added to the loss once, whatever
-// the number of replicas.
+// Regularizers: penalty = l1 * sum |w| + l2 * sum w^2, without a factor of one half. It is added to the loss once, for
+// any number of replicas.
 
 config::Family& regularizer_family();  ///< L1, L2, L1L2, aliases l1, l2, l1_l2
 using Regularizer = config::Of<regularizer_family>;

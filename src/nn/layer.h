@@ -1,8 +1,8 @@
 #pragma once
 
-// The definition of a layer type: all that does not depend on a device. Each theme has a header with the spec structs
-// and a source with one `layer<Spec>(...)` expression per layer, which registers it. The family is filled before main
-// and read-only afterwards: any thread may read it.
+// The definition of a layer type: everything that does not depend on a device. Each theme has a header with the spec
+// structs and a source with one `layer<Spec>(...)` expression per layer, which registers it. The family is filled
+// before main and read-only afterwards: any thread may read it.
 
 #include <functional>
 #include <memory>
@@ -22,36 +22,34 @@ namespace dptrain::nn {
 
 using config::key;
 
-/// A tensor that a layer reads, of one sample. kF32 are floats, which a device may keep in 16 bits; kI32 are
-/// ids.
+/// An input of a layer, without the batch. kF32 are floats, which a device may store in 16 bits; kI32 are ids.
 struct TensorDef {
   Shape shape;
   DType type = DType::kF32;
 };
 
-/// One of the tensors that a layer gives, of one sample, in Keras's order.
+/// An output of a layer, without the batch. Outputs have Keras's order.
 struct OutputDef {
-  std::string name;  ///< "state_h"; "" where the layer has one output
+  std::string name;  ///< "state_h"; "" if the layer has one output
   Shape shape;
   DType type = DType::kF32;
-  bool is_mask =
-      false;  ///< of the valid steps of the other outputs (kU8, 1 or 0); the last one, not visible in configs
+  bool is_mask = false;  ///< a mask of the other outputs (kU8, 1: valid); the last output, hidden in configs
 };
 
 /// A mask for steps of this shape.
 OutputDef mask_output(Shape steps);
 
-/// What a layer makes of the mask of its input, as Keras's supports_masking and compute_mask have it.
+/// Effect of a layer on the mask of its input, as in Keras's supports_masking and compute_mask.
 enum class MaskRule {
-  kDrops,     ///< loses it, and Keras warns
-  kPasses,    ///< the first input's is the first output's
-  kHeeds,     ///< as kPasses, but Keras's layer computes something else under a mask, which no op does
-  kJoins,     ///< of all inputs: a step is valid where it is so in any; none where an input has none
+  kDrops,     ///< the mask is lost, and Keras warns
+  kPasses,    ///< the first output has the mask of the first input
+  kHeeds,     ///< as kPasses, but Keras's layer computes something else under a mask; no op does
+  kJoins,     ///< a step is valid if it is in any input; no mask if an input has none
   kEnds,      ///< there is nothing left to mask
   kProduces,  ///< the last output is the mask of the others
 };
 
-/// Elements of a weight, in order, that are drawn as a weight of their own.
+/// A range of a weight's elements that has its own initializer. Parts are in order.
 struct WeightPart {
   std::int64_t elements = 0;
   Initializer initializer;
@@ -62,72 +60,73 @@ struct WeightDef {
   std::string name;  ///< Keras's: "kernel", "bias", "gamma", "moving_mean", "lstm_cell/kernel"
   Shape shape;       ///< as Keras stores it: HWIO, [in, units]
   Initializer initializer;
-  Regularizer regularizer = {};  ///< may be empty
-  bool trainable = true;         ///< false: a statistic that forward updates (moving_mean), never a gradient
+  Regularizer regularizer = {};  ///< empty: none
+  bool trainable = true;         ///< false: no gradient; forward may update it (moving_mean)
   double momentum = 0;           ///< statistics: new = momentum * old + (1 - momentum) * batch value
-  bool constant = false;  ///< of those that are not trainable: no statistic, but what nothing in training changes
-  /// Covers the weight where parts of it have initializers of their own, instead of `initializer`.
+  bool constant = false;         ///< no statistic either; training does not change it
+  /// If not empty, the parts cover the weight and replace `initializer`.
   std::vector<WeightPart> parts = {};
 };
 
-/// Which of its tensors a layer's backward reads besides the output's gradient. Everything else is freed after forward.
+/// Tensors of a layer that its backward reads in addition to the output's gradient. All others are freed after forward.
 struct BackwardReads {
   bool input = false;
   bool output = false;
-  bool input_to_train = false;  ///< the input, for its own weights or moments: a frozen layer does without
-  bool masks = false;           ///< its inputs' masks, where they have some; `input` means them, too
+  bool input_to_train = false;  ///< the input, only for weight gradients or moments: unused in a frozen layer
+  bool masks = false;           ///< the masks of its inputs, if any; implied by `input`
 };
 
-/// The layer is wrong for these inputs; the graph builder adds name and place. Message: "window 9x9 is larger than the
-/// input 4x4".
-/// The graph builder replaces `{0}`, `{1}`, ... by the names of the inputs.
+/// The layer does not accept these inputs. Example of a message: "window 9x9 is larger than the input 4x4". The graph
+/// builder adds name and location, and replaces `{0}`, `{1}`, ... by the names of the inputs.
 class LayerError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Two layers over images that compute one over volumes, [depth, height, width, C]: `frames` on every frame [height,
-/// width, C], then `depth` on [depth, height * width, C] of its result. One of them may be empty.
+/// Two layers over images that together compute a layer over volumes [depth, height, width, C]. `frames` runs on every
+/// frame [height, width, C], then `depth` on its result as [depth, height * width, C]. Either may be empty.
 struct VolumePasses {
   config::Typed frames{}, depth{};
   explicit operator bool() const { return frames || depth; }
   const config::Typed& last() const { return depth ? depth : frames; }
 };
 
-/// Arguments of a layer in a config, "filters: 5, kernel_size: 3", and inputs of one sample that it accepts with them.
+/// Arguments of a layer as in a config ("filters: 5, kernel_size: 3"), and shapes of inputs, without the batch, that
+/// fit them.
 struct LayerExample {
   std::string arguments;
   std::vector<Shape> inputs;
-  bool masked = false;  ///< with a mask of the steps
+  bool masked = false;  ///< whether the inputs have a mask of the steps
 };
 
 struct LayerType final : config::TypeDef {
   int min_inputs = 1;
   int max_inputs = 1;                               ///< -1: any number
-  int input_rank = 0;                               ///< of one sample; 0: any
+  int input_rank = 0;                               ///< without the batch; 0: any
   std::function<bool(const void* spec)> is_random;  ///< draws random numbers in training (Dropout)
-  /// Does nothing in training but move or rename memory (Flatten, Reshape): the plan aliases input and output.
+  /// Whether training only moves or renames memory (Flatten, Reshape): the plan aliases input and output.
   bool is_view = false;
-  DType input_type = DType::kF32;  ///< that it computes with; views take any
+  DType input_type = DType::kF32;  ///< type of the inputs; views accept any
   std::function<MaskRule(const void* spec, std::span<const Shape>)> mask_rule;
-  bool heeds_masks = false;                                ///< its op reads the masks of its inputs (Step::masks)
-  std::function<std::int64_t(const void* spec)> id_limit;  ///< of a layer that reads ids: all are below this
-  /// Maps spec and inputs to the outputs, at least one. Throws LayerError.
+  bool heeds_masks = false;  ///< whether its op reads the masks of its inputs (Step::masks)
+  std::function<std::int64_t(const void* spec)> id_limit;  ///< all ids that the layer reads are below this
+  /// Returns the outputs for spec and inputs, at least one. Throws LayerError.
   std::function<std::vector<OutputDef>(const void* spec, std::span<const TensorDef>)> outputs;
   std::function<std::vector<WeightDef>(const void* spec, std::span<const Shape>)> weights;
   std::function<BackwardReads(const void* spec)> backward_reads;
-  /// The `activation` argument and a copy of the spec without it; empty where the layer has none.
+  /// The `activation` argument and a copy of the spec without it; empty if the layer has none.
   std::function<Activation(const void* spec)> activation;
   std::function<std::shared_ptr<void>(const void* spec)> linear;
-  /// Of a layer over steps or volumes that a layer over images computes: that one, with all that its op reads of a spec
-  /// (no initializers and regularizers). The plan replaces the layer by it, on images (with_height(),
-  /// plan::Step::adds_height); the weights are the same but for its first axis, and devices have no op of the layer.
+  /// The layer over images that computes this layer over steps or volumes, with all arguments that its op reads (no
+  /// initializers and regularizers). The plan replaces this layer by it and treats tensors as images (with_height(),
+  /// plan::Step::adds_height). Its kernels have the same elements and one more leading axis. Devices have no op of this
+  /// layer.
   std::function<config::Typed(const void* spec)> computed_as;
-  /// Of a layer that applies another one to every step of [steps, ...]: that one. The plan replaces the layer by it,
-  /// with all steps of all samples as its batch (plan::Step::frame_axes); devices have no op of the layer.
+  /// The layer that this layer applies to every step of [steps, ...]. The plan replaces this layer by it, with all
+  /// steps of all samples as its batch (plan::Step::frame_axes). Devices have no op of this layer.
   std::function<config::Typed(const void* spec)> applies;
-  /// Of a layer over volumes that two layers over images compute. Devices combine their ops (backend/volume_op.h) and
-  /// have no op of the layer.
+  /// The two layers over images that compute this layer over volumes. Devices combine their ops (backend/volume_op.h)
+  /// and have no op of this layer.
   std::function<VolumePasses(const void* spec)> passes;
   std::vector<LayerExample> examples;  ///< for checks that run every layer
 };
@@ -138,21 +137,21 @@ config::Family& layer_family();
 /// The definition of a layer value.
 const LayerType& type_of(const config::Typed& layer);
 
-/// Whether it draws random numbers in training.
+/// Whether the layer draws random numbers in training.
 inline bool is_random(const config::Typed& layer) { return type_of(layer).is_random(layer.spec()); }
 
 /// The `activation` argument of a layer that has one (convolutions, Dense).
 std::optional<Activation> activation_of(const config::Typed& layer);
-/// The same layer with `activation: linear`; layers without the argument come back as they are.
+/// The layer with `activation: linear`. Layers without the argument are returned unchanged.
 config::Typed without_activation(const config::Typed& layer);
 
-/// LayerType::computed_as of that layer; the layer itself where it has an op of its own.
+/// LayerType::computed_as of the layer, or the layer itself if it has its own op.
 config::Typed computed_as(const config::Typed& layer);
-/// LayerType::applies of that layer, and of what that applies, down to a layer that computes something; how many times.
+/// Follows LayerType::applies to the innermost layer. Returns that layer and the number of wrappers around it.
 std::pair<config::Typed, int> applied(const config::Typed& layer);
-/// LayerType::passes of that layer; both empty where it has none.
+/// LayerType::passes of the layer; both empty if it has none.
 VolumePasses passes_of(const config::Typed& layer);
-/// [1, steps, channels] of [steps, channels], [D * H, W, C] of a volume: the image such a layer is computed on.
+/// The image on which such a layer is computed: [1, steps, channels] for [steps, channels], [D * H, W, C] for a volume.
 Shape with_height(const Shape& steps);
 
 /// Builder, one expression per layer. Converting it to Registered adds it to the family:
@@ -192,7 +191,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     return self();
   }
 
-  /// One output, of floats (a view's: of the input's type), its shape from (spec, all input shapes).
+  /// One output of floats, or for a view of the input's type. f returns its shape for the spec and all input shapes.
   LayerBuilder&& output(Shape (*f)(const Spec&, std::span<const Shape>)) {
     type_->outputs = [f, view = type_->is_view](const void* s, std::span<const TensorDef> in) {
       Shape shape = f(*static_cast<const Spec*>(s), shapes_of(in));
@@ -200,7 +199,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     };
     return self();
   }
-  /// One output, of the shape of the first input.
+  /// One output with the shape of the first input.
   LayerBuilder&& same_shape() {
     return output([](const Spec&, std::span<const Shape> in) { return in[0]; });
   }
@@ -208,7 +207,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
   LayerBuilder&& outputs(std::vector<OutputDef> (*f)(const Spec&, std::span<const TensorDef>)) {
     return type_->outputs = untyped(f), self();
   }
-  /// Without it the layer drops masks.
+  /// Without this call the layer drops masks.
   LayerBuilder&& masks(MaskRule rule) {
     type_->mask_rule = [rule](const void*, std::span<const Shape>) { return rule; };
     return self();
@@ -242,7 +241,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
   }
   LayerBuilder&& computed_in_passes(VolumePasses (*f)(const Spec&)) { return type_->passes = untyped(f), self(); }
 
-  /// Applies `inner` to every step, and so its activation; `wrap` gives the spec for another inner layer.
+  /// Applies `inner` to every step; the activation is that of `inner`. `wrap` returns the spec for another inner layer.
   LayerBuilder&& applies(config::Typed (*inner)(const Spec&), Spec (*wrap)(const config::Typed&)) {
     type_->applies = untyped(inner);
     type_->activation = [inner](const void* s) {
@@ -254,7 +253,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     return self();
   }
 
-  /// A use for checks that run every layer: the arguments in a config, and the shapes of the inputs of one sample.
+  /// Adds a LayerExample: the arguments as in a config, and the shapes of the inputs without the batch.
   LayerBuilder&& example(std::string arguments, std::vector<Shape> inputs) {
     return type_->examples.push_back({std::move(arguments), std::move(inputs)}), self();
   }

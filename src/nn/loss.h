@@ -1,9 +1,9 @@
 #pragma once
 
 // The definition of a loss: everything that does not depend on a device. nn/losses.h has the specs with their
-// equations, nn/losses.cpp one `loss<Spec>(...)` expression each that registers it. A loss reads the model's output
-// (or, where the plan fuses, the logits before its softmax or sigmoid) and labels, and computes numbers whose mean over
-// a sample is the sample's loss (Keras's sum_over_batch_size). The registry is filled before main and read-only
+// equations. nn/losses.cpp registers each with one `loss<Spec>(...)` expression. A loss reads labels and the model's
+// output, or the logits before its softmax or sigmoid if the plan fuses them. It computes numbers whose mean over a
+// sample is the sample's loss (Keras's sum_over_batch_size). The registry is filled before main and read-only
 // afterwards: any thread may read it.
 
 #include <functional>
@@ -22,41 +22,41 @@ using config::key;
 config::Family& loss_family();
 using Loss = config::Of<loss_family>;
 
-/// What the labels of an output are, for its loss and shape.
+/// The kind of an output's labels.
 enum class LabelKind {
-  kClass,  ///< an int32 for each position: for all axes of the output but the last
-  kDense,  ///< a float row of the size of the output
+  kClass,  ///< an int32 for each position, that is for all axes of the output but the last
+  kDense,  ///< a row of floats with as many elements as the output
 };
 
 /// How a loss interprets an output.
 enum class Reads {
-  kClasses,        ///< the last axis has scores of classes, one of which is right; softmax makes probabilities of them
-  kProbabilities,  ///< each element is the probability of a yes; sigmoid makes it
+  kClasses,        ///< the last axis has class scores; softmax turns them into probabilities
+  kProbabilities,  ///< each element is the probability of a yes; sigmoid computes it
   kValues
 };
 
-/// The output and labels that a loss has to fit.
+/// The output and labels that a loss is checked against.
 struct LossFit {
-  const Shape& output;  ///< of one sample
+  const Shape& output;  ///< shape without the batch
   LabelKind labels = LabelKind::kDense;
-  bool masked = false;  ///< some positions (all axes but the last) are not valid: each needs a number of its own
+  bool masked = false;  ///< some positions (all axes but the last) are masked: each position needs its own loss
 };
 
 struct LossType final : config::TypeDef {
   Reads reads = Reads::kValues;
-  bool only_class_numbers = false;  ///< of kClasses: rows of values are no labels
-  bool shares_of_one = false;       ///< labels are in 0..1; the loader checks every label
-  bool fuses = false;               ///< its op can compute the softmax (kClasses) or sigmoid (kProbabilities) itself
-  std::string keras_name;           ///< as Keras's string: "mean_squared_error"
-  std::string example;              ///< arguments for an output of one axis, where the defaults are refused
+  bool only_class_numbers = false;  ///< for kClasses: labels must be class numbers, not rows
+  bool shares_of_one = false;       ///< labels must be in 0..1; the loader checks rows of labels
+  bool fuses = false;               ///< its op can apply the softmax or sigmoid
+  std::string keras_name;           ///< Keras's string: "mean_squared_error"
+  std::string example;              ///< arguments for an output of one axis, if the defaults do not fit
   std::function<bool(const void* spec)> from_logits;
-  /// Why it does not fit, as the rest of "<Loss>: ..."; "" if it does.
+  /// Reason why the loss does not fit, as the rest of "<Loss>: ..."; "" if it fits.
   std::function<std::string(const void* spec, const LossFit&)> misfit;
 };
 
 /// The definition of a loss value.
 const LossType& loss_type(const config::Typed& loss);
-/// Whether the loss is computed from logits by its own key.
+/// Whether the loss's own key `from_logits` is true.
 bool from_logits(const config::Typed& loss);
 
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
@@ -79,7 +79,7 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
   LossBuilder&& reads(Reads what) { return type_->reads = what, self(); }
   LossBuilder&& only_class_numbers() { return type_->only_class_numbers = true, self(); }
   LossBuilder&& shares_of_one() { return type_->shares_of_one = true, self(); }
-  /// Adds the key `from_logits`; the op can compute the activation of the output itself, which the plan uses.
+  /// Adds the key `from_logits`, and allows the plan to fuse the output's activation into the loss.
   LossBuilder&& logits(bool Spec::*member) {
     type_->from_logits = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
     type_->fuses = true;

@@ -13,20 +13,20 @@
 
 namespace dptrain::nn {
 
-/// losses::Huber, losses::LogCosh and all others of DPTRAIN_ELEMENT_LOSSES: the mean over the elements of a sample, or
-/// of KLDivergence the sum over the last axis.
+/// losses::Huber, losses::LogCosh and all others of DPTRAIN_ELEMENT_LOSSES: the mean over the elements of a sample.
+/// KLDivergence is the sum over the last axis.
 namespace losses = kernels::losses;
 
-/// The mean of -(y' ln q + (1 - y') ln(1 - q)), with y' = y (1 - s) + s / 2 and q = clip(p, 1e-7, 1 - 1e-7); of logits
-/// max(z, 0) - z y' + ln(1 + e^-|z|).
+/// The mean of -(y' ln q + (1 - y') ln(1 - q)). Labels are smoothed: y' = y (1 - s) + s / 2. The clipped prediction is
+/// q = clip(p, 1e-7, 1 - 1e-7). For logits z it is the mean of max(z, 0) - z y' + ln(1 + e^-|z|).
 struct BinaryCrossentropySpec {
   bool from_logits = false;
   double label_smoothing = 0;  ///< s
 };
 
-/// The mean of (1 - p_t)^gamma times BinaryCrossentropySpec's value, with p_t = y' p + (1 - y') (1 - p); with
-/// apply_class_balancing times y' alpha + (1 - y') (1 - alpha) (Lin et al. 2017). Of logits, and after a sigmoid that
-/// the plan fuses, the crossentropy is computed from the logits, without a clip.
+/// The mean of (1 - p_t)^gamma times BinaryCrossentropySpec's value, with p_t = y' p + (1 - y') (1 - p). With
+/// apply_class_balancing it is multiplied by y' alpha + (1 - y') (1 - alpha) (Lin et al. 2017). For logits, and if the
+/// plan fuses the sigmoid, the crossentropy is computed from the logits, without a clip.
 struct BinaryFocalCrossentropySpec {
   bool apply_class_balancing = false;
   double alpha = 0.25;
@@ -35,8 +35,9 @@ struct BinaryFocalCrossentropySpec {
   double label_smoothing = 0;
 };
 
-/// -sum y' ln q over the classes of a position, with y' = y (1 - s) + s / classes and q = clip(p / sum p, 1e-7,
-/// 1 - 1e-7); of logits, and after a softmax that the plan fuses, ln softmax(z) in place of ln q.
+/// -sum y' ln q over the classes of a position. Labels are smoothed: y' = y (1 - s) + s / classes. Predictions are
+/// scaled and clipped: q = clip(p / sum p, 1e-7, 1 - 1e-7). For logits z, and if the plan fuses the softmax,
+/// log_softmax(z) replaces ln q.
 struct CategoricalCrossentropySpec {
   bool from_logits = false;
   double label_smoothing = 0;  ///< s
@@ -47,8 +48,8 @@ struct SparseCategoricalCrossentropySpec {
   bool from_logits = false;
 };
 
-/// alpha sum (1 - q)^gamma (-y' ln q) over the classes of a position, with y' and q as in CategoricalCrossentropySpec;
-/// of logits, and after a softmax that the plan fuses, p = softmax(z) (Lin et al. 2017).
+/// alpha sum (1 - q)^gamma (-y' ln q) over the classes of a position (Lin et al. 2017). y' and q are those of
+/// CategoricalCrossentropySpec. For logits z, and if the plan fuses the softmax, p is softmax(z).
 struct CategoricalFocalCrossentropySpec {
   double alpha = 0.25;
   double gamma = 2;
@@ -64,22 +65,22 @@ struct CosineSimilaritySpec {
   std::int64_t axis = -1;  ///< the last
 };
 
-/// Axes of a sample, from 1, because 0 is the batch's. They must be neighbours: sums over [1, 2, 3] of [H, W, C] give
-/// one number per sample, over [1, 2] one per sample and class. Keras's default, null, sums over the batch as well:
-/// that is no mean over samples, so replicas and micro-batches would change it, and the plan refuses it.
+/// Axes of a sample that the loss sums over, counted from 1, because 0 is the batch. They must be adjacent. Sums over
+/// [1, 2, 3] of [H, W, C] give one number per sample, over [1, 2] one per sample and class. Keras's default, null, also
+/// sums over the batch. The plan refuses it, because the loss would depend on replicas and micro-batches.
 struct SumAxes {
   std::optional<std::vector<std::int64_t>> axis;
 };
 
-/// A loss of sums of kernels/losses.h over `axis`, for each position of the other axes.
+/// A loss of sums (kernels/losses.h) over `axis`, one for each position of the other axes.
 template <class F>
 struct OverAxes : F, SumAxes {};
 
-/// The memory layout of the sums of one sample: [outer, length, inner], a number for each of outer * inner.
+/// The memory layout of one sample, [outer, length, inner]: sums over `length` give outer * inner numbers.
 struct SumLayout {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
-/// For axes that fit.
+/// The axes must fit the output.
 SumLayout sum_layout(const SumAxes& axes, const Shape& output);
 
 }  // namespace dptrain::nn

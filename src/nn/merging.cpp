@@ -35,7 +35,7 @@ namespace {
 
 // Element by element
 
-/// Of layers that compute with the steps that are valid in all inputs: those have the same number of steps.
+/// Rule for ops that compute with the steps that are valid in all inputs. They support only inputs with the same steps.
 MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
   const auto steps_of = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
   const bool equal = std::ranges::all_of(inputs, [&](const Shape& shape) {
@@ -45,7 +45,7 @@ MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
   return equal ? MaskRule::kJoins : MaskRule::kHeeds;
 }
 
-/// `most` inputs, -1: any number.
+/// At most `most` inputs; -1: any number.
 template <class Spec>
 LayerBuilder<Spec> elementwise(const char* name, int most = -1) {
   auto builder = layer<Spec>(name);
@@ -56,7 +56,7 @@ LayerBuilder<Spec> elementwise(const char* name, int most = -1) {
   return builder;
 }
 
-/// Whose op reads the masks and whose backward reads the inputs.
+/// An elementwise layer whose op reads the masks and whose backward has these `reads`.
 template <class Spec>
 LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, BackwardReads reads) {
   auto builder = elementwise<Spec>(name);
@@ -93,8 +93,8 @@ Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(dims));
 }
 
-/// Of features: a step is valid where any input's is, and an input without a mask is valid everywhere (Keras's any() of
-/// all ones). Of steps: the masks one after the other, which no tensor here is.
+/// Along the features a step is valid if it is in any input. An input without a mask makes all steps valid (Keras's
+/// any() of ones). Along the steps Keras concatenates the masks, which is not supported here.
 MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const bool features = spec.axis == -1 || spec.axis == in[0].rank();
   return features ? MaskRule::kJoins : MaskRule::kHeeds;

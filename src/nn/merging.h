@@ -14,8 +14,8 @@ namespace dptrain::nn {
 
 // Shape rules, private to the module.
 
-/// The common shape of inputs of an elementwise operation: equal extents, or 1 stretched to the other's (Keras's rule
-/// for merge layers; a missing leading axis counts as 1). Throws LayerError.
+/// The common shape of inputs of an elementwise operation. Extents are equal, or 1 and broadcast (Keras's rule for
+/// merge layers; a missing leading axis counts as 1). Throws LayerError.
 Shape broadcast(std::span<const Shape> inputs);
 /// "inputs differ: {0} is 28x28x128, {1} is 56x56x64".
 std::string inputs_differ(std::span<const Shape> inputs);
@@ -26,13 +26,13 @@ struct AddSpec {};
 /// Elementwise mean of two or more inputs, extents of 1 broadcast (Keras Average).
 struct AverageSpec {};
 
-/// Inputs side by side along an axis (Keras Concatenate; the batch is axis 0, so -1 or 1 and up).
+/// Concatenates the inputs along an axis (Keras Concatenate): -1, or from 1, because 0 is the batch.
 struct ConcatenateSpec {
   int axis = -1;
 };
 
-/// The axes that Dot sums over, of the first and the second input, as Keras counts: the batch is 0, -1 the last. In a
-/// config: n for both, or [first, second].
+/// The axes of the first and the second input that Dot sums over, counted as in Keras: 0 is the batch, -1 the last. In
+/// a config: n for both, or [first, second].
 struct DotAxes {
   std::int64_t first = 0, second = 0;
   bool operator==(const DotAxes&) const = default;
@@ -46,20 +46,20 @@ struct DotSpec {
   bool normalize = false;
 };
 
-/// An input as lines along its axis.
+/// An input of Dot as lines along its axis.
 struct DotOperand {
   std::int64_t lines = 1, length = 0;
   std::int64_t line_stride = 0, stride = 1;  ///< in elements, from line to line and along a line
 };
-/// Of input `which` of the two. Throws LayerError.
+/// The operand of input `which`, 0 or 1. Throws LayerError.
 DotOperand dot_operand(const DotSpec& spec, const Shape& in, int which);
 
-/// Elementwise maximum of two or more inputs, extents of 1 broadcast (Keras Maximum). Where several are largest the
-/// first one takes the gradient; NaN in any input gives NaN.
+/// Elementwise maximum of two or more inputs, extents of 1 broadcast (Keras Maximum). The first of several largest
+/// inputs receives the gradient; NaN in any input gives NaN.
 struct MaximumSpec {};
 
-/// Elementwise minimum of two or more inputs, extents of 1 broadcast (Keras Minimum). Where several are smallest the
-/// first one takes the gradient; NaN in any input gives NaN.
+/// Elementwise minimum of two or more inputs, extents of 1 broadcast (Keras Minimum). The first of several smallest
+/// inputs receives the gradient; NaN in any input gives NaN.
 struct MinimumSpec {};
 
 /// Elementwise product of two or more inputs, extents of 1 broadcast (Keras Multiply).

@@ -1,8 +1,8 @@
 #pragma once
 
 // The definition of a metric: everything that does not depend on a device. nn/metrics.h and nn/counting_metrics.h have
-// the specs, their sources one `metric<Spec>(...)` expression each that registers it. A metric sums a state of doubles
-// over samples, which micro-batches, replicas and batches add up; its values are computed from the summed state of an
+// the specs. Their sources register each with one `metric<Spec>(...)` expression. A metric has a state of doubles,
+// which is summed over samples, micro-batches, replicas and batches. Its values are computed from the state of an
 // epoch, never as a mean over batches. The registry is filled before main and read-only afterwards: any thread may read
 // it. The equations are in docs/numerics.md.
 
@@ -23,19 +23,19 @@ namespace dptrain::nn {
 config::Family& metric_family();
 using Metric = config::Of<metric_family>;
 
-/// What a metric measures: one output of the model with its labels.
+/// The data that a metric reads: one output of the model and its labels.
 struct MetricSubject {
-  std::string name{};  ///< of the output, quoted, for messages
-  Shape output{};      ///< of one sample
+  std::string name{};  ///< quoted name of the output, for messages
+  Shape output{};      ///< shape without the batch
   LabelKind labels = LabelKind::kClass;
 
-  /// The last extent, and how many rows of it a sample has.
+  /// The last extent, and the number of rows of that length in a sample.
   std::int64_t classes() const { return output.rank() == 0 ? 1 : output.back(); }
   std::int64_t positions() const { return output.elements() / classes(); }
 };
 
-/// A state summed over samples. `weight` is their number or, of a metric that heeds a mask, the sum of each sample's
-/// share of valid positions.
+/// A state summed over samples. `weight` is their number or, for a metric that leaves out masked positions, the sum of
+/// each sample's share of valid positions.
 struct MetricSums {
   const MetricSubject& subject;
   std::span<const double> state;
@@ -51,30 +51,30 @@ inline bool is_better(Direction direction, double value, double other) {
   return direction == Direction::kLarger ? value > other : value < other;
 }
 
-/// What a metric reads of the predictions, where the loss computes the softmax or sigmoid after them.
+/// Predictions that a metric needs if the loss applies the softmax or sigmoid.
 enum class MetricReads {
-  kOrder,      ///< the order of a row's values: the same before and after both
-  kThreshold,  ///< on which side of thresholds single values are: before a sigmoid the thresholds are moved
-  kValues      ///< the values after it
+  kOrder,      ///< only the order of a row's values, which neither function changes
+  kThreshold,  ///< only the side of each threshold; before a sigmoid the thresholds are transformed
+  kValues      ///< the values after the function
 };
 
 struct MetricType final : config::TypeDef {
   MetricReads reads = MetricReads::kValues;
-  /// Arguments, as YAML, with which it can be measured on an output of four classes: what `devices --check` tries.
+  /// Arguments as YAML for an output of four classes; `devices --check` uses them.
   std::string example_arguments{};
   Direction better = Direction::kUnknown;
-  /// The mean of a number of each position, without masked positions, as in Keras. All others count masked positions,
-  /// too.
+  /// Whether the value is a mean over positions that leaves out masked ones, as in Keras. Other metrics count masked
+  /// positions.
   bool heeds_mask = true;
   /// Whether the value is a share of samples, each of which counts 0 or 1.
   std::function<bool(const MetricSubject&)> is_share;
   std::function<const std::string&(const void* spec)> log_name;
-  /// Doubles of state.
+  /// Number of doubles in the state.
   std::function<std::size_t(const void* spec, const MetricSubject&)> state;
-  /// How many values it has; 1 for most.
+  /// Number of values; 1 for most.
   std::function<std::size_t(const void* spec, const MetricSubject&)> value_count;
   std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
-  /// Why it cannot be measured there ("wants one row of class scores per sample, but output 'x' is [4, 4]"), or "".
+  /// Reason why the metric does not fit ("needs one row of values per sample, but output 'x' is [4, 4]"), or "".
   std::function<std::string(const void* spec, const MetricSubject&)> misfit;
 };
 
@@ -82,10 +82,10 @@ struct MetricType final : config::TypeDef {
 struct ResolvedMetric {
   config::Typed metric{};
   MetricSubject subject{};
-  std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0", "f1_score_1"
-  std::size_t state = 1;             ///< doubles
-  std::size_t offset = 1;            ///< of its state after the output's loss in a step's sums
-  bool masked = false;               ///< leaves out the positions that the mask of its output excludes
+  std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0"
+  std::size_t state = 1;             ///< number of doubles
+  std::size_t offset = 1;            ///< index of its state in its LossStep's sums
+  bool masked = false;               ///< leaves out positions that its output's mask excludes
 
   const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
   std::vector<double> values(std::span<const double> sums, double weight) const {
@@ -95,23 +95,23 @@ struct ResolvedMetric {
 
 /// The definition of a metric value.
 const MetricType& metric_type(const config::Typed& metric);
-/// Keys in logs; the labels of the subject do not matter.
+/// Keys in logs. The labels of the subject are not used.
 std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);
-/// Throws Error{kUsage} with the place where the metric does not fit the output. `offset` is left to the plan.
+/// Throws Error{kUsage} with the metric's location if it does not fit the output. The plan sets `offset`.
 ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject);
 
-/// Where a single value is compared with a threshold, labels may be rows or, of one output value, numbers.
+/// Reason why values cannot be compared with labels, or "". Labels must be rows, or numbers for an output of one value.
 std::string compares_values(const MetricSubject& subject);
-/// A metric that ranks the values of a row wants rows with at least two.
+/// Reason why the values of a row cannot be ranked, or "". Rows must have at least two values.
 std::string ranks_classes(const MetricSubject& subject);
 
-/// A threshold on predictions of which the loss has taken over the sigmoid: p > t is z > ln(t / (1 - t)).
+/// The threshold on logits that corresponds to the threshold t after the sigmoid: ln(t / (1 - t)).
 double before_sigmoid(double threshold);
 
 /// Builder, one expression per metric:
 ///   const RegisteredMetric kMetric = metric<AUCSpec>("AUC", {"auc"}).key(...).state(...).values(...);
-/// A spec has the member `name`, its key in logs. An alias is a string of Keras, which logs the metric under that very
-/// string. Without state() and value() a metric is the mean over samples of one number.
+/// A spec has the member `name`, its key in logs. An alias is a Keras string, under which the metric is logged. Without
+/// state() and value() a metric is the mean over samples of one number.
 template <class Spec>
 class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, MetricType> {
   using Base = config::TypeBuilder<MetricBuilder<Spec>, Spec, MetricType>;
@@ -137,12 +137,12 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
   MetricBuilder&& reads(MetricReads what) { return type_->reads = what, self(); }
   MetricBuilder&& larger_is_better() { return type_->better = Direction::kLarger, self(); }
   MetricBuilder&& smaller_is_better() { return type_->better = Direction::kSmaller, self(); }
-  /// Of a sample with one position its value is 0 or 1.
+  /// The value is a share of samples if a sample has one position.
   MetricBuilder&& share() {
     type_->is_share = [](const MetricSubject& subject) { return subject.positions() == 1; };
     return self();
   }
-  /// Of a sample with one value.
+  /// The value is a share of samples if a sample has one value.
   MetricBuilder&& share_of_single_values() {
     type_->is_share = [](const MetricSubject& subject) { return subject.output.elements() == 1; };
     return self();
@@ -157,7 +157,7 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
     type_->heeds_mask = false;
     return self();
   }
-  /// More than one value: how many, and which.
+  /// Several values: their number, and the values.
   MetricBuilder&& values(std::size_t (*count)(const Spec&, const MetricSubject&),
                          std::vector<double> (*f)(const Spec&, const MetricSums&)) {
     type_->value_count = untyped(count);

@@ -35,7 +35,7 @@ std::string r2_misfit(const MetricSubject& subject) {
   return compares_values(subject);
 }
 
-/// Of each value: sum y, sum y^2, sum (y - p)^2.
+/// For each value of the output: sum y, sum y^2, sum (y - p)^2.
 std::size_t r2_state(const R2ScoreSpec&, const MetricSubject& subject) {
   return 3 * static_cast<std::size_t>(subject.classes());
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// The specs of metrics that are a mean or a share over samples; those that count are in counting_metrics.h. Names,
-// arguments and defaults are those of keras.metrics. A spec's `name` is the metric's key in logs.
+// The specs of metrics that are a mean or a share over samples. Metrics that count predictions are in
+// counting_metrics.h. Names, arguments and defaults are those of keras.metrics. A spec's `name` is the metric's key in
+// logs.
 
 #include <array>
 #include <cstdint>
@@ -31,18 +32,18 @@ struct RootMeanSquaredErrorSpec {
 
 enum class ScoreAggregation { kUniform, kVarianceWeighted };
 
-/// Of each value of the output: 1 - sum (y - p)^2 / (sum y^2 - (sum y)^2 / n), and 0 where that is infinite.
-/// class_aggregation: their mean, their mean weighted by the divisors, or null, a score per value. num_regressors p:
-/// adjusted, 1 - (1 - R2) (n - 1) / (n - p - 1); as long as n is not above p + 1, R2 itself. Keras's n of the
-/// adjustment counts values, samples times width.
+/// The score of a value of the output is 1 - sum (y - p)^2 / (sum y^2 - (sum y)^2 / n), or 0 if that is infinite.
+/// class_aggregation: their mean, their mean weighted by the divisors, or null for a score per value. num_regressors p
+/// adjusts the score to 1 - (1 - R2) (n - 1) / (n - p - 1), if n > p + 1. For the adjustment Keras's n is the number of
+/// values: samples times width.
 struct R2ScoreSpec {
   std::string name = "r2_score";
   std::optional<ScoreAggregation> class_aggregation = ScoreAggregation::kUniform;
   std::int64_t num_regressors = 0;
 };
 
-// Accuracies. Of rows, the place of the largest value or label is that of the first largest; labels may be class
-// numbers, which count as rows with a one.
+// Accuracies. The class of a row is the index of its first largest value. Labels may be class numbers, which count as
+// one-hot rows.
 
 /// Keras's string "accuracy" or "acc": BinaryAccuracy of an output whose last extent is 1, else CategoricalAccuracy.
 struct AccuracySpec {
@@ -55,23 +56,23 @@ struct BinaryAccuracySpec {
   double threshold = 0.5;
 };
 
-/// The share of rows whose largest value is at the largest label.
+/// The share of rows whose largest value has the index of the largest label.
 struct CategoricalAccuracySpec {
   std::string name = "categorical_accuracy";
 };
 
-/// The same of class numbers.
+/// CategoricalAccuracy for labels that are class numbers.
 struct SparseCategoricalAccuracySpec {
   std::string name = "sparse_categorical_accuracy";
 };
 
-/// The share of rows in which fewer than k values are larger than that at the largest label.
+/// The share of rows in which fewer than k values exceed the value at the index of the largest label.
 struct TopKCategoricalAccuracySpec {
   std::string name = "top_k_categorical_accuracy";
   std::int64_t k = 5;
 };
 
-/// The same of class numbers.
+/// TopKCategoricalAccuracy for labels that are class numbers.
 struct SparseTopKCategoricalAccuracySpec {
   std::string name = "sparse_top_k_categorical_accuracy";
   std::int64_t k = 5;

@@ -21,7 +21,7 @@ struct ChannelValues {
   double of(std::size_t channel) const { return values.size() == 1 ? values[0] : values[channel]; }
 };
 
-/// Of each channel: (x - shift) scale + offset.
+/// Per channel: (x - shift) * scale + offset.
 struct ChannelAffine {
   explicit ChannelAffine(std::size_t channels) : shift(channels), scale(channels), offset(channels) {}
   std::vector<float> shift, scale, offset;
@@ -41,8 +41,9 @@ struct BatchNormalizationSpec {
   Initializer moving_variance_initializer{Ones{}};
   Regularizer beta_regularizer;
   Regularizer gamma_regularizer;
-  bool inference_mode = false;  ///< moving averages in training, too, which stay as they are; gamma and beta train
-  bool synchronized = false;    ///< moments over all replicas' samples; also parallel.sync_batchnorm
+  /// Training also uses the moving averages and does not update them; gamma and beta train.
+  bool inference_mode = false;
+  bool synchronized = false;  ///< moments over the samples of all replicas; parallel.sync_batchnorm sets it, too
 };
 
 /// The first input plus the second times scale (CustomScaleLayer of Keras Applications' InceptionResNetV2).
@@ -50,8 +51,8 @@ struct CustomScaleLayerSpec {
   double scale = 1;
 };
 
-/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and biased variance of each sample over all
-/// positions and a group of neighbouring channels (Keras GroupNormalization).
+/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta (Keras GroupNormalization). Mean and biased variance are
+/// those of a sample over all positions and a group of adjacent channels.
 struct GroupNormalizationSpec {
   std::int64_t groups = 32;  ///< -1: as many as channels
   int axis = -1;             ///< only the last axis: -1, or its number (3 for images, batch counted)
@@ -64,13 +65,13 @@ struct GroupNormalizationSpec {
   Regularizer gamma_regularizer{};
 };
 
-/// Of an input that the layer accepts.
+/// The number of groups for an input that the layer accepts.
 inline std::int64_t group_count(const GroupNormalizationSpec& spec, const Shape& in) {
   return spec.groups == -1 ? in.back() : spec.groups;
 }
 
 /// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and biased variance over the last axes of each
-/// sample; gamma and beta have their shape (Keras LayerNormalization).
+/// sample. gamma and beta have the shape of these axes (Keras LayerNormalization).
 struct LayerNormalizationSpec {
   std::vector<std::int64_t> axis{-1};  ///< the last one or the last few; the batch is axis 0
   double epsilon = 1e-3;
@@ -82,23 +83,23 @@ struct LayerNormalizationSpec {
   Regularizer gamma_regularizer{};
 };
 
-/// y = scale * x / sqrt(mean(x^2) + epsilon), with the mean over the last axes of each sample; scale has their shape
-/// (Keras RMSNormalization).
+/// y = scale * x / sqrt(mean(x^2) + epsilon), with the mean over the last axes of each sample. scale has the shape of
+/// these axes (Keras RMSNormalization).
 struct RMSNormalizationSpec {
   std::vector<std::int64_t> axis{-1};  ///< the last one or the last few; the batch is axis 0
   double epsilon = 1e-6;
 };
 
-/// Extents of the axes that are normalized. Throws LayerError where they are not the last ones.
+/// Extents of the normalized axes. Throws LayerError if they are not the last ones.
 Shape normalized_shape(const std::vector<std::int64_t>& axis, const Shape& in);
 
 /// x times a learned factor for each of the channels, the last axis (LayerScale of Keras Applications' ConvNeXt).
 struct LayerScaleSpec {
-  double init_values = 1e-6;        ///< what all factors begin with
-  std::int64_t projection_dim = 1;  ///< how many channels there are
+  double init_values = 1e-6;        ///< initial value of all factors
+  std::int64_t projection_dim = 1;  ///< number of channels
 };
 
-/// y = x / (bias + alpha * sum over channels [c - r, c + r] of x^2)^beta, nothing divided by the window
+/// y = x / (bias + alpha * sum over channels [c - r, c + r] of x^2)^beta, without division by the window size
 /// (TensorFlow's local_response_normalization; Keras has no such layer).
 struct LocalResponseNormalizationSpec {
   std::int64_t depth_radius = 5;
@@ -107,29 +108,30 @@ struct LocalResponseNormalizationSpec {
   float beta = 0.5F;
 };
 
-/// (x - mean) / max(sqrt(variance), 1e-7) along the last axis, or inverted x max(sqrt(variance), 1e-7) + mean. The
-/// values are the config's, or weights that training leaves alone: what adapt() has found (Keras Normalization).
+/// (x - mean) / max(sqrt(variance), 1e-7) along the last axis, or inverted x * max(sqrt(variance), 1e-7) + mean (Keras
+/// Normalization). Mean and variance are values of the config, or weights that adapt() has set and training does not
+/// change.
 struct NormalizationSpec {
   std::int64_t axis = -1;
-  std::vector<double> mean, variance;  ///< one value, or one for each channel; as many of both. None: weights
+  std::vector<double> mean, variance;  ///< one value, or one per channel; equally many of both. None: weights
   bool invert = false;
 };
 
 /// Whether mean and variance are weights, in Keras's order mean, variance and count.
 inline bool moments_are_weights(const NormalizationSpec& spec) { return spec.mean.empty(); }
-/// For values of the config.
+/// Uses the values of the config.
 ChannelAffine channel_affine(const NormalizationSpec& spec, const Shape& in);
-/// For values of the weights, one for each channel.
+/// Uses the values of the weights, one per channel.
 ChannelAffine channel_affine(const NormalizationSpec& spec, std::span<const float> mean,
                              std::span<const float> variance);
 
-/// x * scale + offset, each one value or one for each channel, the last axis (Keras Rescaling).
+/// x * scale + offset. scale and offset are one value, or one per channel of the last axis (Keras Rescaling).
 struct RescalingSpec {
   ChannelValues scale{{1}};
   ChannelValues offset{{0}};
 };
 
-/// Whether all channels are treated alike.
+/// Whether all channels have the same scale and offset.
 bool is_plain(const RescalingSpec& spec);
 ChannelAffine channel_affine(const RescalingSpec& spec, const Shape& in);
 

@@ -20,7 +20,7 @@ namespace dptrain::nn {
 config::Family& optimizer_family();
 using Optimizer = config::Of<optimizer_family>;
 
-/// Arguments every Keras optimizer has. At most one of the three clips.
+/// Arguments of every Keras optimizer. At most one of the three clips is set.
 struct OptimizerCommon {
   LearningRate learning_rate;  ///< 0.001 unless the optimizer has another default
   std::optional<double>
@@ -42,31 +42,30 @@ struct SlotDef {
 
 struct OptimizerType final : config::TypeDef {
   std::function<const OptimizerCommon&(const void* spec)> common;
-  /// In the order in which devices and checkpoints keep them; without EMA's averages.
+  /// In the order in which devices and checkpoints store them, without the averages of EMA.
   std::function<std::vector<SlotDef>(const void* spec)> slots;
-  /// With a plain update an element's new weight and slots follow from the same element's old ones and its gradient,
-  /// and where that and the slots' first values are all there was, the weight stays as it is.
+  /// Whether a plain update computes an element's weight and slots from that element's old values and gradient alone. A
+  /// zero gradient and the slots' initial values then leave the weight unchanged.
   bool by_element = false;
-  /// Arguments that take another way through the update than the defaults do, as in a config: "momentum: 0.9". What
-  /// compares devices runs each of them.
+  /// Arguments that select another branch of the update than the defaults do, as in a config: "momentum: 0.9". Tests
+  /// run each of them.
   std::vector<std::string> variants;
 };
 
 const OptimizerType& optimizer_type(const config::Typed& optimizer);
 const OptimizerCommon& common(const config::Typed& optimizer);
-/// In the order in which devices and checkpoints keep them. EMA is not among them ("average" is added last when
-/// use_ema).
+/// In the order in which devices and checkpoints store them. Not included: "average", which is added last with use_ema.
 std::vector<SlotDef> slots(const config::Typed& optimizer);
-/// Whether the whole update, clipping included, goes element by element and keeps no averages.
+/// Whether the whole update, including clipping, is element-wise and keeps no averages.
 bool updates_by_element(const config::Typed& optimizer);
 
-/// What one update needs beyond weights, gradients and slots.
+/// Values of one update other than weights, gradients and slots.
 struct UpdateArgs {
   std::int64_t step = 0;     ///< optimizer steps done before this one (Keras `iterations`); t = step + 1
   double learning_rate = 0;  ///< of this step, schedule, scaling and ReduceLROnPlateau applied
 };
 
-/// What is wrong with the common arguments together; "": nothing.
+/// Error in the combination of the common arguments, or "".
 std::string clip_complaint(const OptimizerCommon& common);
 
 /// Builder, one expression per optimizer. Converting it to RegisteredOptimizer registers it:

@@ -39,8 +39,8 @@ using MaxPooling1DSpec = MaxPoolingSpec<1>;
 using MaxPooling2DSpec = MaxPoolingSpec<2>;
 using MaxPooling3DSpec = MaxPoolingSpec<3>;
 
-/// Mean value of each channel: to [C], or [1..., C] with keepdims (Keras GlobalAveragePooling1D, 2D, 3D). Over steps,
-/// those that a mask leaves out do not count; of a sample without a valid step: NaN, as in Keras.
+/// Mean of each channel: [C], or [1..., C] with keepdims (Keras GlobalAveragePooling1D, 2D, 3D). Masked steps do not
+/// count. A sample without a valid step gives NaN, as in Keras.
 template <int Rank>
 struct GlobalAveragePoolingSpec {
   bool keepdims = false;
@@ -49,7 +49,7 @@ using GlobalAveragePooling1DSpec = GlobalAveragePoolingSpec<1>;
 using GlobalAveragePooling2DSpec = GlobalAveragePoolingSpec<2>;
 using GlobalAveragePooling3DSpec = GlobalAveragePoolingSpec<3>;
 
-/// Largest value of each channel: to [C], or [1..., C] with keepdims (Keras GlobalMaxPooling1D, 2D, 3D).
+/// Largest value of each channel: [C], or [1..., C] with keepdims (Keras GlobalMaxPooling1D, 2D, 3D).
 template <int Rank>
 struct GlobalMaxPoolingSpec {
   bool keepdims = false;

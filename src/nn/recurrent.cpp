@@ -5,7 +5,7 @@
 namespace dptrain::nn {
 namespace {
 
-// What all cells have in common
+// Common to all cells
 
 struct RecurrentCell {
   std::string name;                 ///< "lstm_cell": Keras's scope of the weights
@@ -34,7 +34,7 @@ std::vector<OutputDef> recurrent_outputs(const RecurrentCell& cell, const Recurr
   return all;
 }
 
-/// kernel, recurrent_kernel, and with use_bias a bias of that shape.
+/// kernel, recurrent_kernel, and with use_bias a bias of shape `bias`.
 std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const RecurrentSpec& spec,
                                          std::span<const Shape> in, Shape bias) {
   const std::int64_t columns = cell.gates * spec.units;
@@ -54,7 +54,7 @@ std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const Recurr
   return all;
 }
 
-/// The error of an activation whose slope does not follow from its value, which is all that backward reads.
+/// Error for an activation whose derivative cannot be computed from its value. Backward reads only the value.
 std::string recurrent_activation_complaint(Activation activation) {
   if (can_be_epilogue(activation)) return "";
   return fmt::format("must be a function whose slope follows from its value, such as tanh, sigmoid or relu; {} is none",
@@ -72,7 +72,7 @@ void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activatio
   builder.key(key(name, member).check(recurrent_activation_complaint).doc(text));
 }
 
-/// The keys after the first ones, in Keras's order.
+/// Adds the keys after the layer's first ones, in Keras's order.
 template <class Spec>
 void add_cell_keys(LayerBuilder<Spec>& builder) {
   add_activation_key(builder, "activation", &RecurrentSpec::activation, "function that is applied to the output");
@@ -115,7 +115,7 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
       .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; });
 }
 
-/// All but outputs and weights of a layer over steps of features, whose cell has so many states.
+/// A layer over steps whose cell has `states` states. The caller sets outputs and weights.
 template <class Spec>
 LayerBuilder<Spec> recurrent(const char* name, int states) {
   auto builder = layer<Spec>(name);
@@ -193,7 +193,7 @@ const Registered kGru = recurrent<GRUSpec>("GRU", 1)
 
 constexpr std::int64_t kConvLstmGates = 4;
 
-/// [H', W', filters] of the state.
+/// The shape of the state: [H', W', filters].
 Shape state_shape(const ConvLSTM2DSpec& spec, const Shape& in) {
   refuse_strided_dilation(axes(spec.strides), axes(spec.dilation_rate));
   const Shape frame{in[1], in[2], in[3]};
@@ -218,7 +218,7 @@ std::vector<OutputDef> outputs(const ConvLSTM2DSpec& spec, std::span<const Tenso
 
 std::vector<WeightDef> weights(const ConvLSTM2DSpec& spec, std::span<const Shape> in) {
   const std::int64_t columns = kConvLstmGates * spec.units;
-  // Cells of this name have the same weights but for the kernels' two axes in front.
+  // The weights are those of an LSTM, except that the kernels have two more leading axes.
   std::vector<WeightDef> all = lstm_weights("conv_lstm_cell", spec, in[0].back());
   all[0].shape = {spec.kernel_size.h, spec.kernel_size.w, in[0].back(), columns};
   all[1].shape = {spec.kernel_size.h, spec.kernel_size.w, spec.units, columns};

@@ -13,7 +13,7 @@ namespace dptrain::nn {
 
 enum class InputType { kFloat32, kInt32 };
 
-/// Where data enters the graph (Keras InputLayer): the shape of one sample.
+/// An input of the graph (Keras InputLayer), with the shape of one sample.
 struct InputSpec {
   Shape shape;
   InputType dtype = InputType::kFloat32;
@@ -22,8 +22,8 @@ struct InputSpec {
 /// Everything after the batch as one axis, row-major H, W, C (Keras Flatten).
 struct FlattenSpec {};
 
-/// Leaves a step [..., features] out whose features all equal mask_value: zeros come out, and the layer says which
-/// steps are valid (Keras Masking).
+/// Masks the steps [..., features] whose features all equal mask_value. Their output is zero, and a second output is
+/// the mask (Keras Masking).
 struct MaskingSpec {
   double mask_value = 0;
 };

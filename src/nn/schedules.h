@@ -1,7 +1,7 @@
 #pragma once
 
-// The specs of the schedules that other modules read or make; the others are in nn/schedules.cpp. lr0 is the initial
-// learning rate, s the steps done.
+// The specs of the schedules that other modules read or create; the others are in nn/schedules.cpp. lr0 is the initial
+// learning rate, s the number of steps done.
 
 #include <optional>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace dptrain::nn {
 
-/// Half a cosine from lr0 down to alpha lr0 (Loshchilov and Hutter 2017); with a warmup_target a line from lr0 to it
-/// comes first, and the cosine begins there.
+/// Half a cosine from lr0 down to alpha lr0 (Loshchilov and Hutter 2017). With a warmup_target a linear part from lr0
+/// to that rate precedes it, and the cosine starts there.
 struct CosineDecaySpec {
   double initial_learning_rate = 0;
   config::Duration decay_steps;
@@ -35,9 +35,9 @@ struct PiecewiseConstantDecaySpec {
   std::vector<double> values;
 };
 
-/// A line from lr0 to the first rate of `then`, any schedule or number, which counts its steps from the end of the
-/// line, as Keras's CosineDecay does after its own warm-up. Not a class of Keras, which has a warm-up in CosineDecay
-/// alone.
+/// A line from lr0 to the first rate of `then`, which is any schedule or number. `then` counts its steps from the end
+/// of the line, as Keras's CosineDecay does after its own warm-up. Keras has no such class; only its CosineDecay has a
+/// warm-up.
 struct WarmupSpec {
   double initial_learning_rate = 0;
   config::Duration warmup_steps;

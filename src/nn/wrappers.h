@@ -8,8 +8,8 @@
 
 namespace dptrain::nn {
 
-/// The layer that another layer wraps, written as its argument: `layer: {LSTM: {units: 64}}`. It has no arguments of a
-/// step (name, inputs, ...): those are the wrapper's.
+/// The layer that another layer wraps, written as its argument: `layer: {LSTM: {units: 64}}`. Arguments of a step
+/// (name, inputs, ...) belong to the wrapper, not to this layer.
 struct WrappedLayer : config::Of<layer_family> {
   using config::Of<layer_family>::Of;
 };
@@ -31,25 +31,25 @@ namespace dptrain::nn {
 
 enum class MergeMode { kConcat, kSum, kMul, kAve };
 
-/// Keras Bidirectional (keras/src/layers/rnn/bidirectional.py): two copies of a recurrent layer, one of which takes the
-/// last step first, and has its outputs turned round. What they give for a step becomes one output by merge_mode; a
-/// step that a mask leaves out gives zeros where there are outputs of all steps. States, given or read, are those of
-/// the forward copy, then those of the backward one; so are the weights.
+/// Keras Bidirectional (keras/src/layers/rnn/bidirectional.py): two copies of a recurrent layer. The backward copy
+/// processes the last step first, and its outputs are reversed. merge_mode combines the two outputs of each step. With
+/// outputs of all steps a masked step gives zeros. States and weights are those of the forward copy, then those of the
+/// backward copy.
 struct BidirectionalSpec {
   WrappedLayer layer;  ///< LSTM, GRU or SimpleRNN
   MergeMode merge_mode = MergeMode::kConcat;
 };
 
-/// What the wrapped layer has in common with all recurrent ones.
+/// The arguments of the wrapped layer that all recurrent layers have.
 const RecurrentSpec& recurrent_spec(const BidirectionalSpec& spec);
-/// The wrapped layer, and the same the other way round.
+/// The forward or the backward copy of the wrapped layer.
 config::Typed direction_of(const BidirectionalSpec& spec, bool backward);
-/// Parts of the state of one copy.
+/// Number of state tensors of one copy.
 std::size_t states_of(const BidirectionalSpec& spec);
 
-/// Keras TimeDistributed (keras/src/layers/rnn/time_distributed.py): the layer, with one set of weights, applied to
-/// every step of [steps, ...]. To the layer, all steps of all samples are one batch, so its moments are over all of
-/// them (as in Keras 2; Keras 3 takes those of each step apart) and its dropout draws for each. A mask of steps passes.
+/// Keras TimeDistributed (keras/src/layers/rnn/time_distributed.py): applies the layer, with one set of weights, to
+/// every step of [steps, ...]. All steps of all samples are one batch of the layer. Moments are over all of them, as in
+/// Keras 2 (Keras 3 computes them per step), and dropout draws for each. A mask of steps is passed on.
 struct TimeDistributedSpec {
   WrappedLayer layer;  ///< one input, one output
 };
