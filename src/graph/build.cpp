@@ -57,9 +57,8 @@ void freeze_up_to(const config::Node& node, Expansion& expansion, Reader& reader
   }
 }
 
-/// `freeze` is a list of patterns (`block1_*`, one may stand alone), matched against the names of layers and their
-/// names below their blocks, or {up_to: name}: everything that step is computed from, itself included. Sets
-/// Layer::trainable.
+/// `freeze` is a pattern (block1_*), a list of patterns, or {up_to: name}. Patterns match the names of layers, with or
+/// without the names of their blocks. up_to selects this step and all steps that it depends on. Sets Layer::trainable.
 void freeze(const config::Node& raw, Expansion& expansion, Reader& reader) {
   const Reader::Key key(reader, "freeze");
   const config::Node node = reader.substituted(raw);
@@ -87,7 +86,7 @@ void check_keys(const config::Node& model, Reader& reader) {
     }
 }
 
-/// What `outputs` names; of node -1 what is wrong.
+/// The ports that `outputs` names. A port of node -1 is a step whose error has been reported.
 std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansion, Reader& reader) {
   const Reader::Key key(reader, "outputs");
   const config::Node node = reader.substituted(raw);
@@ -118,7 +117,7 @@ std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansi
   return outputs;
 }
 
-/// A step that nothing reads is a slip: Keras would drop it without a word.
+/// Reports steps that nothing reads. Keras would drop them without a message.
 void check_dead_steps(const Graph& graph, Reader& reader) {
   std::vector<bool> read(graph.nodes.size(), false);
   for (const Node& node : graph.nodes)
@@ -134,7 +133,7 @@ void check_dead_steps(const Graph& graph, Reader& reader) {
   }
 }
 
-/// What comes out of a model are floats.
+/// Reports outputs that are not floats.
 void check_output_types(const Graph& graph, Reader& reader) {
   for (const Port& output : graph.outputs)
     if (tensor_of(graph, output).type != DType::kF32)
@@ -143,7 +142,7 @@ void check_output_types(const Graph& graph, Reader& reader) {
                                name_of(tensor_of(graph, output).type)));
 }
 
-/// "lstm.state_h" must mean one thing.
+/// Reports steps named like an output of another step ("lstm.state_h").
 void check_port_names(const Graph& graph, Reader& reader) {
   std::map<std::string, int> steps;
   for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
@@ -200,7 +199,7 @@ const Layer& layer_of(const Graph& graph, const Node& node) {
   return graph.layers[static_cast<std::size_t>(node.layer)];
 }
 
-/// Whether the layer must stand under `shared`: called more than once, or by another name than its own.
+/// Whether each layer must be written under `shared`: it has several calls, or its step has another name.
 std::vector<bool> shared_layers(const Graph& graph) {
   std::vector<bool> shared(graph.layers.size(), false);
   for (const Node& node : graph.nodes)
@@ -278,7 +277,7 @@ SchemaTree object(SchemaTree properties, bool open) {
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
-/// Arguments of every step, next to those of its type.
+/// Arguments that every step has in addition to those of its type.
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
   const auto set = [&](const char* key, SchemaTree value, const char* text) {

@@ -13,12 +13,12 @@
 
 namespace dptrain::graph {
 
-// One entry of a `layers:` list, taken apart: the type, its arguments, and the six arguments that every step may have.
+// One entry of a `layers:` list, parsed: the type, its arguments, and the six arguments that every step may have.
 
 struct ListedStep {
   std::string type;
-  config::Mark mark;       ///< of the type's name
-  config::Node arguments;  ///< as written, reserved ones included
+  config::Mark mark;       ///< location of the type's name
+  config::Node arguments;  ///< as written, including reserved ones
 
   const config::Node* reserved(const char* key) const { return arguments.is_map() ? arguments.find(key) : nullptr; }
 };
@@ -28,23 +28,23 @@ const std::vector<std::string>& reserved_arguments();
 /// reserved_arguments() and `mask`, which layers have.
 const std::vector<std::string>& reserved_layer_arguments();
 
-/// `Type`, `Type: value` or `Type: {arguments}`. Nothing after reporting.
+/// Reads `Type`, `Type: value` or `Type: {arguments}`. Returns nothing after reporting an error.
 std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader);
 
-// Names of layers and steps: Keras's rules for what a name may be and for the names it gives by itself.
+// Names of layers and steps: Keras's rules for valid names and for automatic ones.
 
 /// "MaxPooling2D" -> "max_pooling2d", "ReLU" -> "re_lu" (Keras to_snake_case).
 std::string snake_case(std::string_view class_name);
-/// What Keras calls an unnamed layer of this type, before the number: snake_case, "input_layer" for Input.
+/// Keras's name for an unnamed layer of this type, without the number: snake_case, "input_layer" for Input.
 std::string automatic_base(std::string_view type);
-/// "" or what is wrong with it: Keras and HDF5 paths want [A-Za-z0-9.][A-Za-z0-9_.-]*.
+/// The rule that the name breaks, or "". Keras and HDF5 paths require [A-Za-z0-9.][A-Za-z0-9_.-]*.
 std::string name_complaint(const std::string& name);
 /// Name of the n-th copy (from 1) of a repeated step: conv1, conv2; stage1_1 when the name already ends in a digit.
 std::string repeated_name(const std::string& name, std::int64_t n);
 /// "block1" + "conv1" = "block1_conv1"; either may be empty.
 std::string join_names(const std::string& base, const std::string& local);
 
-/// Numbers names as Keras does: conv2d, conv2d_1, ... passing over those that are taken.
+/// Numbers names as Keras does (conv2d, conv2d_1, ...) and skips those that are taken.
 class AutoNames {
  public:
   std::string next(const std::string& base) {
@@ -68,18 +68,18 @@ struct Parameter {
   std::optional<config::Node> fallback;  ///< absent: required
 };
 
-/// A layer type made of layers: every use makes new weights.
+/// A layer type composed of layers. Every use has its own weights.
 struct Block {
-  std::vector<std::string> inputs;  ///< names of what it reads; empty: it is one, called input
+  std::vector<std::string> inputs;  ///< names of its inputs; empty: one, called input
   std::vector<Parameter> parameters;
   config::Node layers;
 };
 
-/// A layer, or a list of layers, with one set of weights: every use shares them.
+/// A layer, or a list of layers, with one set of weights that all uses share.
 struct Shared {
   config::Mark mark;
   config::Node definition;          ///< one step, or a list of them
-  std::vector<std::string> inputs;  ///< as a block's; only of a list
+  std::vector<std::string> inputs;  ///< as in Block; only for a list
 };
 
 struct Definitions {
@@ -90,11 +90,11 @@ struct Definitions {
   std::vector<std::string> type_names() const;
 };
 
-/// `params` and `layers` of one block, whose place is `mark`; `others` are keys that the caller reads. Nothing after
-/// reporting.
+/// Reads `params` and `layers` of the block at `mark`. `others` are keys that the caller reads. Returns nothing after
+/// reporting an error.
 std::optional<Block> read_block(const config::Node& node, const config::Mark& mark, std::vector<std::string> others,
                                 config::Reader& reader);
-/// Reports and leaves out what is wrong. `model` is the section's map.
+/// Reports and omits invalid entries. `model` is the map of the section.
 Definitions read_definitions(const config::Node& model, config::Reader& reader);
 
 }  // namespace dptrain::graph

@@ -1,8 +1,8 @@
 #pragma once
 
-// The working parts of expand(): lives for one call of it, in its thread. expand.cpp walks lists of steps and calls
-// layers, expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the arguments that every
-// step may have.
+// The implementation of expand(). An Expander lives for one call, in the caller's thread. expand.cpp walks lists of
+// steps and calls layers, expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the
+// arguments that every step may have.
 
 #include <map>
 #include <optional>
@@ -17,14 +17,14 @@
 
 namespace dptrain::graph {
 
-/// A tensor as a step sees it: whose it is, and the name by which the steps around know it.
+/// A tensor that a step can read: its port, and its name in the scope of the step.
 struct Source {
-  Port port = -1;  ///< of node -1: the step that should make it is wrong, which has been reported
+  Port port = -1;  ///< node -1: the step that computes it has an error, which has been reported
   std::string name;
 };
 using Sources = std::vector<Source>;
 
-/// The layers of a `shared:` entry, in the order of its definition: made by the first use, called again by the others.
+/// The layers of a `shared:` entry, in the order of its definition. The first use creates them, later uses call them.
 struct SharedLayers {
   struct Made {
     int layer;
@@ -38,19 +38,19 @@ struct SharedLayers {
 /// One list of steps being expanded: the model's, or that of one use of a block or of a shared sub-model.
 struct Scope {
   const Definitions* definitions = nullptr;  ///< the blocks and shared layers that its steps can use
-  std::string layer_base, node_base;         ///< names below which layers and nodes get theirs
+  std::string layer_base, node_base;         ///< prefixes of the names of layers and nodes
   std::string device;
   bool trainable = true;
   std::optional<Port> mask;                      ///< for a shared entry of one layer: Node::mask
-  Sources input;                                 ///< what a block or shared entry reads
-  std::vector<std::string> input_names;          ///< of each of `input`, or one for all of them; empty at the top
-  StepNames names;                               ///< of the steps so far
-  std::map<std::string, config::Mark> left_out;  ///< by a false `if`
+  Sources input;                                 ///< inputs of a block or shared entry
+  std::vector<std::string> input_names;          ///< one for each of `input`, or one for all of them; empty at the top
+  StepNames names;                               ///< steps so far
+  std::map<std::string, config::Mark> left_out;  ///< left out by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
-  bool blind = false;                            ///< a step of unknown name failed, so unknown names are not reported
+  bool blind = false;                            ///< a step of unknown name failed; unknown names are not reported
   SharedLayers* shared = nullptr;
 
-  // Where we are; all empty at the top.
+  // The use that this scope expands; all empty at the top.
   const Scope* outer = nullptr;
   std::string kind, type;  ///< "block", "residual"
   config::Mark use;
@@ -68,12 +68,12 @@ class Expander {
   Expansion run(const config::Node& layers);
 
  private:
-  /// What a step is called with, besides its own arguments.
+  /// One call of a step, with its context.
   struct Call {
     const ListedStep& step;
-    std::optional<std::string> name;  ///< in its scope; nothing: find one. "": the scope's own (a shared layer)
+    std::optional<std::string> name;  ///< name in its scope; nothing: choose one. "": the scope's own (a shared layer)
     const Sources& above;
-    const Source* before = nullptr;  ///< of a further copy of a repeated step: the copy that it follows
+    const Source* before = nullptr;  ///< for later copies of a repeated step: the copy before
   };
 
   Sources chain(const config::Node& layers, Scope& scope);
@@ -82,13 +82,14 @@ class Expander {
   Source layer(const Call& call, const nn::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
   Source network(const Call& call, const Network& network, Scope& scope);
-  /// What the network reads: the step above, what `inputs` names, else an Input of its own. Nothing after reporting.
+  /// Inputs of the network: those that `inputs` names, else the step above, else a new Input. Returns nothing after
+  /// reporting an error.
   std::optional<Sources> network_input(const Call& call, const Network& network,
                                        const std::map<std::string, config::Node>& values, Scope& scope);
-  /// Whether the rules of the network's file hold; reports those that do not.
+  /// Whether the rules in the network's file hold. Reports those that do not.
   bool keeps_rules(const Network& network, const ListedStep& step, std::map<std::string, config::Node> values,
                    const Shape& input, const Scope& scope);
-  /// The steps of a block or network, with values for its parameters.
+  /// Expands the steps of a block or network, with values for its parameters.
   Source open(const Block& block, std::map<std::string, config::Node> values, Scope inner, const std::string& local,
               Scope& scope);
   Source shared(const Call& call, const Shared& shared, Scope& scope);
@@ -102,7 +103,7 @@ class Expander {
   std::optional<Sources> inputs(const Call& call, const Scope& scope);
   /// `mask` of a layer or of a use of a shared layer: Node::mask.
   std::optional<std::optional<Port>> mask(const ListedStep& step, const Scope& scope);
-  /// What a use of a block reads, as many as it has names for; none where nothing is above, if it has no names.
+  /// Inputs of a use of a block, one for each of `names`. Without names there are none if no step is above.
   std::optional<Sources> block_inputs(const Call& call, const std::vector<std::string>& names, const Scope& scope);
   std::optional<Sources> find(const config::Node& node, const Scope& scope);
 
@@ -116,16 +117,16 @@ class Expander {
                const std::string& device, const config::Mark& mark);
   std::optional<std::map<std::string, config::Node>> block_arguments(const ListedStep& step, const Block& block);
   bool only_reserved(const config::Node& arguments, const std::vector<std::string>& allowed, const std::string& hint);
-  bool is_block(const std::string& type, const Scope& scope) const;  ///< or a network
+  bool is_block(const std::string& type, const Scope& scope) const;  ///< true for a network, too
   void export_names(const Scope& inner, const std::string& local, Scope& outer);
-  /// `inputs`: the names that the definition has for what it reads.
+  /// `inputs`: the names of its inputs in the definition.
   std::optional<Scope> inner_scope(const Call& call, const std::string& kind, const std::string& local,
                                    const std::vector<std::string>& inputs, Scope& scope);
   Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
 
-  /// Enters the name into the scope; reports one that stands there already.
+  /// Adds the name to the scope. Reports a duplicate.
   void declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark);
-  /// Of a layer or node in the whole model; reports one that is taken.
+  /// Reserves the name of a layer or node in the whole model. Reports a duplicate.
   bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
              const Scope& scope);
   Sources failed(const ListedStep& step, Scope& scope);
@@ -137,8 +138,8 @@ class Expander {
   AutoNames automatic_;
   std::map<std::string, config::Mark> layer_names_, node_names_;
   std::map<std::string, SharedLayers> shared_;
-  std::set<std::tuple<const config::Source*, int, int>> failed_;  ///< steps that were wrong once: said once is enough
-  std::vector<int> calls_;                                        ///< so far, per layer
+  std::set<std::tuple<const config::Source*, int, int>> failed_;  ///< steps whose error has been reported
+  std::vector<int> calls_;                                        ///< number of calls so far, per layer
   std::int64_t steps_ = 0;
 };
 

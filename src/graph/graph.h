@@ -26,10 +26,10 @@ struct Layer {
   config::Mark mark;
 };
 
-/// One of the tensors that a node gives: what nodes read.
+/// One output tensor of a node. Nodes read ports.
 struct Port {
   int node = 0;
-  int port = 0;  ///< in Node::outputs
+  int port = 0;  ///< index in Node::outputs
 
   Port() = default;
   Port(int of_node, int which = 0) : node(of_node), port(which) {}  // NOLINT(google-explicit-constructor)
@@ -38,7 +38,7 @@ struct Port {
 
 /// A use of a block or of a network.
 struct BlockUse {
-  std::string name;  ///< below which its steps have theirs; that of the block around it where it has none
+  std::string name;  ///< prefix of its steps' names; that of the enclosing block if unnamed
   std::string type;  ///< "residual", "VGG16"
   config::Mark mark;
 
@@ -51,23 +51,23 @@ struct BlockUse {
 struct Node {
   int layer = 0;
   int call = 0;                ///< 0 for the first call of its layer
-  std::vector<Port> inputs;    ///< of nodes with smaller indices than this one's
-  std::optional<Port> mask{};  ///< replaces the masks of the inputs by this tensor's; node -1: no mask
+  std::vector<Port> inputs;    ///< ports of nodes with smaller indices
+  std::optional<Port> mask{};  ///< replaces the masks of the inputs by the mask of this tensor; node -1: no mask
   std::vector<nn::OutputDef> outputs;
-  std::string name;    ///< of the step in the config; the layer's own name unless the layer is shared
+  std::string name;    ///< name of the step in the config; the layer's own name unless the layer is shared
   std::string device;  ///< slot from `device:`, "" when not given
   config::Mark mark;
-  std::vector<BlockUse> blocks;  ///< that it stands in, outermost first
+  std::vector<BlockUse> blocks;  ///< enclosing blocks, outermost first
 
-  const Shape& output() const { return outputs.front().shape; }  ///< of the first, often the only one
+  const Shape& output() const { return outputs.front().shape; }  ///< shape of the first output, often the only one
 };
 
-/// A use of a bundled network that has published weights, for advice; a graph that is written out and read again has
-/// none.
+/// A use of a bundled network with published weights, for hints to the user. A graph that is written out and read again
+/// has none.
 struct NetworkUse {
   std::string network;        ///< "VGG16"
-  std::string preprocessing;  ///< what its published weights want: "caffe", "tf", "torch" or "built_in"
-  bool reads_input = false;   ///< an Input directly: what the transforms make of the images
+  std::string preprocessing;  ///< preprocessing for its published weights: "caffe", "tf", "torch" or "built_in"
+  bool reads_input = false;   ///< whether it reads an Input directly, that is the output of the transforms
   config::Mark mark;
 };
 
@@ -78,22 +78,21 @@ struct Graph {
   std::vector<int> inputs;  ///< nodes of Input layers, in the order of the config
   std::vector<Port> outputs;
   std::vector<NetworkUse> networks;
-  std::optional<WeightsSpec> weights{};  ///< what a fresh start reads from a file
+  std::optional<WeightsSpec> weights{};  ///< file with the initial weights of a new training
 };
 
 const nn::OutputDef& tensor_of(const Graph& graph, const Port& port);
-/// As the config names it: "conv1"; of a node with several outputs "lstm" for the first, "lstm.state_h" for others.
+/// Name in the config: "conv1". For a node with several outputs "lstm" is the first, "lstm.state_h" another one.
 std::string name_of(const Graph& graph, const Port& port);
-/// What steps, uses of blocks and of shared layers are called: the first, or only, tensor that each gives. -1 for the
-/// node: the step is wrong.
+/// Names of steps and of uses of blocks and shared layers, each with its first output. Node -1: the step has an error.
 using StepNames = std::map<std::string, Port>;
-/// The port that a name means in the config: "lstm", "lstm.state_h", or by number "lstm.1". -1 for the node: nothing is
-/// called so.
+/// The port for a name in the config: "lstm", "lstm.state_h", or by number "lstm.1". Node -1: no port has this name.
 Port find_port(const Graph& graph, const StepNames& names, const std::string& name);
-/// "; lstm has the outputs lstm.state_h, lstm.state_c" where the name begins like one of those of a step with several.
+/// "; lstm has the outputs lstm.state_h, lstm.state_c" if the name begins with that of a step with several outputs.
 std::string port_hint(const Graph& graph, const StepNames& names, const std::string& name);
 
-/// Of an Input of ids: every layer that reads them, behind views or not, takes what is below this. 0: it is of floats.
+/// Upper bound (exclusive) of the ids of an Input: the smallest limit of the layers that read them, directly or through
+/// views. 0: the Input has floats.
 std::int64_t id_limit(const Graph& graph, int input);
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending;

@@ -26,7 +26,7 @@ const Mask& of(const std::vector<std::vector<Mask>>& masks, const Port& port) {
 
 bool before(const Port& a, const Port& b) { return std::pair(a.node, a.port) < std::pair(b.node, b.port); }
 
-/// Valid in any of them (Keras's Merge); without a mask where one has none.
+/// A step is valid if it is in any of the masks (Keras's Merge). No mask if an input has none.
 Mask joined(const std::vector<Mask>& inputs) {
   Mask all;
   for (const Mask& one : inputs) {
@@ -80,7 +80,7 @@ std::vector<std::vector<Mask>> masks(const Graph& graph) {
 
 namespace {
 
-/// Reports a `mask` that names a tensor without one, or with one of other steps than all inputs.
+/// Reports a `mask` that names a tensor without one, or with one whose steps fit no input.
 bool check_given_mask(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& all,
                       config::Reader& reader) {
   if (!node.mask || node.mask->node < 0) return true;
@@ -107,7 +107,7 @@ void check_masks(const Graph& graph, config::Reader& reader) {
     const Layer& layer = layer_behind(graph, node);
     const config::Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
     if (!check_given_mask(graph, node, all, reader)) continue;
-    Mask mask;  // the one that joins several, if there is one
+    Mask mask;  // prefers a mask that joins several
     for (const Mask& one : input_masks(graph, node, all))
       if (!one.empty() && (mask.empty() || one.size() > 1)) mask = one;
     if (mask.empty()) continue;

@@ -129,7 +129,7 @@ std::string summary(const Model& model) {
 
 namespace {
 
-/// What a layer is by what it has and does to its input, so that no list of layers is needed.
+/// Category of a layer, derived from its weights and shapes, so that no list of layer types is needed.
 struct Kind {
   const char* what;
   const char* fill;
@@ -185,7 +185,7 @@ class DotText {
     return tensor_of(graph_, node.inputs.front()).shape == node.output() ? kKeeps : kChanges;
   }
 
-  /// The network's name and size, and what the colours mean.
+  /// The network's name and size, and a legend of the colours.
   std::string title() const {
     std::string cells;
     std::size_t count = 0;
@@ -218,7 +218,7 @@ class DotText {
     return text;
   }
 
-  /// Those of `members` that stand in no block below `depth`, and a cluster for each block, in the order of the nodes.
+  /// Writes the `members` that are in at most `depth` blocks, and a cluster for each deeper block, in node order.
   void nodes(const std::vector<std::size_t>& members, std::size_t depth) {
     std::vector<std::pair<BlockUse, std::vector<std::size_t>>> clusters;
     const std::string indent(2 * depth + 2, ' ');
@@ -258,7 +258,7 @@ class DotText {
 
   const Model& model_;
   const Graph& graph_;
-  std::vector<std::size_t> kinds_;  // of the nodes
+  std::vector<std::size_t> kinds_;  // per node
   std::string text_;
   int clusters_ = 0;
 };

@@ -60,7 +60,7 @@ class Lowering {
   const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
   int tensor_of(const Port& port) const { return draft_.node_tensors[at(port.node)][at(port.port)]; }
 
-  /// Per node.
+  /// The slot of each node.
   std::vector<int> find_slots() const {
     std::vector<int> all(graph_.nodes.size(), 0);
     const graph::Slots names(graph_);
@@ -76,7 +76,7 @@ class Lowering {
   }
 
   bool is_head() const { return draft_.options.part == Part::kHead; }
-  /// The node is computed elsewhere and what is read of it comes in as inputs.
+  /// Whether the other part computes the node, so that its tensors are inputs of this plan.
   bool starts_at(int n) const {
     return is_head() && std::ranges::find(draft_.options.border, n, &Port::node) != draft_.options.border.end();
   }
@@ -84,7 +84,8 @@ class Lowering {
     return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
   }
 
-  /// How many nodes that matter read each output of each node; an output of the plan counts as a reader.
+  /// Number of nodes that read each output of each node; an output of the plan counts as a reader. Nodes that no output
+  /// depends on do not count.
   std::vector<std::vector<int>> count_readers() const {
     std::vector<std::vector<int>> readers;
     for (const graph::Node& node : graph_.nodes) readers.emplace_back(node.outputs.size(), 0);
@@ -97,7 +98,7 @@ class Lowering {
       }
     return readers;
   }
-  /// A node that nothing reads is left out.
+  /// Whether anything reads the node. Others are left out.
   bool is_read(int n) const {
     return std::ranges::any_of(readers_[at(n)], [](int count) { return count > 0; });
   }
@@ -139,7 +140,7 @@ class Lowering {
                        .type = output.type});
   }
 
-  /// A loss leaves the output's activation out, so nobody else may read it.
+  /// A fused loss skips the output's activation, so fusion requires that nothing else reads the output.
   void unfuse_outputs_read_elsewhere() {
     for (LossStep& loss : plan_.losses) {
       const Port& port = graph_.outputs[at(loss.output)];
@@ -149,15 +150,15 @@ class Lowering {
     }
   }
 
-  /// The activation that a loss computes itself stays a step of its own, so that it can be left out.
+  /// Whether a loss computes this activation. It then remains a separate step, which training skips.
   bool taken_by_loss(int n, Activation activation) const {
     return activation != Activation::kLinear && std::ranges::any_of(plan_.losses, [&](const LossStep& loss) {
              return Port(n) == graph_.outputs[at(loss.output)] && activation == fused_activation(loss);
            });
   }
 
-  /// What ops may compute behind their own layer has an op of its own and no weights, draws no random numbers, heeds no
-  /// mask, has one output, and of two inputs or more it reads none in backward.
+  /// Whether an op may compute the layer after its own. The layer must have an op, no weights, no random numbers, no
+  /// masks and one output. Its backward must not read the inputs if there are several. A loss must not compute it.
   bool may_follow(int n) const {
     const config::Typed& spec = spec_of(n);
     const nn::LayerType& type = nn::type_of(spec);
@@ -170,7 +171,8 @@ class Lowering {
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
 
-  /// A layer that is the only reader of a step may be computed by it, where its other inputs exist by then.
+  /// Adds the node to the tail of a step that only this node reads, if the device can fuse it and the other inputs
+  /// exist by then. Returns whether it did.
   bool computed_by_producer(int n) {
     if (!may_follow(n)) return false;
     const std::optional<Activation> activation = pure_activation(spec_of(n));
@@ -179,7 +181,7 @@ class Lowering {
       Step* producer = only_reads(n, i);
       if (producer == nullptr || !others_exist(n, i)) continue;
       if (producer->slot != slots_[at(n)]) continue;
-      // An op that takes steps for samples can compute only what does not tell them apart.
+      // An op that treats steps as samples can fuse activations only.
       if (producer->frame_axes > 0 && !activation) continue;
       const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output());
       if (!fusion) continue;
@@ -199,7 +201,7 @@ class Lowering {
     return shapes;
   }
 
-  /// The device's answer.
+  /// Whether and how the device fuses the layer into the step.
   std::optional<TailFusion> fuses(const Step& step, const config::Typed& layer, const std::vector<Shape>& layer_inputs,
                                   const Shape& layer_output) const {
     std::vector<Shape> inputs;
@@ -214,14 +216,14 @@ class Lowering {
                                 .layer_output = shape_seen(step, layer_output)});
   }
 
-  /// All inputs of node `n` but `i` are written before the step that makes that one.
+  /// Whether all inputs of node `n` but `i` are written before the step that computes input `i`.
   bool others_exist(int n, std::size_t i) const {
     for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
       if (k != i && written_by(tensor_of(node(n).inputs[k])) >= node_step_[at(node(n).inputs[i].node)]) return false;
     return true;
   }
 
-  /// The step that writes the tensor's memory; kAbsent for what comes from outside.
+  /// The step that writes the tensor's memory; kAbsent for inputs of the plan.
   int written_by(int tensor) const {
     for (int s = last_index(plan_.steps.size()); s >= 0; --s)
       if (std::ranges::find(plan_.steps[at(s)].outputs, root(plan_, tensor)) != plan_.steps[at(s)].outputs.end())
@@ -229,7 +231,7 @@ class Lowering {
     return kAbsent;
   }
 
-  /// The step behind input `i` of node `n`, if that is all that it gives and nobody else reads it; else null.
+  /// The step that computes input `i` of node `n`, if it has one output and no other reader; else null.
   Step* only_reads(int n, std::size_t i) {
     const Port& input = node(n).inputs[i];
     if (node_step_[at(input.node)] == kAbsent || readers(input) != 1 || node(input.node).outputs.size() > 1)
@@ -237,7 +239,7 @@ class Lowering {
     return &plan_.steps[at(node_step_[at(input.node)])];
   }
 
-  /// Node `n` is computed by the step behind its input `i`, as the last of its tail.
+  /// Makes node `n` the last entry in the tail of the step that computes its input `i`.
   void take_over(int n, std::size_t i, Step& step, TailEntry entry) {
     for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
       if (k != i) step.inputs.push_back(tensor_of(node(n).inputs[k]));
@@ -285,7 +287,7 @@ class Lowering {
     if (!nn::type_of(spec).heeds_masks) return {};
     return graph::input_masks(graph_, node(n), masks_);
   }
-  /// Masks of the inputs become inputs themselves; the graph has checked that each is one tensor.
+  /// Adds the masks of the inputs as further inputs. The graph has checked that each is one tensor.
   void add_masks(int n, Step& step) const {
     for (const graph::Mask& mask : used_masks(n)) {
       step.masks.push_back(mask.empty() ? kAbsent : last_index(step.inputs.size()) + 1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Steps that hand a tensor straight on to the step that runs next: where an op's last pass and the next op's first one
-// can go over the tensor together, piece by piece (backend/piecewise.h). Read off the plan; any thread.
+// Consecutive steps of which the second reads what the first writes. The last pass of one op and the first pass of the
+// next can then process the tensor together, piece by piece (backend/piecewise.h). Pure functions, any thread.
 
 #include <cstddef>
 
@@ -9,7 +9,8 @@
 
 namespace dptrain::plan {
 
-/// What step s writes is the first input of step s + 1, in the same shape and for the same rows. Of one slot alone.
+/// Whether the output of step s is the first input of step s + 1, in the same shape and for the same rows. False for
+/// several slots and for compute types other than float32.
 bool hands_on(const Plan& plan, std::size_t s);
 
 }  // namespace dptrain::plan

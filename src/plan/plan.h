@@ -1,22 +1,22 @@
 #pragma once
 
-// The plan: what every replica executes, step by step, computed once on the host from the Model. Pure data, the same
-// for every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
+// The plan: the steps that every replica executes, computed once on the host from the Model. Pure data, the same for
+// every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
 // thread.
 //
-// A replica has one device, or several: slots, the first of which is its home. Every step has a slot and every tensor
-// lies in one; what a step reads from another slot is copied to its own by a step that does only that, and gradients go
-// back the same way (slots.cpp, backward.cpp). The parameter arenas lie at home.
+// A replica has one or several device slots, the first of which is its home. Every step and every tensor has a slot. A
+// separate step copies each tensor that is read in another slot; gradients are copied back the same way (slots.cpp,
+// backward.cpp). The parameter arenas are in the home slot.
 //
-// Tensors are [rows, shape...] of their own type: the compute type, int32 ids, masks of bytes; rows being the samples
-// of one micro-batch of one replica. Parameters lie in one flat arena of floats (on the host and on every device
-// alike), in this order:
-//   [0, trainable_end)                trainable weights, in the order in which their gradients become ready in backward
-//   [trainable_end, statistics_end)   moving statistics of normalisation layers
-//   [statistics_end, tables_end())    trainable tables whose gradients are rows (backend/row_table.h)
-//   [tables_end(), total)             frozen weights
-// The gradient arena covers [0, statistics_end): the "gradient" of a statistic is its value over the batch times the
-// replica's share of the global batch, so that the all-reduce that sums gradients also averages statistics, weighted by
+// Tensors are [rows, shape...] of their own type: the compute type, int32 ids, or masks of bytes. Rows are the samples
+// of one micro-batch of one replica. Parameters are in one flat arena of floats. It has the same order on the host and
+// on every device:
+//   [0, trainable_end)                trainable weights, in the order in which backward completes their gradients;
+//   [trainable_end, statistics_end)   moving statistics of normalisation layers;
+//   [statistics_end, tables_end())    trainable tables whose gradients are rows (backend/row_table.h);
+//   [tables_end(), total)             frozen weights.
+// The gradient arena covers [0, statistics_end). The "gradient" of a statistic is its value over the batch times the
+// replica's share of the global batch. The all-reduce that sums gradients thus also averages statistics, weighted by
 // samples.
 
 #include <cstdint>
@@ -35,16 +35,16 @@
 namespace dptrain::plan {
 
 inline constexpr int kAbsent = -1;
-/// Every tensor and every parameter starts on such a boundary (floats); gaps hold zeros and stay zero.
+/// Alignment of every tensor and parameter, in floats. Gaps contain zeros and stay zero.
 inline constexpr std::int64_t kAlignElements = 64;
 
 struct Tensor {
   std::string name;        ///< "conv1", "d conv1" for its gradient
-  Shape shape;             ///< of one sample
-  int alias_of = kAbsent;  ///< same memory as that tensor (views); never chained
-  bool external = false;   ///< bound anew each step (graph inputs): the batch's own memory
-  bool rowless = false;    ///< `shape` is all of it, whatever the rows: a parameter's gradient on its way to the arena
-  int slot = 0;            ///< where it lies; external ones lie in every slot that reads them
+  Shape shape;             ///< without the rows
+  int alias_of = kAbsent;  ///< tensor that owns the memory (views); never itself an alias
+  bool external = false;   ///< memory of the batch, bound in each step (graph inputs)
+  bool rowless = false;    ///< `shape` is the whole shape: a parameter's gradient outside the arena
+  int slot = 0;            ///< slot of the memory; external tensors are in every slot that reads them
   /// The plan's compute type for floats (float where rowless), kI32 for ids, kU8 for masks (1: valid, 0: not).
   DType type = DType::kF32;
 
@@ -53,7 +53,7 @@ struct Tensor {
   std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(elements(rows)) * size_of(type); }
 };
 
-/// In the arena's order. kTable: trainable, too, but a step gives a gradient to some of its rows alone.
+/// In the arena's order. kTable is trainable, but a step computes gradients for some of its rows only.
 enum class ParameterKind { kTrainable, kStatistic, kTable, kFrozen };
 inline bool is_trained(ParameterKind kind) {
   return kind == ParameterKind::kTrainable || kind == ParameterKind::kTable;
@@ -63,94 +63,93 @@ struct Parameter {
   int weight = 0;  ///< index into Model::weights
   std::string path;
   Shape shape;  ///< Keras's
-  /// Axis i of the arenas is Keras's axis order[i], as the device wants it (filters KRSC on GPUs); empty: as Keras has
-  /// it.
+  /// Axis i in the arenas is Keras's axis order[i], as the device requires (filters KRSC on GPUs). Empty: Keras's
+  /// order.
   std::vector<int> order;
   ParameterKind kind = ParameterKind::kTrainable;
   std::int64_t offset = 0;  ///< floats from the start of the arena
   nn::Penalty penalty;      ///< l1, l2
   double momentum = 0;      ///< statistics
-  int bucket = kAbsent;     ///< of its gradient
+  int bucket = kAbsent;     ///< bucket of its gradient
   std::int64_t elements() const { return shape.elements(); }
 };
 
-/// A layer that the op of a step computes behind the step's own.
+/// A layer that the op of a step computes after the step's own layer.
 struct TailEntry {
-  config::Typed layer;           ///< of nn::layer_family(); an Activation for whatever is nothing else
-  TailFusion fusion{};           ///< what the op says of it
-  std::size_t other_inputs = 0;  ///< besides what is before it in the tail; in Step::inputs, behind those before them
-  /// The step's one reader goes back through it (its Step::undoes), so that backward takes the gradient of what comes
-  /// before. The last entry's alone.
+  config::Typed layer;           ///< from nn::layer_family(); layers that only apply an activation are an Activation
+  TailFusion fusion{};           ///< how the op computes it
+  std::size_t other_inputs = 0;  ///< inputs other than the result before it; in Step::inputs in tail order
+  /// Whether the backward of the step's only reader includes that of this entry (Step::undoes). The step's backward
+  /// then starts from the gradient before this entry. Only for the last entry.
   bool undone = false;
 };
 
 /// One operation: forward and, when has_backward, backward. Steps are in forward order.
 struct Step {
-  std::string name{};   ///< of the layer's call; an activation split off is "conv1/gelu"
-  int node = 0;         ///< in Graph::nodes, of the layer
-  int slot = 0;         ///< where it runs, and where its tensors lie
-  bool copies = false;  ///< no op: its one output is its one input, which lies in another slot; no backward
-  /// Of nn::layer_family(). Its `activation` argument is linear: what it said is in `tail`, or a step of its own.
-  /// Of a layer over steps or volumes it may be the sister over images (nn::computed_as).
+  std::string name{};   ///< name of the layer's call; "conv1/gelu" for a separate activation
+  int node = 0;         ///< index in Graph::nodes
+  int slot = 0;         ///< slot of the step and its tensors
+  bool copies = false;  ///< no op, no backward: copies its input from another slot
+  /// From nn::layer_family(). Its `activation` is linear: the activation is in `tail`, or a separate step. For a layer
+  /// over steps or volumes it may be the layer over images that computes it (nn::computed_as).
   config::Typed spec{};
-  /// The op sees every tensor of the step as nn::with_height() has it, as the sister over images needs it.
+  /// Whether the op receives every tensor in the shape of nn::with_height(), as layers over images require.
   bool adds_height = false;
-  /// Leading axes of every tensor of the step that are steps of a sample, and how many steps they are together: to the
-  /// op each is a sample of its own, so a call has `frames` times the rows (nn::LayerType::applies).
+  /// Number of leading axes of every tensor that are steps of a sample, and the product of their extents. The op treats
+  /// each step as a sample, so a call has `frames` times the rows (nn::LayerType::applies).
   int frame_axes = 0;
   std::int64_t frames = 1;
-  /// What the op computes behind its layer, in order; `output` is the last one's, and backward goes back through all.
+  /// Layers that the op computes after its own, in order. `output` is that of the last one; backward covers all of
+  /// them.
   std::vector<TailEntry> tail{};
-  /// The last layer in the tail of the step that makes the input, where this op's backward goes back through that, too,
-  /// seen from its own output (a ReLU before a max-pooling). Empty: none.
+  /// The last layer in the tail of the step that computes the input, if this op's backward includes that layer's (a
+  /// ReLU before a max-pooling). The op reads only its own output for it. Empty: none.
   config::Typed undoes{};
-  /// Not executed in training or evaluation with a loss: the loss starts from this step's input (softmax +
-  /// cross-entropy).
+  /// Not executed in training or evaluation with a loss: the loss reads this step's input (softmax + cross-entropy).
   bool fused_into_loss = false;
   bool inference_mode = false;  ///< frozen normalisation: moving statistics even in training
-  /// Factor on the share of this call's statistics. 1 unless the layer is called more than once: Keras then updates the
-  /// moving values once per call, which one update does with momentum^calls and these weights (they add up to 1).
+  /// Factor of this call's statistics; 1 unless the layer has several calls. Keras updates the moving values once per
+  /// call. One update with momentum^calls and these weights, which add up to 1, gives the same.
   double statistics_weight = 1;
 
-  std::vector<int>
-      inputs{};  ///< tensors: the layer's, their masks where its op heeds them, those of the tail's entries
-  /// Per input of the layer the place of its mask in `inputs`, kAbsent where it has none; empty: the op heeds no mask.
+  std::vector<int> inputs{};  ///< tensors: the layer's, their masks if the op reads them, those of the tail's entries
+  /// For each input of the layer the index of its mask in `inputs`, or kAbsent. Empty: the op reads no masks.
   std::vector<int> masks{};
-  std::vector<int> outputs{};  ///< tensors, in the layer's order; forward writes all of them. With a tail there is one
+  std::vector<int> outputs{};     ///< tensors, in the layer's order, all written by forward; one if there is a tail
   std::vector<int> parameters{};  ///< indices into Plan::parameters, Keras's order
 
   bool has_backward = false;
-  /// One per output; kAbsent: nothing on the way to a loss reads that output, so its gradient is zero.
+  /// One per output; kAbsent: no loss depends on that output, so its gradient is zero.
   std::vector<int> output_gradients{};
-  std::vector<int> input_gradients{};       ///< one per input; kAbsent: not wanted. Overwritten by backward
-  std::vector<bool> parameter_gradients{};  ///< one per parameter: wanted (statistics: always wanted in training mode)
-  /// Tensors that take this use's parameter gradients when another call of the same (shared) layer has written the
-  /// arena; one per parameter, kAbsent: the arena itself.
+  std::vector<int> input_gradients{};       ///< one per input; kAbsent: not computed. Backward overwrites them
+  std::vector<bool> parameter_gradients{};  ///< one per parameter: computed (statistics: always in training)
+  /// Tensors for this call's parameter gradients, if another call of the same shared layer has written the arena. One
+  /// per parameter; kAbsent: the arena.
   std::vector<int> parameter_gradient_tensors{};
 
-  int output() const { return outputs.front(); }  ///< most steps have this one alone
+  int output() const { return outputs.front(); }  ///< the only output of most steps
 };
 
-/// Puts what computes the layer into the step: the layer itself, its sister over images, or what it applies to every
-/// step of its input, a tensor of that shape.
+/// Sets the layer that the step's op computes, for an input of this shape. It is the layer itself, the layer over
+/// images that computes it, or the layer that it applies to every step.
 void set_layer(Step& step, const config::Typed& layer, const Shape& input);
-/// A tensor's shape as the step's op sees it.
+/// The shape in which the step's op receives a tensor.
 Shape shape_seen(const Step& step, const Shape& shape);
 
-/// Which of its tensors the step's backward reads, besides the output's gradient.
+/// Tensors that the step's backward reads in addition to the output's gradient.
 struct StepReads {
-  std::span<const int> inputs{};  ///< of Step::inputs
+  std::span<const int> inputs{};  ///< a part of Step::inputs
   bool output = false;            ///< all of Step::outputs
 };
 StepReads backward_reads(const Step& step);
 
 /// Backward is a list of these, in order.
 struct BackwardItem {
-  /// kFetch...: the source lies in another slot than the destination, which is overwritten.
+  /// kFetch...: overwrites the destination with the source, which is in another slot.
   enum class Kind { kStep, kAccumulateTensor, kAccumulateParameter, kFetchTensor, kFetchParameter };
   Kind kind = Kind::kStep;
   int step = kAbsent;                ///< kStep
-  int destination = kAbsent;         ///< tensor; of the kinds for parameters the gradient of a parameter
+  int destination = kAbsent;         ///< tensor; for kinds of parameters a parameter, whose gradient is written
   int source = kAbsent;              ///< tensor: destination += source, or destination = source
   std::vector<int> buckets_ready{};  ///< buckets complete after this item
 };
@@ -161,86 +160,87 @@ struct Bucket {
 
 /// The loss of one output: what it reads and writes.
 struct LossStep {
-  int output = 0;      ///< in Plan::outputs
-  std::string name{};  ///< of the output where the model has several, else ""
+  int output = 0;      ///< index in Plan::outputs
+  std::string name{};  ///< name of the output if the model has several, else ""
   config::Typed loss{};
-  double weight = 1;  ///< its part in the whole loss
+  double weight = 1;  ///< factor in the total loss
   enum class Fusion { kNone, kSoftmax, kSigmoid };
-  /// kSoftmax, kSigmoid: `prediction` are the logits before that activation. Metrics mean what comes after it: their
-  /// ops move thresholds, or read values to which the activation was applied for them (MetricReads).
+  /// kSoftmax, kSigmoid: `prediction` is the logits before that activation. Metrics are defined on its result: their
+  /// ops transform thresholds, or read values with the activation applied (MetricReads).
   Fusion fusion = Fusion::kNone;
-  bool from_logits = false;  ///< what the loss computes from, fusion included
-  int slot = 0;              ///< where the prediction lies; a masked loss is computed at home
+  bool from_logits = false;  ///< whether the loss reads logits, by its key or through fusion
+  int slot = 0;              ///< slot of the prediction; a masked loss is computed in the home slot
   int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
   nn::LabelKind labels = nn::LabelKind::kClass;
   std::vector<nn::ResolvedMetric> metrics{};
-  /// One per class: factor of a sample's loss and gradient in training; metrics go without. Empty: none.
+  /// One factor per class for a sample's loss and gradient in training; metrics ignore it. Empty: none.
   std::vector<float> class_weights{};
-  /// Which positions count (kU8, 1 or 0), of a sample; kAbsent: all. The loss of a global batch is then the mean over
-  /// its valid positions, on whatever replica they are.
+  /// The valid positions of a sample (kU8, 1 or 0); kAbsent: all. The loss of a global batch is the mean over its valid
+  /// positions on all replicas.
   int mask = kAbsent;
   std::int64_t masked_positions = 0;  ///< elements of the mask of one sample; 0: there is none
-  /// Its place in a step's sums: the loss summed over samples, then each metric's state, then the number of valid
-  /// positions where there is a mask.
+  /// Index of its first number in a step's sums. They are the loss summed over samples, each metric's state, and the
+  /// number of valid positions if there is a mask.
   std::size_t first_sum = 0;
   std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }
 
   bool masked() const { return masked_positions > 0; }
-  /// Place of the number of valid positions among its sums.
+  /// Index of the number of valid positions among its sums.
   std::size_t valid_sum() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
 };
 
-/// What a loss and its metrics are a mean over, in samples, from the plan's sums over so many of them: their number or,
-/// with a mask, the sum of each sample's share of valid positions.
+/// The divisor of a loss and its metrics, for the plan's sums over `samples`. It is their number or, with a mask, the
+/// sum of each sample's share of valid positions.
 double weight_of(const LossStep& loss, std::span<const double> sums, std::int64_t samples);
 
-/// What Keras adds to the number of valid positions before it divides by it.
+/// Keras adds this to the number of valid positions before it divides by it.
 inline constexpr double kMaskEpsilon = 1e-7;
 
 struct Plan {
-  const graph::Graph* graph = nullptr;  ///< of the model the plan was made from; outlives the plan
+  const graph::Graph* graph = nullptr;  ///< graph of the model; outlives the plan
   std::vector<Tensor> tensors;
   std::vector<Parameter> parameters;  ///< in arena order
   std::int64_t trainable_end = 0, statistics_end = 0, total = 0;
-  std::int64_t table_floats = 0;  ///< of all tables
+  std::int64_t table_floats = 0;  ///< size of all tables
   std::vector<Step> steps;
   std::vector<BackwardItem> backward;
-  /// In the order in which they become ready. Without any backward item (nothing to train but statistics) all of them
-  /// are ready after forward.
+  /// In the order in which they become complete. Without a backward item (only statistics to update) all of them are
+  /// complete after forward.
   std::vector<Bucket> buckets;
-  std::vector<LossStep> losses;  ///< by output; empty: prediction only
-  std::vector<int> inputs;       ///< tensors, in the order of Graph::inputs; of a head: of the border
+  std::vector<LossStep> losses;  ///< in the order of the outputs; empty: prediction only
+  std::vector<int> inputs;       ///< tensors, in the order of Graph::inputs; for kHead those of the border
   std::vector<int>
-      outputs;  ///< tensors, in the order of Graph::outputs (after their activations); of a prefix: of the border
-  DType compute = DType::kF32;  ///< of activations, of their gradients and of the weights that ops read
-  /// Per slot the names in the config that mean it, the first one being its own. Empty: one slot, whatever its names.
+      outputs;  ///< tensors after activations, in the order of Graph::outputs; for kPrefix those of the border
+  DType compute = DType::kF32;  ///< type of activations, their gradients and the weights that ops read
+  /// For each slot its names in the config, its own first. Empty: one slot, for any names.
   std::vector<std::vector<std::string>> slots;
 
   int slot_count() const { return slots.empty() ? 1 : static_cast<int>(slots.size()); }
   bool has_loss() const { return !losses.empty(); }
   std::int64_t tables_end() const { return statistics_end + table_floats; }
-  /// Floats of an optimizer's slot: one for each of a trained weight, the tables' behind the others'.
+  /// Floats of one slot of the optimizer: one per trained weight element, tables after the others.
   std::int64_t slot_floats() const { return trainable_end + table_floats; }
-  /// Where those of a trained parameter begin.
+  /// Offset of a trained parameter in a slot of the optimizer.
   std::int64_t slot_offset(const Parameter& p) const {
     return p.kind == ParameterKind::kTable ? p.offset - statistics_end + trainable_end : p.offset;
   }
-  /// Numbers that a step sums over its samples, one loss after the other.
+  /// Number of sums of a step, over all losses.
   std::size_t sums() const { return has_loss() ? losses.back().first_sum + losses.back().sums() : 0; }
 };
 
-/// Which part of the graph a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides keep
-/// the whole graph's numbers of nodes and weights, so that random layers draw the same and one Model serves both.
+/// The part of the graph that a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides
+/// number nodes and weights as the whole graph does. Random layers thus draw the same numbers, and both sides use one
+/// Model.
 enum class Part {
   kWhole,
   kPrefix,  ///< from the inputs to the border, whose tensors are the plan's outputs; no loss
   kHead     ///< from the border, whose tensors are the plan's inputs; only the parameters that it reads
 };
 
-/// What is trained and measured at one output.
+/// The loss and the metrics of one output.
 struct Objective {
-  int output = 0;  ///< in Graph::outputs
+  int output = 0;  ///< index in Graph::outputs
   config::Typed loss;
   double weight = 1;
   std::vector<config::Typed> metrics{};
@@ -249,42 +249,42 @@ struct Objective {
 };
 
 struct PlanOptions {
-  std::vector<Objective> objectives;                      ///< by output, at most one each; empty: prediction only
-  std::optional<std::uint64_t> bucket_bytes = 25u << 20;  ///< none: an eighth of all, from 64 KiB to 25 MiB
-  std::uint64_t first_bucket_bytes = 1u << 20;            ///< if that is less: small, so that reduction starts early
-  /// Floats from which on a weight that all its steps read by row, where the device can, is a table. None: never.
+  std::vector<Objective> objectives;                      ///< at most one per output; empty: prediction only
+  std::optional<std::uint64_t> bucket_bytes = 25u << 20;  ///< none: an eighth of the total, from 64 KiB to 25 MiB
+  std::uint64_t first_bucket_bytes = 1u << 20;  ///< upper limit of the first bucket, so that reduction starts early
+  /// None: no tables. Else a weight of at least so many floats is a table, if all its steps can read it by row.
   std::optional<std::int64_t> tables_from;
   DType compute = DType::kF32;
   bool sync_batchnorm = false;  ///< sets `synchronized` in every BatchNormalization
   Part part = Part::kWhole;
-  std::vector<graph::Port> border;  ///< kPrefix and kHead
-  /// As Plan::slots: where the config's slots are. Empty: all in one place.
+  std::vector<graph::Port> border;  ///< only for kPrefix and kHead
+  /// As Plan::slots. Empty: one slot.
   std::vector<std::vector<std::string>> slots;
 };
 
-/// The steps that the masks of losses depend on, in order: what must run to know how many positions are valid.
+/// The steps that the masks of losses depend on, in order. They compute which positions are valid.
 std::vector<int> mask_steps(const Plan& plan);
 
-/// What prediction can give: the plan's outputs, then the mask of each masked loss.
+/// Tensors that prediction can return: the plan's outputs, then the mask of each masked loss.
 std::vector<int> predicted_tensors(const Plan& plan);
 
-/// The memory a tensor lies in: itself, or what it is a view of.
+/// The tensor that owns the memory: the tensor itself, or the one that it is a view of.
 inline int root(const Plan& plan, int tensor) {
   const int alias = plan.tensors[static_cast<std::size_t>(tensor)].alias_of;
   return alias == kAbsent ? tensor : alias;
 }
 
-/// Where an item of backward is executed: it writes there.
+/// The slot in which an item of backward is executed: that of the memory it writes.
 int slot_of(const Plan& plan, const BackwardItem& item);
 
-/// The type that a tensor has on the host: floats of 16 bits are float32 there.
+/// The type of the tensor on the host, where floats of 16 bits are float32.
 inline DType host_type(const Tensor& tensor) { return tensor.is_float() ? DType::kF32 : tensor.type; }
-/// Of one sample on the host.
+/// Bytes of one sample on the host.
 inline std::size_t host_row_bytes(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.shape.elements()) * size_of(host_type(tensor));
 }
 
-/// Throws Error{kUsage} when loss, metrics and output do not fit together.
+/// Throws Error{kUsage} if loss, metrics and output do not fit together.
 Plan make_plan(const graph::Model& model, const PlanOptions& options, const Capabilities& device);
 
 }  // namespace dptrain::plan
