@@ -1,6 +1,6 @@
 #pragma once
 
-// The Transport of a real MPI, through its module. At most one in a process, made and called by one thread.
+// The Transport of a real MPI library, through its module. A process has at most one; one thread makes and calls it.
 
 #include <functional>
 #include <memory>
@@ -11,23 +11,22 @@
 
 namespace dptrain::mpi {
 
-// What the environment says of who started this process: mpirun of Open MPI, mpiexec of MPICH and its kin, srun. Pure
-// but for getenv.
+// How this process was started, read from environment variables: Open MPI's mpirun, an mpiexec of the MPICH family, or
+// srun. Has no side effects.
 
 struct Launch {
-  std::string library;  ///< whose module to open: "openmpi", "mpich", "abi"
-  int processes = 0;    ///< as the launcher says; 0: it does not
+  std::string library;  ///< module to open: "openmpi", "mpich" or "abi"
+  int processes = 0;    ///< number from the launcher; 0: unknown
   bool shares_memory = true;
 };
 
-/// Nothing where no launcher started this process, or it alone. DPTRAIN_MPI=openmpi|mpich|abi names the library,
-/// DPTRAIN_MPI=none passes the launcher over; DPTRAIN_SHARED_MEMORY=none leaves all to MPI. Throws Error{kUsage} where
-/// a launcher started several processes that cannot find each other.
+/// Empty if no launcher started this process, or if it is the only one. DPTRAIN_MPI=openmpi|mpich|abi selects the
+/// library; DPTRAIN_MPI=none ignores the launcher. DPTRAIN_SHARED_MEMORY=none sends everything through MPI. Throws
+/// Error{kUsage} if a launcher started several processes that cannot find each other.
 std::optional<Launch> find_launch(const std::function<const char*(const char* name)>& environment);
 
-/// Opens the module ("libdptrain_openmpi.so", found as DynamicLibrary says) and joins the others; returns when all have
-/// come. Throws Error{kDevice}: no module, or an
-/// MPI that does not belong to the launcher.
+/// Opens the module ("libdptrain_openmpi.so", searched as DynamicLibrary documents) and returns when all processes have
+/// joined. Throws Error{kDevice} if there is no module, or if the MPI does not match the launcher.
 std::unique_ptr<Transport> open_mpi(const Launch& launch);
 
 }  // namespace dptrain::mpi

@@ -1,11 +1,11 @@
 #pragma once
 
-// Processes: the processes of one run, which a launcher has started, joined by MPI. One thread of each, the
-// communication thread, makes all calls of MPI and none that waits; everybody else posts an Exchange to it, or calls
-// what waits for one.
+// Processes: the processes of one run, started by a launcher and joined by MPI. In each process one thread, the
+// communication thread, makes all MPI calls, none of which blocks. Other threads post an Exchange to it, or call a
+// function that waits for one.
 //
-// A process that fails says so to all others, and everything that waits in them throws; one that is not heard of for
-// too long counts as failed. Made and destroyed on the main thread.
+// A process that fails notifies all others, where everything that waits throws. A process that sends nothing for too
+// long counts as failed. Made and destroyed on the main thread.
 
 #include <atomic>
 #include <condition_variable>
@@ -24,11 +24,11 @@
 
 namespace dptrain::mpi {
 
-// Which processes share memory. Pure.
+// Groups of processes that share memory. Pure function.
 
-/// Groups of processes with neighbouring numbers that all reach each other's memory, as large as they can be made from
-/// process 0 on: the first process of each and, behind them, the number of all. `reach[p][q]` is '1' where process p
-/// reaches the memory of q.
+/// Partitions the processes into groups of consecutive numbers whose members all reach each other's memory, greedily
+/// from process 0. Returns the first process of each group, followed by the number of processes. `reach[p][q]` is '1'
+/// if process p reaches the memory of q.
 std::vector<int> memory_groups(const std::vector<std::string>& reach);
 
 class News;
@@ -37,14 +37,13 @@ class Processes {
  public:
   using Open = std::function<std::unique_ptr<Transport>()>;
   struct Patience {
-    double silence_seconds = 60;  ///< of a neighbour, until it counts as lost
-    double farewell_seconds =
-        5;  ///< that a process which fails takes to tell the others, and at most to end after them
+    double silence_seconds = 60;  ///< without a message from a neighbour, until it counts as lost
+    double farewell_seconds = 5;  ///< for a failing process to notify the others, and to end after that
   };
 
-  /// `open` runs on the communication thread. Returns when all have come; throws what it throws.
+  /// `open` runs on the communication thread. Returns when all processes have joined; rethrows exceptions of `open`.
   Processes(const Open& open, const Patience& patience);
-  /// Waits for all others to come to their end as well, unless one has failed.
+  /// Waits until all other processes end as well, unless one has failed.
   ~Processes();
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
@@ -54,25 +53,25 @@ class Processes {
   bool is_first() const { return process_ == 0; }
   const std::string& library() const { return library_; }
   const std::string& host(int process) const;
-  /// "process 1 (node-b)".
+  /// For example "process 1 (node-b)".
   std::string name(int process) const;
-  /// On how many machines.
+  /// Number of machines.
   int hosts() const;
-  /// Who shares memory (mpi/processes.h): the first process of each group and, behind them, count().
+  /// Result of memory_groups(): the first process of each group that shares memory, followed by count().
   const std::vector<int>& groups() const { return groups_; }
   void set_silence(double seconds);
 
-  /// What every process gives, by process. All must call it, in the same order as other gathers and broadcasts. One
-  /// thread at a time. Throws Error when a process has failed.
+  /// Returns the argument of every process, by process. All processes call it, in the same order as other gathers and
+  /// broadcasts; one thread at a time. Throws Error if a process has failed.
   std::vector<std::string> gather(std::string mine);
-  /// What process 0 gives.
+  /// Returns the argument of process 0.
   std::string broadcast(std::string of_first);
 
-  /// Any thread. After a failure it is given up at once.
+  /// Any thread. After a failure the exchange is given up at once.
   void post(std::shared_ptr<Exchange> exchange);
 
-  /// While one lives, somebody has nothing else to do than to wait for an exchange: the communication thread then looks
-  /// again at once, on the core that is free, where it sleeps between its looks beside those who compute.
+  /// Marks that a thread only waits for an exchange, so that its core is idle. While one exists, the communication
+  /// thread polls for a few milliseconds before it sleeps between polls.
   class Hurry {
    public:
     explicit Hurry(Processes& processes) : waiting_(processes.waiting_) { waiting_.fetch_add(1); }
@@ -84,20 +83,20 @@ class Processes {
     std::atomic<int>& waiting_;
   };
 
-  /// This process cannot go on: the others learn why and everything that is posted is given up. Returns when they have
-  /// been told. Called once at most; not after another process has failed.
+  /// Called when this process cannot continue: sends the reason to the others and gives up everything that is posted.
+  /// Returns when the reason has been sent. Called at most once, and not after another process has failed.
   void fail(const Error& why) noexcept;
-  /// Of another process: "process 1 (node-b): ...", of its kind. Whoever asks ends soon: a process that learns of a
-  /// failure and does not ask for seconds is ended by the communication thread.
+  /// The failure of another process: "process 1 (node-b): ...", with its kind. A process that fails to call this within
+  /// a few seconds of a failure is terminated by the communication thread.
   std::optional<Error> failure();
-  /// Called on the communication thread, once, when a process has failed, with why; at once where one has. Null:
-  /// nobody.
+  /// `listener` is called once, on the communication thread, with the reason when a process fails; at once if one has
+  /// failed. Null: no listener.
   void on_failure(std::function<void(const Error& why)> listener);
-  /// For whoever waits for other processes in shared memory: throws what gather() would. Any thread.
+  /// For threads that wait for other processes in shared memory: throws the same error as gather(). Any thread.
   void throw_if_failed();
-  /// After fail(): process 0 has failed for the same reason, so this one need not say it, too.
+  /// After fail(): process 0 has failed for the same reason, so this process need not report it.
   bool is_echo();
-  /// After a failure of any process: returns when MPI touches nobody's memory any more.
+  /// After a failure of any process: returns when MPI no longer accesses any memory of this process.
   void wait_for_quiet();
 
  private:
@@ -120,10 +119,10 @@ class Processes {
   std::string library_;
   std::vector<std::string> hosts_;
   std::vector<int> groups_;
-  std::shared_ptr<SharedMemory> gathers_in_;  ///< null: not all share memory, gathers go by messages
+  std::shared_ptr<SharedMemory> gathers_in_;  ///< null: not all processes share memory, gathers use messages
   std::optional<SharedGather> shared_gather_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_, wake_;
   std::vector<std::shared_ptr<Exchange>> posted_;
   std::optional<Error> own_failure_, failure_;
@@ -135,7 +134,7 @@ class Processes {
   std::atomic<int> waiting_ = 0;      ///< Hurry
   std::atomic<bool> failed_ = false;  ///< `failure_` is set
 
-  // The communication thread's.
+  // Used by the communication thread only.
   std::unique_ptr<News> news_;
   std::vector<std::shared_ptr<Exchange>> active_, given_up_;
   std::thread thread_;

@@ -27,7 +27,7 @@
 namespace dptrain::mpi {
 namespace {
 
-/// In front of what the caller sees: the mark, by which whoever opens it knows that he has not opened something else.
+/// Size of the header before the caller's bytes. It contains the mark by which open() recognizes the right file.
 constexpr std::size_t kHead = 4096;
 
 std::uint64_t new_mark() {
@@ -35,8 +35,8 @@ std::uint64_t new_mark() {
   return std::uint64_t{random()} << 32 | random() | 1;
 }
 
-/// What this process has made: whoever opens that again gets the same mapping. Only processes that are threads of one,
-/// as in tests, do so; thus the thread sanitizer sees that they read what others have written.
+/// Memory made by this process: opening it again returns the same mapping. This happens only where the processes are
+/// threads of one, as in tests. There the thread sanitizer needs the common mapping to see the synchronization.
 struct Made {
   std::mutex mutex;
   std::map<std::uint64_t, std::weak_ptr<SharedMemory>> by_mark;
@@ -70,7 +70,7 @@ Error no_memory(std::size_t bytes, int code) {
 }  // namespace
 
 SharedMemory::SharedMemory(int descriptor, const Handle& handle) : descriptor_(descriptor), handle_(handle) {
-  // Touched now: the first touch is slow, and is not to happen in a step.
+  // Touch the pages now: the first access is slow and must not happen during a step.
   mapped_ = ::mmap(nullptr, kHead + handle.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
   if (mapped_ != MAP_FAILED) return;
   const int code = errno;
@@ -99,7 +99,7 @@ std::vector<SharedMemory::Handle> SharedMemory::unpacked(const std::string& byte
 std::byte* SharedMemory::data() const { return static_cast<std::byte*>(mapped_) + kHead; }
 
 std::shared_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
-  // The system grants more than it has and kills later: ask first.
+  // The system grants more memory than it has and kills processes later, so check first.
   const std::uint64_t available = machine::memory().available;
   if (available > 0 && bytes > available) throw no_memory(bytes, ENOMEM);
   Descriptor file(::memfd_create("dptrain", MFD_CLOEXEC));
@@ -107,7 +107,7 @@ std::shared_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
     throw Error(ErrorKind::kDevice, fmt::format("memory shared by processes cannot be made: {}; "
                                                 "DPTRAIN_SHARED_MEMORY=none does without",
                                                 std::strerror(errno)));
-  // All of it now: what is lacking is an error here, and would be a signal later.
+  // Allocate everything now: a lack of memory is an error here and would be a signal later.
   if (const int code = ::posix_fallocate(file.number(), 0, static_cast<off_t>(kHead + bytes)); code != 0)
     throw no_memory(bytes, code);
   const Handle handle{.process = ::getpid(), .descriptor = file.number(), .bytes = bytes, .mark = new_mark()};
@@ -139,11 +139,11 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
 
 namespace {
 
-/// As reduce/meeting.cpp.
+/// As in reduce/meeting.cpp.
 constexpr int kLooks = 50;
 constexpr long kSleepNanoseconds = 20'000'000;
 
-/// The kernel compares and wakes by the memory's place, whichever process has it where; so not FUTEX_PRIVATE.
+/// Not FUTEX_PRIVATE, because processes map the memory at different addresses.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* most) {
   return ::syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
 }
@@ -151,7 +151,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 }  // namespace
 
 void SharedMeeting::advance(SharedCounter& counter, std::uint64_t by) {
-  // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
+  // Sequentially consistent on both sides: either this thread sees the sleeper or the sleeper sees the new count.
   counter.count.fetch_add(by, std::memory_order_seq_cst);
   tell();
 }
@@ -178,7 +178,7 @@ void SharedMeeting::wait(const std::function<bool()>& ready, const std::function
     const std::uint32_t told = place_.told.load(std::memory_order_seq_cst);
     if (ready()) return;
     check();
-    futex(place_.told, FUTEX_WAIT, told, &most);  // whatever it says: it is asked again
+    futex(place_.told, FUTEX_WAIT, told, &most);  // the loop tests `ready` again, whatever the result
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// SharedMemory: memory that processes of one machine have in common. It has no name that could be left over: it ends
-// with the last process that holds it, however that one ends, and /dev/shm, which containers keep small, does not limit
-// it. Whoever makes it tells the others its Handle; they open it while the maker holds it. Any thread.
+// SharedMemory: memory shared by processes of one machine. It has no name that could outlive the run: the system frees
+// it when the last process that maps it ends, even by a crash. The size of /dev/shm, which is small in containers, does
+// not limit it. The maker sends its Handle to the other processes, which open it while the maker keeps it. Any thread.
 
 #include <atomic>
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace dptrain::mpi {
 
 class SharedMemory {
  public:
-  /// Plain bytes, to be sent. Empty (no bytes): nothing to open.
+  /// Plain bytes that can be sent. Empty (no bytes): nothing to open.
   struct Handle {
     std::int64_t process = 0, descriptor = 0;
     std::uint64_t bytes = 0, mark = 0;
@@ -25,9 +25,9 @@ class SharedMemory {
   static std::string packed(const std::vector<Handle>& handles);
   static std::vector<Handle> unpacked(const std::string& bytes);
 
-  /// Zero-filled, on a page. Throws Error{kMemory}.
+  /// Zero-filled and page-aligned. Throws Error{kMemory}, or Error{kDevice} if the system cannot make it.
   static std::shared_ptr<SharedMemory> make(std::size_t bytes);
-  /// Null: it cannot be reached from here (another machine, container or user), or its maker has let it go.
+  /// Null: not reachable from here (another machine, container or user), or released by its maker.
   static std::shared_ptr<SharedMemory> open(const Handle& handle);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -49,11 +49,11 @@ class SharedMemory {
   void* mapped_ = nullptr;
 };
 
-// SharedMeeting: counters in memory that several processes share, and threads of theirs that wait for them. As
-// reduce/meeting.h it looks a few times, yielding, then sleeps. A process that ends in the middle leaves nothing
-// locked; that it has ended those who wait are told by other ways, which they ask now and then.
+// SharedMeeting: counters in memory that several processes share, and waiting for them. As in reduce/meeting.h, a
+// waiting thread polls a few times, yielding, then sleeps. A process that ends unexpectedly leaves no lock. Waiting
+// threads detect its end through the regular calls of `check`.
 
-/// Only grows. What a thread wrote before it moved one on is seen by whoever has seen that. Each on a line of its own.
+/// Only grows. A thread that reads a count sees everything written before the advance() to it. One cache line each.
 struct alignas(64) SharedCounter {
   std::atomic<std::uint64_t> count = 0;
 };
@@ -61,7 +61,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 class SharedMeeting {
  public:
-  /// What stands in the shared memory; zeros at first.
+  /// The part in shared memory, initially zero.
   struct alignas(64) Place {
     std::atomic<std::uint32_t> told = 0, sleepers = 0;
   };
@@ -72,44 +72,44 @@ class SharedMeeting {
   static bool reached(const SharedCounter& counter, std::uint64_t target) {
     return counter.count.load(std::memory_order_seq_cst) >= target;
   }
-  /// Those who sleep ask again.
+  /// Wakes the sleeping threads, which evaluate their conditions again.
   void tell();
-  /// Returns when `ready` says so; it reads counters of this meeting. `check` is asked at least fifty times a second
-  /// and throws where there is nothing to wait for any more.
+  /// Returns when `ready` returns true; `ready` reads counters of this object. Calls `check` about fifty times a second
+  /// or more often; `check` throws if waiting has become pointless.
   void wait(const std::function<bool()>& ready, const std::function<void()>& check);
 
  private:
   Place& place_;
 };
 
-// SharedGather: every member gives some bytes and gets those of all, through shared memory. Members are threads, of any
-// process; all gather alike, in the same order, one thread of a member at a time.
+// SharedGather: an all-gather of bytes through shared memory. Members are threads of any process. All call gather() in
+// the same order; a member uses one thread at a time.
 
 class SharedGather {
  public:
-  /// Of the memory that so many members need; zeros at first.
+  /// Size of the shared memory for this number of members, which must be initially zero.
   static std::size_t bytes(int members);
-  /// `memory`: on a cache line, the same for all members; outlives this.
+  /// `memory`: aligned to a cache line, the same for all members; outlives this object.
   SharedGather(std::byte* memory, int members, int member);
 
-  /// Asked once for each member, in order: where its so many bytes are wanted.
+  /// Called once for each member, in order: returns the destination of its bytes.
   using Place = std::function<std::byte*(int member, std::size_t bytes)>;
-  /// `check`: as SharedMeeting::wait.
+  /// `check`: as in SharedMeeting::wait.
   void gather(const void* mine, std::size_t bytes, const Place& place, const std::function<void()>& check);
 
  private:
-  /// What is larger goes in several rounds.
+  /// Larger inputs take several rounds.
   static constexpr std::size_t kRoundBytes = std::size_t{128} << 10;
-  /// Two sets that take turns: a member that is in round r + 2 has seen all others in round r + 1, hence done with the
-  /// set of round r.
+  /// Two alternating sets of buffers. A member in round r + 2 has seen all others in round r + 1, so no member still
+  /// uses the set of round r.
   struct Slot {
     SharedCounter gave;
-    std::size_t bytes[2];  ///< of all rounds together
+    std::size_t bytes[2];  ///< size of the whole input, over all rounds
     alignas(64) std::byte given[2][kRoundBytes];
   };
 
   SharedMeeting meeting_;
-  Slot* const slots_;  ///< by member
+  Slot* const slots_;  ///< one per member
   const int members_, member_;
   std::uint64_t rounds_ = 0;
 };

@@ -1,11 +1,11 @@
 #pragma once
 
-// LaneGroup: the CPU replicas of all processes that share memory with this one (mpi/processes.h): their gradient
-// arenas, and a board on which they say how far they are. A group may be this process alone. Members are the group's
-// ranks, counted from its first one; lanes are those of this process.
+// LaneGroup: the CPU replicas of all processes that share memory with this one (mpi/processes.h), their gradient
+// arenas, and a shared board with their progress. A group may consist of this process alone. Members are the ranks of
+// the group, numbered from its first one; lanes are the ranks of this process.
 //
-// Made by all processes alike, on the main thread; used by the lanes' threads and, where said, by the communication
-// thread. Nothing on the board needs a process that has ended: who waits throws when the run has failed.
+// All processes construct it on the main thread. The lanes' threads use it, and the communication thread uses the
+// functions that mention it. A process that has ended blocks no other: waiting threads throw when the run has failed.
 
 #include <atomic>
 #include <memory>
@@ -25,39 +25,39 @@ class LaneGroup {
  public:
   LaneGroup(const Seats& seats, mpi::Processes& processes);
 
-  /// The groups in place of processes.
+  /// Seats of the groups, each treated as one process.
   const Seats& groups() const { return groups_; }
   int members() const { return members_; }
   int member(int lane) const { return own_first_ + lane; }
   int lanes() const { return lanes_; }
-  /// All ranks of the run.
+  /// Whether the group contains all ranks of the run.
   bool is_all() const { return groups_.processes() == 1; }
-  /// This process exchanges messages for the group.
+  /// Whether this process exchanges messages for the group.
   bool speaks() const { return speaks_; }
 
-  /// Memory of a lane's gradients that the other members reach.
+  /// Memory for a lane's gradients that the other members can access.
   std::unique_ptr<backend::Buffer> memory(int lane, backend::Device& device, std::size_t bytes);
-  /// Of a lane, once, on its thread; true for the last one, which then has those of all members.
+  /// Called once per lane on its thread. Returns true for the last lane, after which arenas() is complete.
   bool attach(int lane, float* gradients);
-  /// By member; when all lanes are attached.
+  /// Gradient arenas by member. Valid when all lanes are attached.
   const std::vector<float*>& arenas() const { return arenas_; }
 
-  // The board. Counters grow over all steps.
+  // The board. Counters accumulate over all steps.
   void say_ready(int lane);                 ///< one more bucket is complete in the lane's arena
-  bool all_ready(std::uint64_t buckets);    ///< in all members; any thread
+  bool all_ready(std::uint64_t buckets);    ///< whether that many are complete in all members; any thread
   void say_summed(int lane);                ///< the lane has summed its part of one more bucket
   void say_spoken();                        ///< one more bucket is summed over all groups; communication thread
-  void wait_ready(std::uint64_t buckets);   ///< for all_ready()
-  void wait_summed(std::uint64_t buckets);  ///< in all members
+  void wait_ready(std::uint64_t buckets);   ///< until all_ready()
+  void wait_summed(std::uint64_t buckets);  ///< until all members have summed that many
   void wait_spoken(std::uint64_t buckets);
-  /// Any wait for what a thread of this process says with tell().
+  /// Waits for a condition that a thread of this process announces with tell().
   void wait(const std::function<bool()>& ready);
   void tell() { meeting_->tell(); }
 
-  /// is_all() only: what each member gives, so many bytes, in their order.
+  /// Only if is_all(): an all-gather of `bytes` bytes from each member, in member order.
   void gather(int lane, const void* mine, std::size_t bytes, std::byte* all);
 
-  /// Lanes that wait, or come later, throw.
+  /// Makes current and later waits of the lanes throw.
   void abort(const std::string& why) noexcept;
   void throw_if_aborted();
 
@@ -68,7 +68,7 @@ class LaneGroup {
   struct Board {
     mpi::SharedMeeting::Place place;
     mpi::SharedCounter spoken;
-  };  // behind it a Line for each member, then the memory of a SharedGather
+  };  // followed by a Line per member, then the memory of a SharedGather
 
   bool all_reached(mpi::SharedCounter Line::*counter, std::uint64_t target) const;
   void find_group(const Seats& seats);
@@ -84,12 +84,12 @@ class LaneGroup {
   std::shared_ptr<mpi::SharedMemory> board_;
   std::optional<mpi::SharedMeeting> meeting_;
   mpi::SharedCounter* spoken_ = nullptr;
-  Line* lines_ = nullptr;                   ///< by member
-  std::vector<mpi::SharedGather> gathers_;  ///< by lane
+  Line* lines_ = nullptr;                   ///< one per member
+  std::vector<mpi::SharedGather> gathers_;  ///< one per lane
 
-  std::mutex attaching_;  // guards what follows
+  std::mutex attaching_;  // guards the members below
   int attached_ = 0;
-  std::vector<std::shared_ptr<mpi::SharedMemory>> own_, theirs_;  ///< by lane; of other processes' members
+  std::vector<std::shared_ptr<mpi::SharedMemory>> own_, theirs_;  ///< per lane; one per member in another process
   std::vector<float*> arenas_;
 
   std::atomic<bool> aborted_ = false;

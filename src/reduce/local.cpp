@@ -1,6 +1,6 @@
-// Replicas of one process that share memory. Each rank owns a fixed part of every bucket; when all ranks have a bucket
-// ready, each sums its part over all arenas in a fixed order and writes the sum to all of them. Which thread is early
-// or late changes nothing in the arithmetic.
+// All-reduce between replicas of one process that share memory. Each rank owns a fixed part of every bucket. When a
+// bucket is ready on all ranks, each rank sums its part over all arenas in a fixed order. It writes the sum to all
+// arenas. The timing of the threads does not change the result.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,24 +19,24 @@
 namespace dptrain::reduce {
 namespace {
 
-/// What the ranks have in common.
+/// State shared by the ranks.
 struct Shared {
   explicit Shared(int ranks_) : ranks(ranks_), arenas(at(ranks_)), gathered(2 * at(ranks_)) {}
 
   const int ranks;
   Meeting meeting;
   std::vector<float*> arenas;                  ///< per rank; each written by its rank before its first arrival
-  std::vector<Meeting::ApartCounter> arrived;  ///< per bucket: ranks that had it ready, over all steps
+  std::vector<Meeting::ApartCounter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
   Meeting::ApartCounter summed;                ///< parts summed, over all buckets and steps
   std::mutex attaching;                        ///< guards the size of `arrived`
 
-  /// all_gather: what each rank gave, in two sets that take turns. A rank that is in round g + 2 has seen all ranks
-  /// arrive in round g + 1, hence done with the set of round g.
+  /// Inputs of all_gather by rank, in two alternating sets. A rank in round g + 2 has seen all ranks arrive in round
+  /// g + 1, so no rank still uses the set of round g.
   std::vector<std::vector<std::byte>> gathered;
   Meeting::ApartCounter gave;
 };
 
-/// Sinks of several ranks lie side by side, and each is written for every bucket.
+/// Sinks of several ranks are adjacent in memory, and each is written for every bucket.
 class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSink {
  public:
   LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
@@ -56,7 +56,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
     ++ready_;
     shared_.meeting.throw_if_aborted();
     shared_.meeting.advance(shared_.arrived[at(bucket)].count);
-    // What all others have ready by now is summed at once, what they have not waits for the next call.
+    // Sum every bucket that is ready on all ranks; the others wait for the next call.
     while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)].count, due(1))) sum_next();
   }
 
@@ -75,7 +75,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
   }
 
  private:
-  /// The count of something that every rank does `per_step` times a step, when all have done it in this step.
+  /// The value of a counter that every rank advances `per_step` times a step, once all have done so in this step.
   std::uint64_t due(std::size_t per_step) const { return steps_ * per_step * at(shared_.ranks); }
 
   void sum_next() {
@@ -89,8 +89,8 @@ class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSi
   Shared& shared_;
   const int rank_;
   std::vector<plan::Bucket> buckets_;
-  std::uint64_t steps_ = 0;  ///< begun
-  int ready_ = 0;            ///< buckets of this step handed over
+  std::uint64_t steps_ = 0;  ///< number of steps begun
+  int ready_ = 0;            ///< buckets of this step passed to bucket_ready()
   int summed_ = 0;           ///< buckets of this step whose part is summed
 };
 

@@ -1,10 +1,10 @@
-// Replicas of one process whose devices share one memory and run behind their callers: several on one GPU, or the
-// emulator's. As in local.cpp each rank owns a part of every bucket and sums it over all arenas in a fixed order; here
-// the sums are queued on a communication stream of the rank. A thread waits only until the others have queued their
-// work; that the work itself is done in order is left to events.
+// All-reduce between replicas of one process whose devices share memory and run asynchronously: several on one GPU, or
+// the emulator's. As in local.cpp each rank owns a part of every bucket and sums it over all arenas in a fixed order.
+// Here the sums are queued on a communication stream of the rank. A thread waits only until the others have queued
+// their work; events order the work itself.
 //
-// An event of a rank is recorded again only after every other rank has called hold() for its last mark: recording comes
-// in a later step (or gather), which a rank begins when it has seen all ranks arrive in the one before.
+// A rank records an event again only after every other rank has called hold() for its last record. The next record
+// comes in a later step (or gather). A rank begins that only after it has seen all ranks arrive in the one before.
 
 #include <atomic>
 #include <cstddef>
@@ -24,20 +24,20 @@ namespace {
 
 using EventPointer = std::unique_ptr<backend::Event>;
 
-/// What a rank lets the others see. Written by its thread, read by others after a counter has told them.
+/// State of a rank that the others read. Its thread writes it; others read it after a counter has reached their target.
 struct Seat {
   float* gradients = nullptr;
   std::vector<EventPointer> ready;  ///< per bucket: the rank's gradients are written
   EventPointer summed;              ///< the rank's parts of all buckets of a step are summed
 
-  /// all_gather: two sets that take turns. In round g + 2 a rank writes where it wrote in round g; its stream has by
-  /// then passed the marks of round g + 1 of all ranks, and those come after their reading of round g.
+  /// all_gather uses two alternating sets. In round g + 2 a rank overwrites its buffer of round g. Its stream has then
+  /// waited for the round g + 1 events of all ranks, which follow their reads of round g.
   struct GatherSlot {
     std::unique_ptr<backend::Buffer> memory;
     std::int64_t bytes = 0;
     EventPointer written;
   } slots[2];
-  std::vector<std::unique_ptr<backend::Buffer>> outgrown;  ///< kept, for copies that are still queued
+  std::vector<std::unique_ptr<backend::Buffer>> outgrown;  ///< kept because queued copies may use them
 };
 
 struct SharedStreams {
@@ -52,10 +52,10 @@ struct SharedStreams {
   const int ranks;
   Meeting meeting;
   std::vector<Seat> seats;
-  std::vector<std::atomic<bool>> waits;   ///< per rank, for whoever looks for the one that does not come
-  std::vector<Meeting::Counter> arrived;  ///< per bucket: ranks that have marked it ready, over all steps
-  Meeting::Counter queued = 0;            ///< ranks that have queued all their parts, over all steps
-  Meeting::Counter gave = 0;              ///< ranks that have queued what they give to a gather, over all rounds
+  std::vector<std::atomic<bool>> waits;   ///< per rank, for the watchdog: whether its thread waits for other ranks
+  std::vector<Meeting::Counter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
+  Meeting::Counter queued = 0;            ///< number of times a rank queued all its parts, over all steps
+  Meeting::Counter gave = 0;              ///< number of times a rank queued its input of a gather, over all rounds
   std::mutex attaching;                   ///< guards the size of `arrived`
 };
 
@@ -73,11 +73,11 @@ class StreamSink final : public replica::GradientSink {
     for (std::size_t k = 0; k < buckets_.size(); ++k) seat.ready.push_back(device.make_event());
   }
 
-  /// After a failure sums may still be queued that write to all arenas.
+  /// After a failure, queued sums may still write to all arenas.
   void drain() noexcept {
     try {
       if (communication_) communication_->synchronize();
-    } catch (...) {  // the failure is known already
+    } catch (...) {  // the failure has already been reported
     }
   }
   void detach() noexcept { communication_.reset(); }
@@ -113,7 +113,7 @@ class StreamSink final : public replica::GradientSink {
   }
 
  private:
-  /// The count of something that every rank does once a step, when all have done it in this step.
+  /// The value of a counter that every rank advances once a step, once all have done so in this step.
   std::uint64_t due() const { return steps_ * at(shared_.ranks); }
 
   void queue_sum() {
@@ -132,9 +132,9 @@ class StreamSink final : public replica::GradientSink {
   backend::Device* device_ = nullptr;
   std::unique_ptr<backend::Stream> communication_;
   std::vector<plan::Bucket> buckets_;
-  std::uint64_t steps_ = 0;  ///< begun
-  int ready_ = 0;            ///< buckets of this step handed over
-  int summed_ = 0;           ///< buckets of this step whose part is queued
+  std::uint64_t steps_ = 0;  ///< number of steps begun
+  int ready_ = 0;            ///< buckets of this step passed to bucket_ready()
+  int summed_ = 0;           ///< buckets of this step whose sum is queued
 };
 
 class StreamCollective final : public backend::Collective {

@@ -21,8 +21,8 @@
 namespace dptrain::reduce {
 namespace {
 
-/// What the lanes of this process have in common. Exchanges hold it, too: the communication thread may still be about
-/// to say that one is done when who waited for that has gone on and ended.
+/// State shared by the lanes of this process. Exchanges own a reference, too: the communication thread may still report
+/// the end of one after the lane that waited for it has ended.
 struct Lanes {
   Lanes(const Seats& seats_, mpi::Processes& processes_)
       : seats(seats_), processes(processes_), group(seats_, processes_), arrived(at(group.lanes())) {}
@@ -32,14 +32,14 @@ struct Lanes {
   const Seats seats;
   mpi::Processes& processes;
   LaneGroup group;
-  std::vector<plan::Bucket> buckets;             ///< when all lanes are attached
-  std::vector<std::shared_ptr<BucketSum>> sums;  ///< by bucket, of a group that speaks to others
-  std::uint64_t posted = 0;                      ///< sums, over all steps; under `posting`
-  std::vector<std::uint64_t> arrived;            ///< by lane: buckets handed over in all steps; under `posting`
+  std::vector<plan::Bucket> buckets;             ///< set when all lanes are attached
+  std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in a process that speaks for its group
+  std::uint64_t posted = 0;                      ///< number of sums posted over all steps; guarded by `posting`
+  std::vector<std::uint64_t> arrived;            ///< per lane: buckets ready over all steps; guarded by `posting`
   std::mutex posting;
 
-  // all_gather over several groups: the lanes write what they give one behind the other; whoever comes last posts it.
-  // Two sets that take turns, as in local.cpp.
+  // all_gather over several groups: each lane writes its input to its part of `given`, and the last lane posts it. Two
+  // alternating sets, as in local.cpp.
   struct Round {
     std::string given;
     mpi::Gather::Result all;
@@ -49,8 +49,8 @@ struct Lanes {
   std::atomic<std::uint64_t> gave = 0, gathered = 0;
 };
 
-/// Of a group that is all ranks: every lane sums its part of each bucket, in the memory of all of them. Else the
-/// group's speaker exchanges sums with those of other groups, on its communication thread.
+/// In a group of all ranks, every lane sums its part of each bucket in the memory of all members. Otherwise the
+/// speaking process of the group exchanges sums with other groups, on its communication thread.
 class ProcessSink final : public replica::GradientSink {
  public:
   ProcessSink(Lanes& lanes, int lane) : lanes_(lanes), group_(lanes.group), lane_(lane) {}
@@ -68,7 +68,7 @@ class ProcessSink final : public replica::GradientSink {
     group_.throw_if_aborted();
     group_.say_ready(lane_);
     if (!group_.is_all()) return post();
-    // What all others have ready by now is summed at once, what they have not waits for the next call.
+    // Sum every bucket that is ready on all members; the others wait for the next call.
     while (summed_ < ready_ && group_.all_ready(before_ + at(summed_ + 1))) sum_next();
   }
 
@@ -101,7 +101,8 @@ class ProcessSink final : public replica::GradientSink {
     group_.say_summed(lane_);
   }
 
-  /// When all lanes of this process have it; the rest of the group the exchange waits for itself.
+  /// Posts the sum when all lanes of this process have the bucket ready. The exchange itself waits for the rest of the
+  /// group.
   void post() {
     if (!group_.speaks()) return;
     const std::lock_guard lock(lanes_.posting);
@@ -113,9 +114,9 @@ class ProcessSink final : public replica::GradientSink {
   Lanes& lanes_;
   LaneGroup& group_;
   const int lane_;
-  std::uint64_t steps_ = 0;   ///< begun
+  std::uint64_t steps_ = 0;   ///< number of steps begun
   std::uint64_t before_ = 0;  ///< buckets of earlier steps
-  int ready_ = 0;             ///< buckets of this step handed over
+  int ready_ = 0;             ///< buckets of this step passed to bucket_ready()
   int summed_ = 0;            ///< buckets of this step whose part is summed
 };
 
@@ -178,7 +179,7 @@ class ProcessConnector final : public replica::Connector {
       collectives_.emplace_back(lanes_, lane);
     }
   }
-  ~ProcessConnector() override { lanes_->sums.clear(); }  // they hold the lanes
+  ~ProcessConnector() override { lanes_->sums.clear(); }  // they own references to the lanes
   ProcessConnector(const ProcessConnector&) = delete;
   ProcessConnector& operator=(const ProcessConnector&) = delete;
 
@@ -206,7 +207,7 @@ class ProcessConnector final : public replica::Connector {
           }));
   }
 
-  /// After a failure messages may be under way to the arenas that are about to go.
+  /// After a failure, pending messages may still access the arenas that are about to be freed.
   void drain(int) noexcept override {
     if (aborted_) lanes_->processes.wait_for_quiet();
   }

@@ -1,7 +1,8 @@
-// Marks and meetings between a GPU's replicas, besides those of local_streams.cpp: a speaker's thread tells the others
-// when it has queued what NCCL does (and, in a step that may load kernels, waited for it), and they hold its mark. They
-// tell it when they have queued their copies, and it holds theirs before it queues what writes there again. Each side
-// records its mark anew only after the other has told that it has held the last one.
+// Synchronization between the replicas of a GPU, in addition to local_streams.cpp. Each GPU has one speaker, the
+// replica that uses NCCL. Its thread signals the others when it has queued the NCCL work (and, in a step that may load
+// kernels, waited for it). Their streams then wait for its event. They signal the speaker when they have queued their
+// copies. Its stream waits for their events before it overwrites the memory. Each side records its event again only
+// after the other side has signalled that its stream waits for the last record.
 
 #include "reduce/shared_gpus.h"
 
@@ -23,26 +24,26 @@ namespace {
 struct GpuGroup {
   std::vector<int> lanes;  ///< the speaker first
   std::unique_ptr<replica::Connector> local;
-  float* sums = nullptr;                      ///< the speaker's gradients
-  std::unique_ptr<backend::Buffer> gathered;  ///< what all GPUs' replicas gave to a gather, GPU by GPU; the speaker's
-  std::unique_ptr<backend::Event> said;       ///< the speaker's work of a step or gather
-  std::vector<backend::Event*> copied_marks;  ///< the lanes' copies of it, by number
-  Meeting::Counter came = 0, attached = 0;    ///< to attach(); the speaker has
-  Meeting::Counter spoken = 0, copied = 0;    ///< steps and gathers that the speaker, and that others, have queued
+  float* sums = nullptr;                      ///< the speaker's gradient arena
+  std::unique_ptr<backend::Buffer> gathered;  ///< all replicas' inputs of a gather, GPU by GPU; owned by the speaker
+  std::unique_ptr<backend::Event> said;       ///< recorded after the speaker's work of a step or gather
+  std::vector<backend::Event*> copied_marks;  ///< per number: recorded after the lane's copies
+  Meeting::Counter came = 0, attached = 0;    ///< lanes that have called attach(); whether the speaker is attached
+  Meeting::Counter spoken = 0, copied = 0;    ///< steps and gathers queued by the speaker, and by the others
 
   int size() const { return static_cast<int>(lanes.size()); }
 };
 
-/// What all lanes share.
+/// State shared by all lanes.
 struct GpuGroups {
   Meeting meeting;
   std::deque<GpuGroup> groups;              ///< one for each GPU
-  std::vector<std::pair<int, int>> places;  ///< of each lane: its group, and its number there
-  int widest = 0;                           ///< the most replicas of a GPU
+  std::vector<std::pair<int, int>> places;  ///< per lane: its group and its number in the group
+  int widest = 0;                           ///< largest number of replicas on a GPU
   std::unique_ptr<replica::Connector> speakers;
 };
 
-/// A replica's end: sums and gathers, which its thread calls in one order.
+/// One replica's sink and collective; its thread calls both, in one order.
 class SharedLane final : public replica::GradientSink, public backend::Collective {
  public:
   SharedLane(GpuGroups& shared, int lane)
@@ -61,7 +62,7 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
     group_.copied_marks[at(number_)] = copied_.get();
     shared_.meeting.advance(group_.came);
     if (speaks()) {
-      // Nobody loads anything while NCCL connects: the others of the GPU stand still, too.
+      // No replica of the GPU may load anything while NCCL connects, so the others wait, too.
       wait(group_.came, at(group_.size()));
       group_.sums = gradients;
       group_.said = device.make_event();
@@ -149,7 +150,7 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
     waits_.store(false, std::memory_order_relaxed);
   }
 
-  /// `work` on the speaker's thread; behind it every lane's stream stands where the speaker's has done it.
+  /// Runs `work` on the speaker's thread. Later work on every lane's stream waits for the work queued by `work`.
   template <class Work>
   void speak(backend::Stream& stream, const Work& work) {
     ++rounds_;
@@ -163,7 +164,7 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
     }
   }
 
-  /// The lanes have queued their copies; the speaker's stream waits for them.
+  /// Makes the speaker's stream wait until all other lanes have copied.
   void hear(backend::Stream& stream) {
     const std::uint64_t others = at(group_.size() - 1);
     if (!speaks()) {
@@ -175,7 +176,7 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
     for (int other = 1; other < group_.size(); ++other) group_.copied_marks[at(other)]->hold(stream);
   }
 
-  /// Room that has been too small is kept: copies from it may be queued.
+  /// A buffer that is too small is replaced but kept, because queued copies may use it.
   void make_room(std::unique_ptr<backend::Buffer>& room, std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(bytes);
     if (room && room->bytes() >= size) return;
@@ -189,17 +190,17 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
   backend::Device* device_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
-  std::unique_ptr<backend::Buffer> own_;  ///< what the GPU's replicas gave to a gather
+  std::unique_ptr<backend::Buffer> own_;  ///< inputs of a gather from the replicas of this GPU
   std::vector<std::unique_ptr<backend::Buffer>> outgrown_;
   std::unique_ptr<backend::Event> copied_;
-  std::uint64_t rounds_ = 0;  ///< steps and gathers
+  std::uint64_t rounds_ = 0;  ///< number of steps and gathers
   std::atomic<bool> waits_ = false;
 };
 
 class SharedConnector final : public replica::Connector {
  public:
   SharedConnector(const std::vector<int>& gpus, const NcclOptions& options, const nccl::Api& api) {
-    std::map<int, int> numbers;  // of the groups, by GPU
+    std::map<int, int> numbers;  // GPU -> number of its group
     std::vector<int> speakers;
     for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) {
       const auto [found, added] = numbers.try_emplace(gpus[at(lane)], static_cast<int>(speakers.size()));

@@ -1,8 +1,8 @@
 #pragma once
 
 // The flat arenas of one replica that outlive a step: parameters, gradients, optimizer state. Allocated once; used on
-// the replica's thread. All are in the plan's arena order (plan.h), axes as the device wants them; what goes in and
-// comes out has Keras's axes. Nothing else writes to the parameters, so that version() tells of every change.
+// the replica's thread. All use the plan's arena order (plan.h) and the axis order of the device; arguments and results
+// use the axis order of Keras. No other class writes to the parameters, so version() reflects every change.
 
 #include <memory>
 #include <optional>
@@ -18,29 +18,29 @@ struct Options;
 
 class ParameterArenas {
  public:
-  /// Without an optimizer only parameters. With micro-batches or shards backward writes to an arena of its own, from
-  /// which each micro-batch is added to the gradients.
+  /// Without an optimizer, allocates only parameters. With micro-batches or shards, backward writes to a separate
+  /// arena, from which each micro-batch is added to the gradients.
   ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, const Options& options);
 
   void push(const graph::Model& model);
-  /// Afterwards all of the model's weights have values, those that the plan does not have their initial ones.
+  /// Sets all weights of the model. Weights that are not in the plan get their initial values.
   void pull(graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
-  /// Queues the update's pass over the arenas, and a recording of work that update() was a part of.
+  /// Queues the optimizer's update of the arenas, or a recording that contains an update().
   void update(backend::Update& update, const nn::UpdateArgs& args, const kernels::StepState* state);
   void replay(backend::Recording& recording);
-  /// Grows whenever parameters change: any of them, or those of frozen weights, which updates leave alone.
+  /// Counters of changes: version() of any parameter; frozen_version() of frozen weights, which updates do not change.
   std::uint64_t version() const { return pushes_ + updates_; }
   std::uint64_t frozen_version() const { return pushes_; }
 
-  /// Its scale counts in mixed_float16 alone; nothing without an optimizer.
+  /// The scale has an effect in mixed_float16 only. Without an optimizer there is no loss scale.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
   const float* parameters() const { return floats(parameters_); }
   float* gradients() const { return floats(gradients_); }
-  /// The parameters as ops read them: of the compute type, or parameters() themselves where that is float.
+  /// The parameters as ops read them: in the compute type, or parameters() itself if that is float32.
   const void* compute() const { return compute_ ? compute_->data() : parameters(); }
   const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }  ///< null without an optimizer
   bool scales_loss() const { return plan_.compute == DType::kF16; }
@@ -49,14 +49,14 @@ class ParameterArenas {
   bool accumulates() const { return written_ != nullptr; }
   std::size_t bytes() const;
 
-  /// One per parameter, null for those that are no table; none without an optimizer.
+  /// One per parameter, null for parameters that are not tables; empty without an optimizer.
   std::vector<backend::RowTable*> tables() const;
-  /// Tables' gradients: of a step that begins, and their sum over the replicas.
+  /// Gradients of tables: clears them before a step, and sums them over the replicas.
   void clear_tables();
   void share_tables(backend::Collective* collective);
-  /// Tables' rows hold all updates made so far. Before anybody but ops reads parameters or state.
+  /// Applies all pending updates to the rows of tables. Required before anything but ops reads parameters or state.
   void catch_up();
-  /// [0, tables_end): the gradients and, behind them, those of tables, whole.
+  /// [0, tables_end): the gradients, followed by the gradients of tables as whole arrays.
   std::vector<float> pull_gradients();
 
  private:
@@ -77,7 +77,7 @@ class ParameterArenas {
   backend::Device& device_;
   backend::Stream& stream_;
   Buffer parameters_, gradients_, written_, compute_, loss_scale_;
-  std::vector<Buffer> state_;                               ///< slots in order, then the average with use_ema
+  std::vector<Buffer> state_;                               ///< slots in order, then the average if use_ema
   std::vector<std::unique_ptr<backend::RowTable>> tables_;  ///< as update_buffers_.tables
   backend::UpdateBuffers update_buffers_;
   std::uint64_t pushes_ = 0, updates_ = 0;

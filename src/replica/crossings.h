@@ -1,12 +1,12 @@
 #pragma once
 
-// Crossings: what the slots of one replica tell one another while they run a pass side by side, each on its own thread
-// and stream. Who has written a tensor that another slot fetches posts it; who fetches it awaits that: on the host
-// until the writer has queued his work, then on the stream until it is done. Events carry the second half; on CPUs,
-// where calls run at once, there is only the first.
+// Crossings: synchronization between the slots of one replica, which run a pass concurrently, each on its own thread
+// and stream. A slot that has written a tensor which another slot fetches calls post(). The other slot calls await():
+// its thread waits until the writer has queued its work, and its stream waits until the work is done. The second part
+// uses events; CPUs run calls at once and need only the first.
 //
-// One object per replica of several slots. attach() and publish() come before the first pass, each slot's on its own
-// thread; what follows is called by the slots' threads, abort() by any.
+// One object per replica of several slots. Before the first pass, each slot calls attach() and publish() on its own
+// thread. The slots' threads call the functions after those; any thread may call abort().
 
 #include <atomic>
 #include <condition_variable>
@@ -25,37 +25,37 @@ class Crossings {
  public:
   explicit Crossings(const plan::Plan& plan);
 
-  /// Makes what the slot's device has to mark.
+  /// Makes the events of the slot's device.
   void attach(int slot, backend::Device& device);
-  /// Where a tensor of the slot lies that others fetch, in training and else.
+  /// Stores the address of a tensor of the slot that others fetch, for training or inference.
   void publish(int tensor, bool training, const void* address);
   const void* address(int tensor, bool training) const { return tensors_[at(tensor)].address[training ? 1 : 0]; }
-  /// The slot's sums, for the slots that losses run on.
+  /// The loss sums of the slot, for slots that run losses.
   void publish_sums(int slot, const double* sums) { slots_[at(slot)].sums = sums; }
   const double* sums(int slot) const { return slots_[at(slot)].sums; }
 
-  /// Some step or item in another slot fetches the tensor.
+  /// Whether a step or backward item of another slot fetches the tensor.
   bool leaves(int tensor) const { return tensors_[at(tensor)].leaves; }
 
-  /// No slot is at work: whatever was aborted is forgotten.
+  /// Clears an abort. Called while no slot is running.
   void reset();
-  /// All slots together, at the beginning and at the end of every pass: what any has queued before comes before what
-  /// any queues afterwards. Throws where another one has failed, as all that wait here do.
+  /// A barrier of all slots at the beginning and end of every pass, also between their streams: work queued before it
+  /// precedes work queued after it. Like all waits of this class it throws if another slot has failed.
   void meet(int slot, backend::Stream& stream);
-  /// The tensor has been written in this pass.
+  /// Signals that the tensor has been written in this pass; await() waits for that.
   void post(int tensor, backend::Stream& stream);
   void await(int tensor, int slot, backend::Stream& stream);
-  /// The same for the sums of a slot's losses.
+  /// As post() and await(), for the sums of a slot's losses.
   void post_sums(int slot, backend::Stream& stream);
   void await_sums(int of, int slot, backend::Stream& stream);
-  /// Wakes everybody.
+  /// Makes all waits throw.
   void abort() noexcept;
 
  private:
-  /// Something that is said once in a pass.
+  /// A signal that is given once in a pass.
   struct Word {
     std::unique_ptr<backend::Event> event;
-    std::atomic<std::uint64_t> meeting = 0;  ///< behind which it was said last
+    std::atomic<std::uint64_t> meeting = 0;  ///< number of the barrier before the last signal
   };
   struct Traveller {
     bool leaves = false;
@@ -64,8 +64,8 @@ class Crossings {
     Word written;
   };
   struct Slot {
-    std::unique_ptr<backend::Event> came[2];  ///< of this meeting and of the one before: who is slow still looks at it
-    std::uint64_t meetings = 0;               ///< the slot's own
+    std::unique_ptr<backend::Event> came[2];  ///< a slow slot may still use the one of the previous barrier
+    std::uint64_t meetings = 0;               ///< barriers that the slot has reached
     const double* sums = nullptr;
     Word summed;
   };
@@ -79,8 +79,8 @@ class Crossings {
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::atomic<std::uint64_t> met_ = 0;  ///< meetings that all have come to
-  std::size_t present_ = 0;             ///< in the next one; guarded by the mutex
+  std::atomic<std::uint64_t> met_ = 0;  ///< barriers that all slots have reached
+  std::size_t present_ = 0;             ///< slots that have reached the next barrier; guarded by `mutex_`
   std::atomic<bool> failed_ = false;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// DeviceInput: a data set whose batches a device makes itself, by the transforms as a program (backend/pixel_pass.h).
-// Its samples lie in the device's memory, copied there once, or come batch by batch as the data set has them: bytes are
-// a quarter of the floats that the loader would make of them. Owned by a Staging, used on its thread and its stream.
+// DeviceInput: makes batches of a data set on the device by running the transforms as a program (backend/pixel_pass.h).
+// The samples are copied to device memory once, or arrive unconverted with each batch. Bytes are a quarter of the size
+// of the floats that the loader would make. Owned by a Staging, used on its thread and its stream.
 
 #include <functional>
 #include <memory>
@@ -16,12 +16,13 @@ namespace dptrain::replica {
 
 class DeviceInput {
  public:
-  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until samples that stay are there. `wanted`: per
-  /// input of the model; the others are left alone.
+  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until resident samples are copied. `wanted`: per
+  /// input of the model, whether to make it.
   DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const Feed& feed, std::int64_t rows,
               int sets, const std::vector<bool>& wanted);
 
-  /// Queues everything that makes `outputs`, one for each input of the model that is wanted, from the slice.
+  /// Queues the work that makes `outputs` from the slice. `outputs`: one per input of the model, null if it is not
+  /// made.
   void make(const BatchRows& slice, int set, const std::vector<void*>& outputs);
 
   std::size_t bytes() const;
@@ -30,8 +31,8 @@ class DeviceInput {
   struct Input {
     std::size_t row_bytes = 0;
     std::unique_ptr<backend::Buffer> resident;
-    std::vector<std::unique_ptr<backend::Buffer>> arriving;  ///< per set, where nothing is resident
-    std::unique_ptr<backend::PixelPass> pass;                ///< null: not wanted
+    std::vector<std::unique_ptr<backend::Buffer>> arriving;  ///< one per set; empty if the samples are resident
+    std::unique_ptr<backend::PixelPass> pass;                ///< null: this input is not made
   };
 
   void upload(const Feed::Input& from, std::int64_t samples, Input& to);
@@ -39,7 +40,7 @@ class DeviceInput {
   backend::Device& device_;
   backend::Stream& stream_;
   std::vector<Input> inputs_;
-  std::vector<std::unique_ptr<backend::Buffer>> samples_;  ///< per set, the numbers of a batch's samples
+  std::vector<std::unique_ptr<backend::Buffer>> samples_;  ///< one per set: the indices of a batch's samples
 };
 
 }  // namespace dptrain::replica

@@ -1,4 +1,4 @@
-// Executor::find_not_finite(): a step once more, with a look at what every op has written.
+// Executor::find_not_finite(): runs a step again and checks the values that every op writes.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 bool is_bad(float value) { return !std::isfinite(value); }
 
-/// Inputs, forward, losses (behind all steps), backward.
+/// Order of a step: inputs, forward, losses (after all steps), backward.
 int moment_of_step(const plan::Plan& plan, std::size_t step, bool backward) {
   std::size_t moment = plan.inputs.size() + step;
   if (!backward) return static_cast<int>(moment);
@@ -49,7 +49,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
   return found;
 }
 
-/// What is not finite among n values in device memory. `slice`: they are of its rows.
+/// Finds non-finite values among n values in device memory. `slice`: the rows they belong to; null: no rows.
 std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
   if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
@@ -118,7 +118,7 @@ std::optional<NotFinite> Executor::look_at_loss(const plan::LossStep& loss, cons
   return NotFinite{.what = name, .count = 1, .values = 1, .row = found ? found->row : -1};
 }
 
-// What an Executor tells of its passes while it is profiled.
+// Profiling of an Executor's passes.
 
 void Executor::note_pass(std::size_t s, std::int64_t rows, bool backward, double seconds) {
   const plan::Step& step = plan_.steps[s];

@@ -40,7 +40,7 @@ struct Replica::Impl {
     check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
-    // Without an optimizer the update is only asked for the penalty, which does not depend on the kind.
+    // Without an optimizer the update computes only the penalty, which does not depend on the optimizer.
     if (options.optimizer)
       update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
     else if (regularized(plan))
@@ -61,7 +61,7 @@ struct Replica::Impl {
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const bool last = m + 1 == micro_batches.size();
       micro_batch(micro_batches[m], set, in, static_cast<int>(m), last);
-      // Copies from memory that is not page-locked hold this thread up; by now the device has something to do.
+      // Copies from memory that is not page-locked block this thread; by now the device has other work.
       if (!last) executor.stage(micro_batches[m + 1], set = next_set());
     }
     times.forward_backward = watch.restart() - times.comm_exposed;
@@ -85,7 +85,7 @@ struct Replica::Impl {
     if (arenas.accumulates() && !tree) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
   }
 
-  /// A part of what backward has written for a micro-batch goes to the sum.
+  /// Adds a range of what backward has written for a micro-batch to the sum.
   void accumulate(int number, std::int64_t begin, std::int64_t end) {
     if (tree)
       tree->add(number, begin, end);
@@ -93,7 +93,7 @@ struct Replica::Impl {
       device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
   }
 
-  /// Forward and backward; `announce` hands buckets over, which the last micro-batch of a step does.
+  /// Forward and backward. `announce`: pass completed buckets to the sink; set for the last micro-batch of a step.
   void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
     executor.select_sums(number % options.shards);
     executor.begin(slice, set);
@@ -133,14 +133,15 @@ struct Replica::Impl {
     arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
   }
 
-  /// Of what all replicas know alike: they replay together. Tables are shared in ways that no recording holds.
+  /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
+  /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
     return options.graphs != Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
            (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !executor.profiling();
   }
 
-  /// The state that lies in the post, the same work as run_step() of one micro-batch queues, and the sums to the post,
-  /// as one launch. False: it cannot be had.
+  /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
+  /// the post. False: no recording is available.
   bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
     check_same(slice, in);
     const int set = last_set = static_cast<int>(post % kSets);
@@ -168,7 +169,7 @@ struct Replica::Impl {
     return recording != nullptr;
   }
 
-  /// Recordings have these numbers built in.
+  /// These numbers are fixed in a recording.
   void check_same(const BatchRows& slice, const StepInputs& in) {
     const std::array now{slice.rows, slice.first_row, in.valid};
     if (built_in.value_or(now) != now)
@@ -178,7 +179,7 @@ struct Replica::Impl {
     built_in = now;
   }
 
-  /// Whether the step behind which the account stood so was left out.
+  /// Whether the step that produced `account` was left out.
   bool left_out(const kernels::LossScale& account) {
     const bool more = account.skipped != std::exchange(skipped, account.skipped);
     return !arenas.scales_loss() && (account.found_inf != 0 || more);
@@ -186,8 +187,8 @@ struct Replica::Impl {
 
   int next_set() { return last_set = (last_set + 1) % kSets; }
 
-  /// To zero, but for the penalty of the weights as they are now: counted once for all replicas, which hold the same
-  /// ones.
+  /// Sets the sums to zero and adds the penalty of the current weights. Only rank 0 adds it, because all replicas have
+  /// equal weights.
   void clear_sums() {
     executor.clear_sums();
     if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
@@ -200,14 +201,14 @@ struct Replica::Impl {
     if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
-  /// Calls `work` for every slot's executor, side by side; the calls are the same in all slots.
+  /// Calls `work` for every slot's executor concurrently; all slots make the same calls.
   template <class Work>
   void on_slots(const Work& work) {
     if (!others) return work(executor);
     others->run(work, [&] { work(executor); });
   }
 
-  /// One value per plan step, each from the executor of its slot.
+  /// One value per plan step, from the executor of its slot.
   template <class Of>
   auto of_steps(const Of& of) const {
     auto all = of(executor);
@@ -225,7 +226,7 @@ struct Replica::Impl {
     return all;
   }
 
-  /// What run_step() means for the other slots: their part of the same micro-batches.
+  /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
   void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.clear_sums();
@@ -242,7 +243,7 @@ struct Replica::Impl {
     }
   }
 
-  /// Does `at_home` while the other slots follow.
+  /// Runs `at_home` while the other slots run follow().
   void with_others(const std::vector<BatchRows>& micro_batches, const StepInputs& in, const kernels::StepState& state,
                    std::size_t post, const std::function<void()>& at_home) {
     if (!others) return at_home();
@@ -254,7 +255,7 @@ struct Replica::Impl {
         at_home);
   }
 
-  /// Notes what the device has just been given, with its sums.
+  /// Adds the work just queued on the device to the queue, with its sums.
   void enqueue(const std::vector<BatchRows>& slices, bool step) {
     Queued& last = queue[ring_slot(count)];
     last = {.step = step};
@@ -263,7 +264,7 @@ struct Replica::Impl {
     ++count;
   }
 
-  /// Sums over `samples` of what is not a step; waits for them.
+  /// Sums over `samples` outside of a queued step or evaluation; waits for them.
   StepSums sums(std::int64_t samples) {
     check_nothing_is_queued();
     executor.fetch_sums(0);
@@ -273,7 +274,7 @@ struct Replica::Impl {
     return all;
   }
 
-  /// Where the state and the sums of the step lie that is `place` behind the oldest queued one.
+  /// Ring slot of the state and sums of a queued step; `place` counts from the oldest one.
   std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kPosts; }
 
   const plan::Plan& plan;
@@ -282,23 +283,23 @@ struct Replica::Impl {
   const Options options;
   std::unique_ptr<backend::Stream> stream;
   StepTimes times;
-  const std::unique_ptr<backend::Collective> timed_collective;  ///< null: there is one replica
+  const std::unique_ptr<backend::Collective> timed_collective;  ///< null: the only replica
   backend::Collective* const collective;
   ParameterArenas arenas;
-  std::unique_ptr<Crossings> crossings;  ///< null: there is one slot
+  std::unique_ptr<Crossings> crossings;  ///< null: the only slot
   Executor executor;                     ///< the first slot's
   std::optional<OtherSlots> others;
-  std::optional<GradientTree> tree;  ///< of several shards
+  std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
-  std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row, samples of whole steps
+  std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row and samples of recorded steps
   bool replayed = false;
   std::int64_t skipped = 0;           ///< LossScale::skipped of the last collected step
-  int last_set = kSets - 1;           ///< used last
+  int last_set = kSets - 1;           ///< last set used
   std::size_t oldest = 0, count = 0;  ///< of the queued steps
   struct Queued {
     std::int64_t samples = 0;
-    bool step = false;  ///< or an evaluation
+    bool step = false;  ///< false: an evaluation
   };
   std::array<Queued, kPosts> queue{};  ///< by ring slot
 };
@@ -470,7 +471,7 @@ void Replica::drain() noexcept {
   try {
     impl_->stream->set_watcher({});
     impl_->stream->synchronize();
-  } catch (...) {  // what failed has been thrown before
+  } catch (...) {  // the failure has already been thrown
   }
   impl_->recorder.drop();
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Replica: a plan bound to a device for each of its slots, most often to one: arenas, ops, forward, backward, update.
-// Made and used on one thread, its own (ReplicaSet sees to that), which is the first slot's; the other slots have
-// threads inside. Nothing is allocated after construction.
+// Replica: a plan bound to one device per slot (most plans have one slot): arenas, ops, forward, backward, update. Made
+// and used on its own thread (see ReplicaSet), which is the thread of the first slot. The other slots have internal
+// threads. Arenas and ops are allocated at construction only; add_feed() and find_not_finite() allocate more memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +24,9 @@
 
 namespace dptrain::replica {
 
-/// A data set from which a device makes its batches.
+/// A data set whose batches a device makes.
 struct Feed {
-  /// What one graph input is made of: sample i is row row(i) of `rows`.
+  /// The source of one graph input: sample i is row row(i) of `rows`.
   struct Input {
     kernels::PixelProgram program;
     DType type = DType::kU8;  ///< kU8 or kF32
@@ -34,65 +34,66 @@ struct Feed {
     std::function<std::int64_t(std::int64_t)> row;
   };
   std::int64_t samples = 0;
-  bool resident = false;  ///< all samples are kept in the device's memory; else they come with each slice
+  bool resident = false;  ///< all samples stay in device memory; otherwise they arrive with each slice
   std::vector<Input> inputs{};
 };
 
-/// What one optimizer step needs besides data.
+/// Inputs of one optimizer step other than data.
 struct StepInputs {
-  std::int64_t number = 0;  ///< optimizer steps done before
+  std::int64_t number = 0;  ///< number of optimizer steps before this one
   double learning_rate = 0;
-  std::int64_t valid = 0;  ///< samples in the global batch
-  /// On some replica something may run for the first time, which loads it: nobody waits for others on a device
-  /// meanwhile.
+  std::int64_t valid = 0;  ///< number of samples in the global batch
+  /// On some replica, something may run for the first time and be loaded. No device may then wait for other ranks.
   bool loads = false;
-  /// Every replica has what it has of every full batch, the same rows and no others: a recording of one such step
-  /// serves for all. The same for all replicas.
+  /// Every replica has its complete share of a full batch, the same rows each time, so one recording serves all such
+  /// steps. Equal on all replicas.
   bool whole = false;
 };
 
-/// Sums over samples, never means; parts are added in a fixed order (sum_steps.h). A masked loss of one Replica is that
-/// of its valid positions; of a ReplicaSet it is the mean over those of the whole batch, times the samples.
+/// Sums over samples, not means; parts are added in a fixed order (sum_steps.h). A Replica returns the sum of a masked
+/// loss over its valid positions. A ReplicaSet returns the mean over all valid positions of the batch, times the
+/// samples.
 struct StepSums {
-  double loss = 0;  ///< the whole: every output's, times its weight
-  /// As the plan's losses have them (LossStep::first_sum): an output's loss, then its metrics.
+  double loss = 0;  ///< total: losses of all outputs, times their weights
+  /// In the order of the plan's losses (LossStep::first_sum): an output's loss, then its metrics.
   std::vector<double> outputs{};
   std::int64_t samples = 0;
-  double penalty = 0;  ///< regularizers' value before the step, times nothing; counted once (rank 0)
-  /// Of a step: nothing was updated, because the loss or the gradients were not finite. Not told in mixed_float16,
-  /// which searches its scale that way.
+  double penalty = 0;  ///< regularizers' value before the step, not multiplied by samples; counted once (rank 0)
+  /// Whether the update was skipped because the loss or the gradients were not finite. Always false in mixed_float16,
+  /// where skipped steps are part of the search for the scale.
   bool left_out = false;
-  double seconds = 0;        ///< that the replica itself computed, of a step; not added up
-  std::uint32_t wishes = 0;  ///< what processes want of the run (ReplicaSet::set_wishes), or-ed
+  double seconds = 0;        ///< time in which the replica itself computed in a step; not summed
+  std::uint32_t wishes = 0;  ///< control requests of the processes (ReplicaSet::set_wishes), OR-ed
 };
 
-/// Whether a whole step is recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: where the
-/// device can and there is one replica, or a sink that records; kOn: an error where it cannot be done.
+/// Whether whole steps are recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: if the
+/// device supports it and there is one replica, or a sink that records. kOn: an error if impossible.
 enum class Graphs { kAuto, kOn, kOff };
 
 struct Options {
-  std::int64_t rows = 0;                   ///< the most rows of a slice
-  std::vector<std::int64_t> row_counts{};  ///< all that will occur, for Op::prepare
+  std::int64_t rows = 0;                   ///< largest number of rows of a slice
+  std::vector<std::int64_t> row_counts{};  ///< all numbers of rows that occur, for Op::prepare
   config::Typed optimizer{};               ///< empty: inference only
   std::uint64_t seed = 0;
   int rank = 0;
   int replicas = 1;
-  bool accumulate = false;  ///< more than one micro-batch per step: a second gradient arena is needed
-  /// A power of two: the micro-batches of a step are so many shards, and gradients and sums are added in the order of
-  /// kernels/sum_tree.h; an evaluation's slices are so many shards, each in as many pieces as the others. 1: in order.
+  bool accumulate = false;  ///< more than one micro-batch per step, which needs a second gradient arena
+  /// A power of two. If more than 1, the micro-batches of a step are the shards. Gradients and sums are then added in
+  /// the order of kernels/sum_tree.h. The slices of an evaluation are the shards as well; all shards have equally many
+  /// pieces. 1: added in order.
   int shards = 1;
   Graphs graphs = Graphs::kAuto;
-  bool goes_on = false;  ///< as UpdateContext::goes_on
-  /// Makes the memory of the gradients; null: device.allocate().
+  bool goes_on = false;  ///< see UpdateContext::goes_on
+  /// Allocates the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
-  bool pairs = true;           ///< passes of neighbours go along (backend/piecewise.h); false gives the same bits
-  Heartbeat* heart = nullptr;  ///< null: nobody looks
-  /// Of the plan's slots behind the first; they outlive the replica.
+  bool pairs = true;           ///< steps run passes of their neighbours (backend/piecewise.h); same results
+  Heartbeat* heart = nullptr;  ///< null: no watchdog
+  /// Devices of the slots after the first; they outlive the replica.
   std::vector<backend::Device*> other_slots{};
 };
 
-/// Seconds of the caller since a step was last queued, by part, for the ledger. On a device that runs behind its caller
-/// waiting for sums is nearly all of it and counts as forward and backward.
+/// Seconds on the calling thread since a step was last queued, by part, for the ledger. On an asynchronous device
+/// nearly all of it is waiting for sums, which counts as forward and backward.
 struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;
 };
@@ -103,78 +104,81 @@ class Replica {
           Options options);
   ~Replica();
 
-  /// For batches that name it by `number`; before the first of them. Throws Error{kMemory} when it does not fit.
+  /// For batches that refer to it by `number`; called before the first of them. Throws Error{kMemory} if the feed does
+  /// not fit.
   void add_feed(int number, const Feed& feed);
 
-  /// Host model to device arenas, and back. Statistics and frozen weights included; slots and averages separately.
+  /// Copy the host model to the device arenas, and back, with statistics and frozen weights. Optimizer state is
+  /// separate.
   void push(const graph::Model& model);
   void pull(graph::Model& model);
-  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average when use_ema.
+  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average if use_ema.
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
-  /// Also the account of the steps that were left out; its scale counts in mixed_float16 alone. Nothing without an
-  /// optimizer. With found_inf 0 it ends the standstill after a step that was left out.
+  /// Includes the account of skipped steps; the scale has an effect in mixed_float16 only. Empty without an optimizer.
+  /// found_inf 0 permits updates again after a skipped step.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
 
-  /// Steps that may be queued and not collected.
+  /// Maximum number of queued steps that are not yet collected.
   static constexpr std::size_t kMostQueued = 3;
-  /// Sets of buffers that batches are staged into, in turns.
+  /// Number of alternating sets of buffers for batches.
   static constexpr int kSets = 2;
-  /// Places in page-locked memory that a step's state comes from and its sums go to, in turns: as many as may be
-  /// queued, and a whole number for each set, so that steps in turns meet no other pairs of the two.
+  /// Number of page-locked buffers (posts) for the state and sums of a step, used as a ring. There are at least as many
+  /// as steps may be queued. It is a multiple of kSets, so that each post is always used with the same set.
   static constexpr std::size_t kPosts = 4;
   static_assert(kPosts >= kMostQueued && kPosts % kSets == 0);
 
-  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). A device that runs behind
-  /// its caller may still work on it afterwards: the slices' memory stays as it is until the step is collected.
+  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). An asynchronous device
+  /// may still work on it afterwards, so the slices' memory must stay unchanged until the step is collected.
   void queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
   std::size_t queued() const;
-  /// Whether the oldest of the queued steps is done. Like collect() also for another thread while the replica's own has
-  /// nothing to do.
+  /// Whether the oldest queued step is done. Another thread may call this and collect() while the replica's own thread
+  /// is idle.
   bool done();
-  /// Queues forward and loss in inference mode of slices whose sums are wanted together. Stands in the same queue as
+  /// Queues forward and loss in inference mode of slices whose sums are returned together. Uses the same queue as
   /// steps.
   void queue_evaluation(const std::vector<BatchRows>& slices);
-  /// The sums of the oldest of the queued steps; waits for it.
+  /// Waits for the oldest queued step or evaluation and returns its sums.
   StepSums collect();
   /// queue_step() and collect().
   StepSums step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
-  /// queue_evaluation() and collect(), with nothing queued before.
+  /// queue_evaluation() and collect(); nothing else may be queued.
   StepSums evaluate(const BatchRows& slice);
-  /// Forward in inference mode; copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
-  /// any kind as float32, ids as int32, masks as bytes.
+  /// Forward in inference mode. Copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
+  /// any type as float32, ids as int32, masks as bytes.
   void predict(const BatchRows& slice, const std::vector<void*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
   StepSums gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number);
 
-  /// The first value of a step that is not finite, found by forward and backward once more; weights stay as they are.
-  /// All replicas together, with nothing queued.
+  /// Finds the first non-finite value of a step by running forward and backward again; weights stay unchanged. All
+  /// replicas call it together; nothing may be queued.
   std::optional<NotFinite> find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();
-  /// Host copy of the gradient arena and, behind it, of the tables' gradients, to tables_end; axes as the device has
-  /// them: after step() the sums over all replicas.
+  /// Host copy of [0, tables_end): the gradient arena, followed by the gradients of tables, in the axis order of the
+  /// device. After step() these are the sums over all replicas.
   std::vector<float> pull_gradients();
   float* gradient_arena();  ///< device memory, [0, statistics_end)
   const float* parameter_arena();
-  backend::Stream& stream();  ///< compute
-  /// Waits for what is queued, whether it succeeds or not, without the stream's watcher, and gives recordings back:
-  /// before replicas that share memory are destroyed, and before the sink's drain, which may wait for what they hold.
+  backend::Stream& stream();  ///< compute stream
+  /// Waits for queued work, even if it fails and without the stream's watcher, and destroys recordings. Required before
+  /// replicas that share memory are destroyed. Also required before the sink's drain, which may wait for resources of
+  /// recordings.
   void drain() noexcept;
   const StepTimes& times() const;
-  bool replayed() const;                             ///< the last step was one launch of a recording
+  bool replayed() const;                             ///< whether the last step was one launch of a recording
   const plan::MemoryPlan& memory() const;            ///< of the first slot
   std::vector<std::string> implementations() const;  ///< per plan step
   std::size_t bytes() const;                         ///< all arenas, of all slots
 
-  /// What a pass has taken, summed over its calls since profiling was set on.
+  /// Totals of a pass over its calls since profiling was turned on.
   struct PassProfile {
     double seconds = 0;
     double operations = 0;  ///< multiply-adds times two, of direct computation
     double bytes = 0;       ///< plan::Traffic
-    double set = 0;         ///< of the largest call
+    double set = 0;         ///< working set of the largest call
     void add(const PassProfile& more);
   };
   struct StepProfile {
@@ -182,10 +186,10 @@ class Replica {
   };
   /// For `bench --layers`.
   struct Profile {
-    std::vector<StepProfile> steps{};  ///< of the plan
-    PassProfile losses{};              ///< with their metrics
-    PassProfile sums{};                ///< of gradients of tensors and weights that several steps give one to
-    /// Known without profiling, too: of one sample in training, forward and backward.
+    std::vector<StepProfile> steps{};  ///< per plan step
+    PassProfile losses{};              ///< losses with their metrics
+    PassProfile sums{};                ///< sums of gradients where several steps contribute to one tensor or weight
+    /// Available without profiling, too: forward and backward of one sample in training.
     double operations_per_sample = 0;
   };
   void set_profiling(bool on);

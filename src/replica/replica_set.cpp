@@ -27,20 +27,19 @@
 namespace dptrain::replica {
 namespace {
 
-// ExitGuard: a bound on how long a process that has failed may take to end. Work on a GPU that never ends (a collective
-// that hangs even after it was aborted) cannot be waited for, and no thread that waits for it can be joined. Any
-// thread.
+// ExitGuard: limits the time that a failed process takes to end. GPU work that never ends, such as a hung collective,
+// blocks every thread that waits for it, so these threads cannot be joined. Any thread.
 
 class ExitGuard {
  public:
   ~ExitGuard();
 
-  /// If the guard still lives `seconds` later, `why` is logged and the process ends with ErrorKind::kDeadline's exit
-  /// code, with everything that was written flushed. Later calls change nothing.
+  /// If this object still exists `seconds` later, logs `why`, flushes all output and ends the process with the exit
+  /// code of ErrorKind::kDeadline. Later calls have no effect.
   void arm(double seconds, const std::string& why);
 
  private:
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   bool over_ = false;
   std::thread thread_;
@@ -75,7 +74,7 @@ enum class Progress { kRunning, kDone, kFailed };
 }  // namespace
 
 struct ReplicaSet::Impl {
-  /// What decides how a batch is cut.
+  /// The properties of a batch that determine how it is cut.
   struct Whole {
     std::int64_t positions = 0;
     std::int64_t number = -1;  ///< BatchRows::number
@@ -125,7 +124,7 @@ struct ReplicaSet::Impl {
 
   ~Impl() { drop_replicas(); }
 
-  /// Leaves the first slots' devices.
+  /// Returns the devices of all slots except the first; `devices` keeps the first slots.
   static Devices take_others(Devices& devices, std::size_t slots) {
     Devices first, rest;
     if (devices.size() % slots != 0)
@@ -135,16 +134,16 @@ struct ReplicaSet::Impl {
     return rest;
   }
 
-  /// The caller's thread, which another set may have had since, where it is the first replica's.
+  /// Binds the caller's thread if it is the first replica's thread, because another set may have bound it since.
   void enter_first() {
     if (!devices.front()->binds_threads()) devices.front()->enter();
   }
 
-  /// Replicas are destroyed where they were made, when nothing that one has queued touches the others' memory any more.
+  /// Destroys replicas on their own threads, once no queued work of a replica accesses memory of another.
   void drop_replicas() {
     try {
       enter_first();
-    } catch (const Error&) {  // what failed has been thrown before
+    } catch (const Error&) {  // the failure has already been thrown
     }
     crew.run([this](int lane) {
       if (replicas[at(lane)]) replicas[at(lane)]->drain();
@@ -181,18 +180,17 @@ struct ReplicaSet::Impl {
       connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
   }
 
-  /// A lane's part of a batch in training.
+  /// A lane's share of a batch in training.
   std::vector<BatchRows> slices(const BatchRows& batch, int lane) const {
     return shares->slices(batch, world.rank(lane), options.accumulate_steps);
   }
-  /// The same without gradients.
+  /// A lane's share of a batch without gradients.
   std::vector<BatchRows> inference_slices(const BatchRows& batch, int lane) const {
     const int rank = world.rank(lane);
     return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(lane)]));
   }
 
-  /// Runs the command on every replica's thread, which is the caller's for the first one; `where` is ", step 412" or
-  /// "".
+  /// Runs the command on every replica's thread (see ReplicaSet). `where`: ", step 412" or "".
   void run(const std::string& where, const Crew::Command& command) {
     enter_first();
     if (lookout) lookout->begin([&] { watchdog->begin(where); });
@@ -215,7 +213,7 @@ struct ReplicaSet::Impl {
       new_shares = std::move(decided);
   }
 
-  /// Of all processes. `step`: the batch, where it is one of training.
+  /// Sums of all processes. `step`: the batch if it is a training batch.
   StepSums total(const Whole& step) {
     sums.front().wishes = own_wishes ? own_wishes() : 0;
     const std::vector<StepSums> of_all = connector.all_sums(sums);
@@ -226,7 +224,7 @@ struct ReplicaSet::Impl {
     return sum;
   }
 
-  /// Masked losses as means over what is valid in all of the batch, times its samples.
+  /// Replaces masked losses by the mean over all valid positions of the batch, times its samples.
   void mean_over_valid(StepSums& sum) const {
     if (sum.samples == 0 || std::ranges::none_of(plan.losses, &plan::LossStep::masked)) return;
     sum.loss = 0;
@@ -237,7 +235,7 @@ struct ReplicaSet::Impl {
     }
   }
 
-  /// Of the oldest queued step. What has failed is thrown where it can be told whose it is.
+  /// State of the oldest queued step. A failure is thrown later, with the name of the replica.
   Progress progress() const {
     try {
       const bool done = std::ranges::all_of(replicas, [](const auto& replica) { return replica->done(); });
@@ -256,28 +254,28 @@ struct ReplicaSet::Impl {
     return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
   }
   const plan::Plan& plan;
-  Devices devices;       ///< of first slots, one per lane
-  const Devices others;  ///< of the other slots, lane by lane
+  Devices devices;       ///< devices of the first slots, one per lane
+  const Devices others;  ///< devices of the other slots, lane by lane
   Connector& connector;
   const SetOptions options;
   const World world;
   std::vector<StepSums> sums;  ///< per lane, of the last command
   std::function<std::uint32_t()> own_wishes;
-  std::uint32_t wishes = 0;  ///< of all processes, not yet taken
-  /// What was not collected.
+  std::uint32_t wishes = 0;  ///< requests of all processes, not yet taken
+  /// Queued and not yet collected.
   struct Queued {
-    std::string where;  ///< ", step 412"; of an evaluation ""
+    std::string where;  ///< ", step 412"; "" for an evaluation
     Whole step{};       ///< its batch
   };
   std::deque<Queued> queued;
   std::optional<NewShares> new_shares;  ///< not yet taken
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
-  std::optional<Shares> shares;      ///< always there once the options are checked
-  std::optional<Watchdog> watchdog;  ///< of devices with a driver
-  ExitGuard guard;                   ///< armed by the first failure, and over when all replicas are gone
+  std::optional<Shares> shares;      ///< set once the options are checked
+  std::optional<Watchdog> watchdog;  ///< only for devices with a driver
+  ExitGuard guard;                   ///< armed by the first failure, destroyed after all replicas
   Crew crew;                         ///< its threads use everything above
-  std::optional<Lookout> lookout;    ///< as watchdog; last: it looks at everything above
+  std::optional<Lookout> lookout;    ///< as watchdog; last, because it reads the members above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backend::Device>> devices,
@@ -319,7 +317,7 @@ void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
 std::size_t ReplicaSet::queued() const { return impl_->queued.size(); }
 
 bool ReplicaSet::done() {
-  // Several processes collect behind the same steps, however fast their devices are: what they find there is a
+  // All processes must collect after the same steps, however fast their devices are, because the result is a common
   // decision.
   if (impl_->world.processes > 1 && !impl_->devices.front()->reads_host_memory()) return false;
   return impl_->progress() != Progress::kRunning;
@@ -334,7 +332,7 @@ StepSums ReplicaSet::collect() {
     const StepTimes& times = set.replicas[at(lane)]->times();
     sums.seconds = times.forward_backward + times.optimizer;
   };
-  if (set.progress() == Progress::kDone)  // nobody need be woken
+  if (set.progress() == Progress::kDone)  // no thread has to be woken
     for (int lane = 0; lane < size(); ++lane) collect_from(lane);
   else
     set.run(oldest.where, collect_from);

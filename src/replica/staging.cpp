@@ -9,7 +9,7 @@
 namespace dptrain::replica {
 namespace {
 
-/// Of one row.
+/// Bytes of the labels of one row.
 std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
   const Shape& shape = plan.tensors[at(loss.prediction)].shape;
   if (loss.labels == nn::LabelKind::kDense) return static_cast<std::size_t>(shape.elements()) * sizeof(float);
@@ -17,7 +17,7 @@ std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
   return static_cast<std::size_t>(shape.elements() / classes) * sizeof(std::int32_t);
 }
 
-/// Something in the slot reads the graph input. What is asked of a prediction is asked at home.
+/// Whether the slot reads the graph input. Predictions are read in the home slot.
 bool reads(const plan::Plan& plan, int input, int slot) {
   const auto is_input = [&](int tensor) { return plan::root(plan, tensor) == input; };
   const auto step_reads = [&](const plan::Step& step) {
@@ -82,7 +82,7 @@ void Staging::copy(const BatchRows& slice, int s) {
     if (from)
       device_.copy_to_device(to.data(), from.data, static_cast<std::size_t>(slice.rows) * from.row_bytes, *stream_);
   };
-  // A plan without losses has no room for labels, and predicting needs none.
+  // A plan without losses has no label buffers, and prediction needs none.
   for (std::size_t i = 0; i < std::min(set.labels.size(), slice.labels.size()); ++i)
     if (set.labels[i]) send(*set.labels[i], slice.labels[i]);
   if (set.sample_weights) send(*set.sample_weights, slice.sample_weights);

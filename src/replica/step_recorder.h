@@ -1,8 +1,8 @@
 #pragma once
 
-// StepRecorder: whole steps of a replica, recorded so that each is one launch (CUDA graphs). A recording has the rows,
-// the sample count, the staged set and the post built in, so there is one for each post. With several replicas all
-// record in the same step, and where one cannot, none does. Owned by a Replica, used on its thread.
+// StepRecorder: records whole steps of a replica, so that each is one launch (CUDA graphs). The number of rows and
+// samples, the staged set and the post are fixed in a recording, so there is one recording per post. With several
+// replicas all record in the same step; if one cannot, none does. Owned by a Replica, used on its thread.
 
 #include <array>
 #include <cstddef>
@@ -18,23 +18,24 @@ namespace dptrain::replica {
 
 class StepRecorder {
  public:
-  /// `sink`: what a recording's sums go through; null: there are none. All outlive this.
+  /// `sink`: reduces the gradients in a recording; null: no reduction. All references must outlive this object.
   StepRecorder(backend::Device& device, backend::Stream& stream, const Options& options, GradientSink* sink)
       : device_(device), stream_(stream), options_(options), sink_(sink) {}
 
-  /// Whether a step that could be a recording is to be one; counts it.
+  /// Whether to record or replay the step; called once for each step that could be recorded.
   bool wants() { return able_ && ++steps_ > kEagerSteps; }
-  /// The post's, made of what `work` queues where there is none yet. Null: this step and those that come are launched
-  /// piece by piece, because the device has no recordings, or the step cannot be recorded and the user leaves it to us.
+  /// Returns the recording of the post; the first call records `work`. Null: this and all later steps are launched one
+  /// kernel at a time. Either recording failed on some replica and the user does not require it, or the device does not
+  /// support it.
   backend::Recording* recording(std::size_t post, const std::function<void()>& work);
-  /// Gives the recordings back; nothing that was launched still runs.
+  /// Destroys the recordings. No launch of them may still be running.
   void drop();
 
  private:
-  /// The step before it is worth recording: everything is loaded, chosen and warm by then.
+  /// Steps before the first recording: by then all kernels are loaded and all algorithms chosen.
   static constexpr int kEagerSteps = 3;
 
-  /// Why there is none, if there is something to say.
+  /// Records `work`. Returns the error of a recording that failed; empty on success or without support of the device.
   std::optional<Error> record(std::unique_ptr<backend::Recording>& recording, const std::function<void()>& work);
 
   void beat(const char* what) const;
@@ -43,7 +44,7 @@ class StepRecorder {
   backend::Stream& stream_;
   const Options& options_;
   GradientSink* const sink_;
-  int steps_ = 0;  ///< that could have been replayed
+  int steps_ = 0;  ///< steps that could have been replayed
   bool able_ = true;
   std::array<std::unique_ptr<backend::Recording>, Replica::kPosts> recordings_;
 };

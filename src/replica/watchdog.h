@@ -1,8 +1,9 @@
 #pragma once
 
-// Watchdog: notices a replica whose thread no longer gets on, because a call of a driver or a library does not return.
-// Such a thread can be neither interrupted nor joined, so what is left is to name it, to let the others stop, and to
-// end the process. The hearts beat on the replicas' threads; all else is called by one thread at a time (Lookout).
+// Watchdog: detects a replica whose thread makes no progress because a call of a driver or library does not return.
+// Such a thread can be neither interrupted nor joined. So the watchdog reports it, lets the other replicas stop, and
+// ends the process. The replicas' threads update the heartbeats; one thread at a time (Lookout) calls the other
+// functions.
 
 #include <atomic>
 #include <cstdint>
@@ -17,12 +18,12 @@
 
 namespace dptrain::replica {
 
-// Heartbeat: how far a replica's thread has got. The thread beats whenever it begins something; a Watchdog looks on.
+// Heartbeat: progress of a replica's thread. The thread calls beat() at the start of each activity; a Watchdog reads
+// it.
 
 class Heartbeat {
  public:
-  /// The thread begins `what` ("forward of layer", a literal) of `whose`, which lives as long as the heart is looked
-  /// at.
+  /// The thread begins `what` ("forward of layer", a literal) for `whose`, which must outlive all reads of this object.
   void beat(const char* what, const std::string* whose = nullptr) noexcept {
     whose_.store(whose, std::memory_order_relaxed);
     what_.store(what, std::memory_order_relaxed);
@@ -42,30 +43,30 @@ class Heartbeat {
   std::atomic<const std::string*> whose_ = nullptr;
 };
 
-/// The longest time without a beat. A step that takes longer than `seconds` as a whole is given thrice the longest so
-/// far.
+/// The longest time without a beat. If some step takes longer than a third of `seconds`, three times the longest step
+/// is allowed.
 struct Patience {
   double seconds = 60;
-  double first_seconds = 600;  ///< until the first step is done: kernels are loaded, engines are chosen, ranks connect
+  double first_seconds = 600;  ///< in the first step, which loads kernels, chooses engines and connects ranks
 };
 
 class Watchdog {
  public:
-  /// `waits`: whether a lane's thread waits for another's. `stop`: tells the other replicas why; called once, on the
-  /// looking thread. `clock`: in seconds.
+  /// `waits`: whether a lane's thread waits for another lane. `stop`: stops the other replicas, with the reason; called
+  /// once, by look(). `clock`: in seconds.
   Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int lane)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 
   Heartbeat& heart(int lane) { return seats_[static_cast<std::size_t>(lane)].heart; }
-  /// Called before the process ends without its threads, to keep what can be kept.
+  /// Called before the process ends without joining its threads, to save data.
   void set_last_words(std::function<void(const Error& why)> last_words) { last_words_ = std::move(last_words); }
 
-  /// A command begins on all ranks; `where`: ", step 412" or "".
+  /// A command begins on all lanes; `where`: ", step 412" or "".
   void begin(const std::string& where);
-  /// While it runs, every period() seconds; `busy`: per lane, whether it is still at it. Ends the process with
-  /// ErrorKind::kDeadline's exit code when a thread stands still and stays so after the others were stopped.
+  /// Called every period() seconds during a command; `busy`: per lane, whether it still runs. Ends the process with the
+  /// exit code of ErrorKind::kDeadline if the command has not ended shortly after a thread was found to hang.
   void look(const std::vector<bool>& busy);
-  /// All have done it. What was seen standing still, and moved again after all.
+  /// The command has ended on all lanes. Returns the error of a thread that was late but has continued after all.
   std::optional<Error> end();
   /// The first step is done.
   void warm() { warm_ = true; }
@@ -77,7 +78,7 @@ class Watchdog {
     std::string name;
     Heartbeat heart;
     std::uint64_t beats = 0;
-    double since = 0;  ///< when it was seen to have beaten last
+    double since = 0;  ///< time at which the last new beat was seen
   };
 
   double limit() const;

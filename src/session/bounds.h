@@ -1,8 +1,9 @@
 #pragma once
 
-// How near a network is to the machine's limit. A pass of a layer cannot be faster than its operations at the measured
-// peak of multiply-adds, nor than its bytes, each moved once, at the measured rate of the nearest cache that holds what
-// it works on. The sum over all passes is the network's own limit. Pure functions; any thread.
+// Distance of a network from the machine's limit. A pass of a layer cannot be faster than its operations at the
+// measured peak of multiply-adds. Nor can it be faster than its bytes, each moved once, at the measured rate of the
+// nearest cache that fits its working set. The sum over all passes is the bound of the network. Pure functions; any
+// thread.
 
 #include <string>
 #include <vector>
@@ -11,23 +12,23 @@
 
 namespace dptrain::session {
 
-/// What a pass does in a step at least.
+/// The minimum work of a pass in a step.
 struct PassWork {
-  double operations = 0;  ///< multiply-adds times two, computed directly
+  double operations = 0;  ///< multiply-adds times two, by direct computation
   double bytes = 0;       ///< read and written once
-  double set = 0;         ///< bytes that one call works on
+  double set = 0;         ///< working set of one call in bytes
 };
 
 struct Bound {
   double ms = 0;
-  std::string by;     ///< "fma", or the level whose rate holds it; "": nothing holds it
-  std::string level;  ///< that its working set fits; "": none is known to
+  std::string by;     ///< "fma", or the memory level whose rate limits it; "": no limit
+  std::string level;  ///< memory level that fits its working set; "": unknown
 };
 
-/// `limits` of the threads that the pass has.
+/// `limits`: of the threads that run the pass.
 Bound bound_of(const PassWork& work, const backend::CpuLimits& limits);
 
-/// A pass of a step of the network, as one replica takes it.
+/// A pass of a step of the network on one replica.
 struct PassTime {
   std::string name;  ///< "conv1 forward", "update"
   double ms = 0;     ///< in one step
@@ -37,11 +38,11 @@ struct PassTime {
   double lost_ms() const { return ms - bound.ms; }
 };
 
-/// Milliseconds of a step in which all passes are at their bounds.
+/// Milliseconds of a step if every pass takes as long as its bound.
 double bound_ms(const std::vector<PassTime>& passes);
 
-/// Those that lose most, at most three: "farthest from their bounds: conv2 backward 3.21 ms (bound 1.20), ...". "":
-/// none is slower than its bound.
+/// The up to three passes that lose most: "farthest from their bounds: conv2 backward 3.21 ms (bound 1.20), ...". "":
+/// no pass is slower than its bound.
 std::string farthest(const std::vector<PassTime>& passes);
 
 }  // namespace dptrain::session

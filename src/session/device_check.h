@@ -1,8 +1,8 @@
 #pragma once
 
-// The check of a device: does everything that it computes agree with the CPU? Small networks from generated data that
-// have every layer, activation, loss and optimizer, convolutions of many shapes in every number format, recorded steps,
-// batches made on the device, micro-batches, and sums over replicas. For `dptrain devices --check`. Main thread.
+// Checks that a device computes the same as the CPU. Small networks on generated data cover every layer, activation,
+// loss and optimizer, and convolutions of many shapes in every number format. They also cover recorded steps, batches
+// made on the device, micro-batches, and sums over replicas. For `dptrain devices --check`. Main thread.
 
 #include <functional>
 #include <string>
@@ -12,22 +12,22 @@
 
 namespace dptrain::session {
 
-/// Networks that are tried together, one line for each; where they do not agree, each alone, to find the one.
+/// Cases that are checked together and printed as one line. If they disagree, each is checked alone to find the cause.
 struct DeviceCheck {
   std::vector<std::string> names;
-  /// The config of a network with all of them, or with the one at this index.
+  /// The config of a network with all cases, or with only the one at this index.
   std::function<std::string(int only)> config;
   enum class Kind {
-    kSteps,     ///< loss, gradients and weights of steps from equal weights, and an evaluation, against the CPU
-    kTraining,  ///< weights after steps on their own, for optimizers
-    kRecorded,  ///< recorded steps against the same piece by piece: equal bits
-    kInput,     ///< weights after steps on batches made on the device, against batches of the host
+    kSteps,     ///< against the CPU: steps from equal weights (loss, gradients, weights), and an evaluation
+    kTraining,  ///< against the CPU: weights after independent steps, for optimizers
+    kRecorded,  ///< recorded steps against the same steps without a recording: equal bits
+    kInput,     ///< weights after steps, with batches made on the device against batches made on the host
   } kind = Kind::kSteps;
-  double layers = 1e-4, loss = 1e-4;  ///< what may differ, as in Tolerance
+  double layers = 1e-4, loss = 1e-4;  ///< allowed differences, as in Tolerance
   bool tf32 = false;                  ///< products may be rounded to TF32
 };
 
-/// Of one device, all of them.
+/// All checks of one device.
 std::vector<DeviceCheck> device_checks();
 
 /// The result of one check.
@@ -37,11 +37,11 @@ struct DeviceCheckLine {
   bool passed = false;
   std::string found;   ///< "within 3.1e-07 of the CPU", "the gradient of layer x2 differs by 0.25 (allowed 1e-4)", an
                        ///< error's words
-  double seconds = 0;  ///< of the networks that it was tried with
+  double seconds = 0;  ///< time of all networks of the check
 };
 
-/// Each device of the request by itself, then all of them together; where there is only one, two replicas on it. Calls
-/// `told` as lines come. True: all passed.
+/// Checks each device of the request alone, then all of them together; a single device runs two replicas. Calls `told`
+/// after each check. Returns whether all passed.
 bool check_devices(const DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told);
 

@@ -1,4 +1,4 @@
-// What devices are checked with: the examples of the definitions of layers, losses, metrics and optimizers.
+// Cases of the device check, from the examples in the definitions of layers, losses, metrics and optimizers.
 
 #include <set>
 #include <utility>
@@ -32,7 +32,8 @@ std::string step_of(const std::string& type, const std::string& arguments, const
   return fmt::format("{}: {{{}{}{}}}", type, arguments, arguments.empty() ? "" : ", ", rest);
 }
 
-/// The layers before the branches: tensors of any shape of 42 positions and some channels, or of channels alone.
+/// Layers before the branches. They make tensors of any shape with 42 positions and any number of channels, or with
+/// channels alone.
 class Stem {
  public:
   /// The name of the `copy`-th tensor of this shape.
@@ -60,13 +61,13 @@ class Stem {
   std::string text_ = line("Input: {shape: [7, 6, 3], name: input}");
 };
 
-/// A layer in a branch of its own.
+/// A layer in its own branch.
 struct Branch {
   std::string type;
   nn::LayerExample use;
 };
 
-/// Every branch has its own layer between the same beginning and the same end.
+/// Every branch has its own layer between common first and last layers.
 std::string branches(const std::vector<Branch>& all, int only) {
   Stem stem;
   std::string steps, ends;
@@ -97,7 +98,7 @@ DeviceCheck check_of(std::vector<Branch> all) {
   return check;
 }
 
-/// One network by itself.
+/// A check of one network.
 DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::Kind kind = DeviceCheck::Kind::kSteps) {
   DeviceCheck check;
   check.names = {name};
@@ -114,7 +115,8 @@ config::Typed read_member(const config::Family& family, const std::string& text)
   return made;
 }
 
-/// A layer of ids, or of steps of which some are nothing but zeros and masked, in a network of its own.
+/// A layer in its own network, with integer ids as input or with a sequence in which some steps are all zero and
+/// masked.
 std::string sequence(const nn::LayerType& type, const nn::LayerExample& use) {
   const bool ids = type.input_type == DType::kI32;
   const config::Typed layer = read_member(nn::layer_family(), "{" + step_of(type.name, use.arguments, "") + "}");
@@ -128,7 +130,7 @@ std::string sequence(const nn::LayerType& type, const nn::LayerExample& use) {
   return config_of(text + line("Dense: {units: 3, name: after}"), kClasses, kSgd);
 }
 
-/// Every example of every layer; those of unmasked numbers so many to a network.
+/// Every example of every layer. Examples with unmasked float inputs share networks of up to kTogether branches.
 void add_layers(std::vector<DeviceCheck>& all) {
   constexpr std::size_t kTogether = 10;
   std::vector<Branch> together;
@@ -155,7 +157,8 @@ void add_layers(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(check));
 }
 
-/// As networks have them: the first one's three channels, 1x1, 3x3, strides, dilation, groups, odd channels.
+/// Shapes common in networks: first convolutions with three channels, 1x1, 3x3, strides, dilation, groups, odd
+/// channels.
 void add_convolutions(std::vector<DeviceCheck>& all) {
   const std::vector<std::pair<std::string, std::string>> shapes{
       {"convolution 3x3, 32 to 32", "filters: 32, kernel_size: 3, padding: same, inputs: wide"},
@@ -199,7 +202,7 @@ std::string small_network(int outputs, const std::string& last = "") {
          line(fmt::format("Dense: {{units: {}{}}}", outputs, last));
 }
 
-/// Every loss of the family: over four classes, of one probability, or of four values between 0 and 1.
+/// Every loss of the family: over four classes, on one probability, or on four values between 0 and 1.
 void add_losses(std::vector<DeviceCheck>& all) {
   for (const config::TypeDef* def : nn::loss_family().types()) {
     const auto& loss = static_cast<const nn::LossType&>(*def);
@@ -219,13 +222,13 @@ void add_losses(std::vector<DeviceCheck>& all) {
                                                           "SparseCategoricalCrossentropy", ", metrics: [accuracy]")));
 }
 
-/// Whether the metric can be measured on four classes with labels that are class numbers.
+/// Whether the metric accepts four classes with class numbers as labels.
 bool fits_classes(const nn::MetricType& type, const std::string& text) {
   const config::Typed metric = read_member(nn::metric_family(), text);
   return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
 }
 
-/// All metrics of the family: on four classes those that take class numbers, the others on a value.
+/// All metrics of the family: on four classes if they accept class numbers, otherwise on one value.
 void add_metrics(std::vector<DeviceCheck>& all) {
   std::vector<std::string> of_classes, of_values;
   DeviceCheck classes, values;
@@ -248,8 +251,7 @@ void add_metrics(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(values));
 }
 
-/// Every optimizer of the family: with its defaults, with its variants, and with what all of them have, one of
-/// these after the other.
+/// Every optimizer of the family: with its defaults, with its variants, and with the common options, one at a time.
 void add_optimizers(std::vector<DeviceCheck>& all) {
   const std::vector<std::string> common{"weight_decay: 0.01", "clipnorm: 0.5", "use_ema: true", "global_clipnorm: 0.7",
                                         "clipvalue: 0.1"};
@@ -274,7 +276,7 @@ void add_optimizers(std::vector<DeviceCheck>& all) {
 void add_ways_to_run(std::vector<DeviceCheck>& all) {
   const std::string adam = ", optimizer: {Adam: {learning_rate: 0.01}}";
   std::string pieces = config_of(small_network(4), kClasses, ", accumulate_steps: 2");
-  pieces.replace(pieces.find("BatchNormalization"), 18, "LayerNormalization");  // moments are a micro-batch's own
+  pieces.replace(pieces.find("BatchNormalization"), 18, "LayerNormalization");  // uses statistics of the micro-batch
   all.push_back(one("micro-batches", pieces));
   all.push_back(
       one("recorded steps, float32", config_of(small_network(4), kClasses, adam), DeviceCheck::Kind::kRecorded));

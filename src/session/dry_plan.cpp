@@ -40,8 +40,7 @@ plan::PlanOptions plan_options(const experiment::Experiment& experiment, const D
   const experiment::ConfigFile& config = experiment.config;
   plan::PlanOptions options;
   options.objectives = objectives(config.train, experiment.graph);
-  // As class numbers where the loss takes them; the data set may bring rows of values instead, which costs memory for
-  // labels only.
+  // Class numbers if the loss accepts them. A data set with rows of values instead needs more memory, for labels only.
   for (plan::Objective& objective : options.objectives)
     objective.labels =
         nn::loss_type(objective.loss).reads == nn::Reads::kClasses && !experiment::mixing_transform(config.data)
@@ -64,7 +63,7 @@ std::int64_t slice_of(std::int64_t share, const experiment::ConfigFile& config, 
 
 std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * sizeof(float); }
 
-/// What ops need for so many rows, and the losses together.
+/// Memory needs of the ops for `rows` rows, and the largest needs of the losses.
 struct Needs {
   std::vector<plan::Need> of_steps;
   plan::Need of_losses;
@@ -73,7 +72,7 @@ struct Needs {
 
 Needs needs_of(backend::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,
                DryPlan& result) {
-  // All are made before any is asked: devices make several ops' primitives at once.
+  // Make all ops before querying any, because devices build the primitives of several ops at once.
   std::vector<std::unique_ptr<backend::Op>> ops;
   for (const plan::Step& step : result.plan.steps) {
     if (step.copies) {
@@ -111,7 +110,7 @@ Needs needs_of(backend::Device& device, const experiment::Experiment& experiment
   return all;
 }
 
-/// Parameters, what ops make of them, gradients, slots and averages.
+/// Bytes of parameters, their packed copies, gradients, optimizer slots and averages.
 std::uint64_t weight_bytes(const DryPlan& result, bool trains, int gradient_arenas) {
   const plan::Plan& plan = result.plan;
   const std::int64_t gradients = trains ? plan.statistics_end * gradient_arenas : 0;
@@ -121,8 +120,8 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, int gradient_aren
          result.memory.packed_bytes;
 }
 
-/// A device that cannot read the host's memory keeps the batch: inputs, as they come and as they are computed with, and
-/// labels. Twice where batches follow one another.
+/// Bytes of the batch on a device that cannot read host memory: inputs, before and after conversion, and labels.
+/// Doubled where copies of the next batch overlap.
 std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& device, std::int64_t rows, bool in_turns) {
   if (device.reads_host_memory()) return 0;
   std::uint64_t bytes = 0, arriving = 0;
@@ -139,11 +138,11 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& devic
   return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
 }
 
-/// What the device would keep of the data sets, as far as they are at hand.
+/// Fills `result.inputs`: memory on the device for the data sets that can be opened.
 void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const backend::Device& device,
                   std::int64_t rows, DryPlan& result) {
   const std::uint64_t share = device.memory_available() / sharers_of_a_gpu(request);
-  // The whole batch, as what decides at the start of a run counts it.
+  // The whole batch, as in the decision at the start of a run.
   const std::int64_t batch =
       rows * request.replicas * slices_of_replica(experiment.config, request.replicas, result.micro_batches);
   SessionOptions options;
@@ -165,7 +164,7 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   const DeviceRequest request = place_slots(asked, experiment.graph);
   const experiment::ConfigFile& config = experiment.config;
   DeviceRequest with = with_threads(request);
-  with.cpus.clear();  // the calling thread has other work
+  with.cpus.clear();  // the calling thread must not be bound
   const auto device = make_device(with, 0, runtime_options(config, options.conv_choices));
   device->enter();
   result.device = device->description();
@@ -264,9 +263,9 @@ std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Pla
 
 namespace {
 
-// What a user needs to know when memory runs out: what the plan wants, and the batch that would fit.
+// Advice when memory runs out: the memory that the plan needs, and the batch that would fit.
 
-/// Allocators round up, and drivers take some for themselves.
+/// Part of `share` that a plan can use: allocators round up, and drivers use some memory themselves.
 std::uint64_t usable(std::uint64_t share) { return share - share / 64; }
 
 std::uint64_t bytes_for(const experiment::Experiment& experiment, const DeviceRequest& devices, DryOptions options,
@@ -277,7 +276,7 @@ std::uint64_t bytes_for(const experiment::Experiment& experiment, const DeviceRe
   return dry.replica_bytes;
 }
 
-/// The largest batch below `too_large` whose replicas fit, by bisection over their memory plans; 0: none does.
+/// The largest batch below `too_large` whose replicas fit, by bisection over their memory plans; 0: no batch fits.
 std::int64_t largest_batch(const experiment::Experiment& experiment, const DeviceRequest& devices,
                            const DryOptions& options, std::int64_t too_large, std::uint64_t share) {
   std::int64_t fits = 0;
@@ -288,8 +287,8 @@ std::int64_t largest_batch(const experiment::Experiment& experiment, const Devic
   return fits;
 }
 
-/// The fewest micro-batches, from `pieces` on, with which the whole batch fits; 0: none. A second arena of gradients
-/// comes with them.
+/// The first number of micro-batches, from `pieces` on in steps of an eighth, with which the whole batch fits; 0: none.
+/// Includes the additional gradient arena.
 std::int64_t enough_pieces(experiment::Experiment experiment, const DeviceRequest& devices, const DryOptions& options,
                            std::int64_t batch, std::int64_t pieces, std::uint64_t share) {
   for (; pieces <= batch; pieces += std::max<std::int64_t>(1, pieces / 8)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A plan with the ops and the memory of one replica, but no memory allocated: for `check`, for `summary --plan` and for
-// what to say when memory runs out. Main thread.
+// A plan with the ops and the memory of one replica, without allocating that memory. For `check`, for `summary --plan`,
+// and for the advice when memory runs out. Main thread.
 
 #include <cstdint>
 #include <memory>
@@ -26,70 +26,70 @@ namespace dptrain::session {
 struct DryPlan {
   graph::Model model;
   plan::Plan plan;                                               ///< points into `model`
-  plan::MemoryPlan memory;                                       ///< of the first slot
-  std::vector<plan::MemoryPlan> other_memories;                  ///< of the others
+  plan::MemoryPlan memory;                                       ///< for the first slot
+  std::vector<plan::MemoryPlan> other_memories;                  ///< for the other slots
   std::vector<std::string> choices;                              ///< the device's implementation of each step
-  std::vector<std::pair<double, double>> flops;                  ///< of each step and one sample: forward, backward
-  std::vector<std::pair<plan::Traffic, plan::Traffic>> traffic;  ///< likewise, of `memory.rows` rows
-  int slots = 0;                                                 ///< of the optimizer
-  std::int64_t micro_batches = 1;                                ///< of a replica in a step of training
-  /// All of the device's memory that a replica takes: of a GPU in the first slot, where its parameters lie.
+  std::vector<std::pair<double, double>> flops;                  ///< per step, for one sample: forward, backward
+  std::vector<std::pair<plan::Traffic, plan::Traffic>> traffic;  ///< likewise, for `memory.rows` rows
+  int slots = 0;                                                 ///< arrays of optimizer state
+  std::int64_t micro_batches = 1;                                ///< per replica in a training step
+  /// All device memory of a replica; on GPUs that of the first slot, which has the parameters.
   std::uint64_t replica_bytes = 0;
-  std::uint64_t batch_bytes = 0;    ///< of these, what grows with the batch
-  std::uint64_t staging_bytes = 0;  ///< of these, batches on their way to the ops
-  /// Besides replica_bytes: data sets that the device makes batches of. With DryOptions::data.
+  std::uint64_t batch_bytes = 0;    ///< the part that grows with the batch
+  std::uint64_t staging_bytes = 0;  ///< the part for copies of batches on the device
+  /// Not in replica_bytes: data sets from which the device makes batches. Only with DryOptions::data.
   std::vector<FeedMemory> inputs;
-  std::string inputs_unknown;      ///< why the data sets could not be looked at
-  std::string device;              ///< its description
-  std::uint64_t device_bytes = 0;  ///< of its memory that is free
+  std::string inputs_unknown;      ///< error that kept the data sets from being opened
+  std::string device;              ///< description of the device
+  std::uint64_t device_bytes = 0;  ///< free memory of the device
 
   DryPlan() = default;
   DryPlan(const DryPlan&) = delete;
   DryPlan& operator=(const DryPlan&) = delete;
 
-  /// replica_bytes and what the data sets take.
+  /// replica_bytes plus the memory of the data sets.
   std::uint64_t all_bytes() const;
   std::string text() const;
 };
 
 struct DryOptions {
-  std::optional<std::int64_t> global_batch{};  ///< instead of the config's
+  std::optional<std::int64_t> global_batch{};  ///< overrides the config
   bool training = true;
   std::shared_ptr<backend::ConvChoices> conv_choices{};  ///< null: by rule
-  bool data = false;                                     ///< open the data sets to see what a GPU keeps of them
+  bool data = false;                                     ///< open the data sets to compute their memory on a GPU
 };
 
-/// `result` is filled in place: the plan keeps a pointer to the model's graph. Without a train section: prediction
-/// only, of `kDefaultRows` samples. Throws as make_plan does.
+/// Fills `result` in place, because the plan points to the model's graph. Without a train section: prediction only,
+/// with `kDefaultRows` samples. Throws as make_plan does.
 inline constexpr std::int64_t kDefaultRows = 32;
 void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest& devices, const DryOptions& options,
                    DryPlan& result);
 
-/// Behind the message of an Error{kMemory}, once what was taken is free again: what a replica wants of how much, and
-/// the largest global batch that fits.
+/// Text to append to the message of an Error{kMemory}, once the memory is free again: required and available memory of
+/// a replica, and the largest global batch that fits.
 std::string memory_advice(const experiment::Experiment& experiment, const DeviceRequest& devices,
                           const DryOptions& options);
 
-// parallel.virtual_shards for so many replicas. Pure.
+// parallel.virtual_shards for a number of replicas. Pure functions.
 
-/// As replica::SetOptions has them. Throws Error{kUsage} for a number of replicas, of all processes, that does not
-/// divide them, with those that do.
+/// As in replica::SetOptions. Throws Error{kUsage} if `ranks`, the replicas of all processes, does not divide the
+/// number of shards; the message lists valid numbers.
 int virtual_shards(const experiment::ParallelSection& parallel, int ranks);
 
-/// Slices of a replica's share of a batch in training: its shards, or else so many micro-batches.
+/// Number of slices of a replica's share of a training batch: its shards, otherwise `micro_batches`.
 std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches);
 
-/// Arenas of gradients that a replica has.
+/// Number of gradient arenas of a replica.
 int gradient_arenas(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches);
 
-// train.accumulate_steps of a run, where the config leaves it to dptrain.
+// train.accumulate_steps of a run if the config does not set it.
 
-/// Of one of so many replicas, each of so many threads. A micro-batch should fit what the threads have to themselves in
-/// the second level, or an eighth of the replica's part of the last level, whichever is more.
+/// Cache of one of `replicas` replicas with `threads` threads each. A micro-batch should fit the second-level caches of
+/// its threads, or an eighth of the replica's part of the last level, whichever is larger.
 plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads);
 
-/// Micro-batches of a replica's `rows`: what the config says, 1 with virtual shards and on GPUs, else as many as
-/// plan::micro_batches_in_cache() says of this machine. `devices`: threads resolved; `sharers`: processes on these
+/// Micro-batches for a replica's `rows`: the value in the config, 1 with virtual shards and on GPUs, otherwise
+/// plan::micro_batches_in_cache() for this machine. `devices`: threads resolved. `sharers`: processes on the same
 /// cores.
 std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,
                            int sharers, std::int64_t rows);

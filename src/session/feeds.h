@@ -1,8 +1,8 @@
 #pragma once
 
-// Data sets whose batches the devices make: those that lie in memory, with transforms that the device knows. The loader
-// then only says which samples a batch has, or brings them as they are; and what that takes of a device's memory. Main
-// thread.
+// Data sets whose batches the devices make: data sets in memory with transforms that the device supports. The loader
+// then passes only the indices of a batch's samples, or the unconverted samples. Also computes the device memory for
+// this. Main thread.
 
 #include <string>
 #include <vector>
@@ -12,22 +12,21 @@
 
 namespace dptrain::session {
 
-/// What a device keeps of a data set.
+/// Device memory for a data set.
 struct FeedMemory {
   std::string name;           ///< "train"
-  bool resident = false;      ///< all samples stay there; else they come batch by batch
-  std::uint64_t samples = 0;  ///< bytes of what stays
-  std::uint64_t working = 0;  ///< bytes, at most, in which batches are made
+  bool resident = false;      ///< all samples stay on the device; otherwise each batch is copied
+  std::uint64_t samples = 0;  ///< bytes of resident samples
+  std::uint64_t working = 0;  ///< largest number of bytes for making batches
 };
 
-/// What feed_devices would have a replica keep that has so much memory left. Sets that the loader makes batches of are
-/// left out.
+/// The memory that feed_devices would use in a replica with `free` bytes left. Omits data sets whose batches the loader
+/// makes.
 std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, backend::DeviceKind kind,
                                     std::int64_t global_batch, std::uint64_t free, const SessionData& data);
 
-/// Hands the sets of `data` over to the replicas and changes their loaders, where that can be done; `runtime.resident:
-/// off` leaves all to the loaders. Gives a line for each that is handed over: "train resident (45 MiB)". Throws
-/// Error{kMemory}.
+/// Adds each suitable data set of `data` to the replicas and changes its loader; `runtime.resident: off` leaves all of
+/// them unchanged. Returns a line for each added set: "train resident (45 MiB)". Throws Error{kMemory}.
 std::vector<std::string> feed_devices(const experiment::Experiment& experiment, const DeviceRequest& devices,
                                       std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas);
 

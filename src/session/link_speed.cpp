@@ -14,7 +14,7 @@
 namespace dptrain::session {
 namespace {
 
-/// One bucket of so many floats and nothing else.
+/// A plan with nothing but one bucket of `floats` floats.
 plan::Plan plan_of(std::int64_t floats) {
   plan::Plan plan;
   plan.trainable_end = plan.statistics_end = plan.total = floats;
@@ -22,14 +22,14 @@ plan::Plan plan_of(std::int64_t floats) {
   return plan;
 }
 
-/// What one replica has; made, used and destroyed on its thread.
+/// Resources of one replica; made, used and destroyed on its thread.
 struct Rank {
   std::unique_ptr<backend::Device> device;
   std::unique_ptr<backend::Stream> stream;
   std::unique_ptr<backend::Buffer> arena;
   std::vector<double> seconds{};
 
-  /// Rank r gives r + 1 everywhere.
+  /// Fills rank r's arena with r + 1.
   void fill(int rank, std::int64_t floats) {
     device->fill(arena->as<float>(), floats, static_cast<float>(rank + 1), *stream);
   }
@@ -56,7 +56,7 @@ struct Rank {
   }
 };
 
-/// Of the replicas of this process, by repeat: the slowest one's seconds. They have the ranks from `first_rank` on, of
+/// Seconds per repeat of the slowest replica of this process. Its replicas have the ranks from `first_rank` on, out of
 /// `all_ranks`.
 std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector& connector, std::int64_t floats,
                                 int repeats, int first_rank, int all_ranks) {
@@ -64,7 +64,7 @@ std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector
   std::vector<Rank> ranks(static_cast<std::size_t>(request.replicas));
   auto devices = make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
-  // As a ReplicaSet has it.
+  // Same thread setup as in a ReplicaSet.
   replica::Crew crew(request.replicas, replica::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
     connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
   });
@@ -87,7 +87,7 @@ std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector
       r.arena = connector.gradient_memory(rank, *r.device, static_cast<std::size_t>(floats) * sizeof(float));
       connector.attach(rank, *r.device, *r.stream, r.arena->as<float>(), plan);
     });
-    for (int step = 0; step <= repeats; ++step)  // the first one connects the ranks, and is not counted
+    for (int step = 0; step <= repeats; ++step)  // the first step connects the ranks and is not counted
       crew.run([&](int rank) {
         at(rank).fill(first_rank + rank, floats);
         at(rank).stream->synchronize();
@@ -135,7 +135,7 @@ LinkSpeed measure_all_reduce(mpi::Processes& processes, std::uint64_t bytes, int
 }
 
 MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes) {
-  const double carried = 2.0 * (processes - 1) / processes;  // of the bytes, by each process
+  const double carried = 2.0 * (processes - 1) / processes;  // share of the bytes that each process sends
   const double more = carried * static_cast<double>(many.bytes - few.bytes);
   MessageLink link;
   link.bytes_per_second = more / std::max(many.seconds - few.seconds, 1e-9);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTera = 1e12;
 
-/// Operations per second of these units, as a pass reaches them.
+/// Attainable operations per second of these units.
 double reached(GpuUnits units, const GpuFigures& figures, const GpuShares& shares) {
   switch (units) {
     case GpuUnits::kVector: return figures.float32 * shares.vector;
@@ -31,7 +31,7 @@ double reached(GpuUnits units, const GpuFigures& figures, const GpuShares& share
 }  // namespace
 
 const GpuFigures& gpu_figures(const std::string& model) {
-  // NVIDIA H100 and H200 Tensor Core GPU data sheets; the same chip, other memory.
+  // NVIDIA H100 and H200 Tensor Core GPU data sheets; both have the same chip with different memory.
   static const GpuFigures h100{.name = "NVIDIA H100",
                                .bytes = 3.35 * kTera,
                                .float32 = 67 * kTera,
@@ -49,9 +49,9 @@ const GpuFigures& gpu_figures(const std::string& model) {
 }
 
 const GpuShares& gpu_shares() {
-  // Fitted: bytes and products to ResNet-50 and VGG16, the launch to the network of dense layers in bfloat16, strict
-  // products to ResNet-50, the launch by the host to the difference of both modes. The small networks of convolutions
-  // were left out, to see how far the sum is from what was not fitted.
+  // Fitted to measured steps: bytes and products to ResNet-50 and VGG16, strict products to ResNet-50. The launch is
+  // fitted to the network of dense layers in bfloat16, the host launch to the difference of both modes. The small
+  // convolutional networks are not used, so that they can test the model.
   static const GpuShares shares{.bytes = 0.70,
                                 .vector = 0.50,
                                 .strict = 0.09,
@@ -88,7 +88,7 @@ int mentions(const std::string& text, const std::string& words) {
   return count;
 }
 
-/// Of a layer that goes through steps one after the other: their number; else 0.
+/// Number of sequential steps of a recurrent layer on cuDNN; 0 for other layers.
 int recurrent_steps(const plan::Plan& plan, const plan::Step& step, const std::string& choice) {
   if (choice.find("state forward cudnn") == std::string::npos) return 0;
   const Shape& shape = plan.tensors[at(step.inputs.front())].shape;
@@ -101,15 +101,15 @@ bool normalizes_batches(const plan::Step& step) {
 
 bool has_bias(const plan::Step& step) { return step.parameters.size() > 1; }
 
-/// Of an attention the operations for one score and one channel of the keys or values: multiply-adds count two.
+/// Operations of attention per channel of the keys or values, over all scores. A multiply-add counts as two.
 double score_operations(const plan::Plan& plan, const plan::Step& step, std::int64_t heads, std::int64_t rows) {
-  const std::size_t key = std::min<std::size_t>(1, step.inputs.size() - 1);  // of self-attention the query itself
+  const std::size_t key = std::min<std::size_t>(1, step.inputs.size() - 1);  // for self-attention the query itself
   const std::int64_t queries = plan.tensors[at(step.inputs.front())].shape[step.frame_axes];
   const std::int64_t keys = plan.tensors[at(step.inputs[key])].shape[step.frame_axes];
   return 2.0 * static_cast<double>(rows * step.frames * heads * queries) * static_cast<double>(keys);
 }
 
-/// Of a MultiHeadAttention, which engines compute; what is between them is not theirs.
+/// Number of projections of a MultiHeadAttention, which cuDNN computes; other kernels compute the attention itself.
 constexpr int kProjections = 4;
 
 GpuUnits units_of(const plan::Plan& plan, const std::string& choice, bool tf32) {
@@ -118,7 +118,7 @@ GpuUnits units_of(const plan::Plan& plan, const std::string& choice, bool tf32) 
   return tf32 ? GpuUnits::kTf32 : GpuUnits::kStrict;
 }
 
-/// Makes passes of one GPU.
+/// Builds passes on one GPU.
 class Paper {
  public:
   explicit Paper(const GpuFigures& figures) : figures_(figures) {}
@@ -135,7 +135,7 @@ class Paper {
     made.time.seconds += vectors.seconds;
     return made;
   }
-  /// Of bytes alone.
+  /// A pass that only moves bytes.
   PaperPass pass(double bytes, int launches) const { return pass(0, {.launches = launches}, bytes); }
 
  private:
@@ -157,7 +157,7 @@ PaperItem step_item(const DryPlan& dry, std::size_t s, const Paper& paper, bool 
   return item;
 }
 
-/// The batch into the input tensors: floats that become the compute type.
+/// Copies the batch into the input tensors and converts floats to the compute type.
 PaperItem input_item(const plan::Plan& plan, std::int64_t rows, const Paper& paper) {
   double bytes = 0;
   for (const int input : plan.inputs) {
@@ -174,7 +174,7 @@ PaperItem loss_item(const plan::Plan& plan, std::int64_t rows, const Paper& pape
   return {.name = "losses and metrics", .forward = paper.pass(bytes, kKernels * static_cast<int>(plan.losses.size()))};
 }
 
-/// What backward adds up where several steps read one tensor, or share a weight.
+/// Sums of gradients where several steps read one tensor or share a weight.
 PaperItem sums_item(const plan::Plan& plan, std::int64_t rows, const Paper& paper) {
   double bytes = 0;
   int launches = 0;
@@ -199,7 +199,7 @@ PaperItem update_item(const DryPlan& dry, const Paper& paper) {
   const double copy =
       copies ? static_cast<double>(plan.statistics_end) * static_cast<double>(size_of(plan.compute)) : 0;
   const double bytes = plan::update_traffic(plan, dry.slots).bytes + copy;
-  // The mark of a loss that is not finite, the look for gradients that are not, the optimizer; the statistics.
+  // Kernels: marking a non-finite loss, searching for non-finite gradients, the optimizer, and the statistics.
   return {.name = "update", .forward = paper.pass(bytes, 3 + (statistics ? 1 + int{copies} : 0))};
 }
 
@@ -208,7 +208,7 @@ std::string cell(const PaperPass& pass) {
   return fmt::format("{:>9.4f} {:<8}", pass.time.seconds * kMs, pass.time.by);
 }
 
-/// "products 41 %, memory 52 %, launches 7 %": shares of the recorded step, by what takes most of each pass.
+/// "products 41 %, memory 52 %, launches 7 %": shares of the recorded step, by the limiting factor of each pass.
 std::string shares_text(const PaperStep& step) {
   std::map<std::string, double> parts;
   for (const PaperItem& item : step.items)
@@ -234,12 +234,12 @@ PassRule forward_rule(const plan::Plan& plan, const plan::Step& step, const std:
   if (normalizes_batches(step)) return {.launches = 3, .again = tensor_bytes(plan, step.inputs.front(), rows)};
   if (choice.find("cudnn") == std::string::npos) return {};
   PassRule rule{.launches = mentions(choice, "forward cudnn"), .again = 0};
-  // What the engine does not take is done in the output's place.
+  // A separate pass in place applies the parts of the layer that the engine does not support.
   if (!step.tail.empty() || choice.find(" + bias") != std::string::npos) {
     ++rule.launches;
     rule.again += 2 * output;
   }
-  if (const int steps = recurrent_steps(plan, step, choice); steps > 0)  // the state's product and the gates, each step
+  if (const int steps = recurrent_steps(plan, step, choice); steps > 0)  // per step: the state's product and the gates
     rule.launches += mentions(choice, "state forward cudnn") * (2 * steps - 1);
   if (const auto* attention = step.spec.get_if<nn::MultiHeadAttentionSpec>()) {
     rule.launches = kProjections + 1;
@@ -251,8 +251,8 @@ PassRule forward_rule(const plan::Plan& plan, const plan::Step& step, const std:
 
 PassRule backward_rule(const plan::Plan& plan, const plan::Step& step, const std::string& choice, std::int64_t rows) {
   if (normalizes_batches(step)) {
-    // x and the gradient are read for the sums, and again for what comes of them. Between an addend and a ReLU the
-    // gradient is written as the ReLU lets it pass, for the addend.
+    // x and the gradient are read once for the sums and again for the result. With an addend before a ReLU, the
+    // gradient masked by the ReLU is also written, for the addend.
     const double gradient = tensor_bytes(plan, step.output_gradients.front(), rows);
     const double masked = step.tail.size() > 1 ? gradient : 0;
     return {.launches = 3, .again = tensor_bytes(plan, step.inputs.front(), rows) + gradient + masked};
@@ -261,8 +261,8 @@ PassRule backward_rule(const plan::Plan& plan, const plan::Step& step, const std
   const int data = mentions(choice, "data cudnn"), weights = mentions(choice, "weights cudnn");
   const double gradient = tensor_bytes(plan, step.output_gradients.front(), rows);
   PassRule rule{.launches = data + weights, .again = data > 0 && weights > 0 ? gradient : 0};
-  if (plan.compute != DType::kF32) rule.launches += weights;  // gradients of weights become float32
-  if (has_bias(step)) {  // a sum over positions in two stages, which undoes the activation in the gradient's place
+  if (plan.compute != DType::kF32) rule.launches += weights;  // gradients of weights are converted to float32
+  if (has_bias(step)) {  // a two-stage sum over positions, which also applies the activation's gradient in place
     rule.launches += 2;
     rule.again += gradient;
   }

@@ -1,13 +1,13 @@
 #pragma once
 
-// A training step on a GPU that is not there (`summary --plan --gpus h200`): what every item of the plan moves,
-// computes and launches, and from it how long the step would take. A prediction: nothing is measured. Pure functions;
+// A training step on a GPU that is not present (`summary --plan --gpus h200`). Computes the bytes, operations and
+// launches of every item of the plan, and from these the time of the step, without measuring anything. Pure functions;
 // any thread.
 //
-// Work is counted from the plan (plan/traffic.h, Op::flops_per_sample) and by rules of how the device's ops go over
-// their tensors: a gradient that two engines read is read twice, a ReLU behind a convolution is a pass of its own,
-// normalisation reads its input for its sums and again. Launches are counted by the same rules; they are estimates for
-// ops made of many kernels. docs/gpu.md says how far the sum is from what was measured.
+// Work is counted from the plan (plan/traffic.h, Op::flops_per_sample), with rules for how the device's ops access
+// their tensors. Two engines that read one gradient read it twice. A ReLU after a convolution is a separate pass.
+// Normalization reads its input a second time, for its sums. Launches are counted by the same rules; for ops with many
+// kernels they are estimates. docs/gpu.md compares the predictions with measurements.
 
 #include <cstdint>
 #include <string>
@@ -18,14 +18,14 @@
 
 namespace dptrain::session {
 
-// What a GPU reaches by its data sheet, and how long a pass takes there by it: for GPUs that are not at hand. Pure
+// The rates of a GPU by its data sheet, and the time of a pass derived from them, for GPUs that are not present. Pure
 // functions; any thread.
 //
-// A pass takes the longer of its operations and its bytes, and every launch takes its time besides. Of the data sheet's
-// figures a pass reaches a share, which is the same for all layers and all GPUs: GpuShares. The shares were fitted to
-// the steps measured on an H100 in docs/gpu-results.md; docs/gpu.md says how far from each of them the sum is.
+// A pass takes the larger of the times of its operations and its bytes, plus the time of its launches. It reaches a
+// share of the data sheet's rates, the same for all layers and all GPUs: GpuShares. The shares were fitted to the steps
+// measured on an H100 in docs/gpu-results.md. docs/gpu.md lists the deviation from each measurement.
 
-/// By which units of the GPU a pass computes.
+/// The units of the GPU that compute a pass.
 enum class GpuUnits {
   kVector,     ///< float32, one element a thread: dptrain's own kernels
   kStrict,     ///< products of float32 with all 23 bits
@@ -33,47 +33,47 @@ enum class GpuUnits {
   kSixteenBit  ///< products of bfloat16 or float16
 };
 
-/// Per second. Without sparsity.
+/// Rates per second, without sparsity.
 struct GpuFigures {
   std::string name;    ///< "NVIDIA H200"
-  double bytes = 0;    ///< of memory
-  double float32 = 0;  ///< operations, a multiply-add being two
+  double bytes = 0;    ///< memory bandwidth
+  double float32 = 0;  ///< operations; a multiply-add counts as two
   double tf32 = 0;
   double sixteen_bit = 0;
 };
 
-/// "h100" (SXM5, 80 GB), "h200" (SXM, 141 GB), by NVIDIA's data sheets. Throws Error{kInternal} for others.
+/// "h100" (SXM5, 80 GB), "h200" (SXM, 141 GB), from NVIDIA's data sheets. Throws Error{kInternal} for other models.
 const GpuFigures& gpu_figures(const std::string& model);
 
-/// What passes reach of GpuFigures, and what a launch costs.
+/// The shares of GpuFigures that passes reach, and the cost of a launch.
 struct GpuShares {
   double bytes = 1;
   double vector = 1, strict = 1, tf32 = 1, sixteen_bit = 1;
-  double launch_seconds = 0;        ///< of a kernel in a recorded step
-  double eager_launch_seconds = 0;  ///< of a kernel that the host launches, besides
+  double launch_seconds = 0;        ///< per kernel in a recorded step
+  double eager_launch_seconds = 0;  ///< additional, per kernel that the host launches
 };
 const GpuShares& gpu_shares();
 
-/// A pass of a step, as it would be on that GPU in a recorded step.
+/// Predicted time of a pass on the GPU in a recorded step.
 struct GpuTime {
   double seconds = 0;
-  std::string by;  ///< "products", "vectors", "memory" or "launches": what takes most of it
+  std::string by;  ///< "products", "vectors", "memory" or "launches": the largest part of the time
 };
 
-/// `launches`: kernels.
+/// `launches`: number of kernels.
 GpuTime gpu_time(const PassWork& work, int launches, GpuUnits units, const GpuFigures& figures,
                  const GpuShares& shares);
 
 struct DryPlan;
 
-/// Of a pass.
+/// Cost of a pass beyond plan/traffic.h and its operations.
 struct PassRule {
-  int launches = 1;       ///< kernels
-  double again = 0;       ///< bytes that it moves beyond plan/traffic.h
-  double of_vectors = 0;  ///< of all samples' operations, those of a pass of engines that dptrain's own kernels do
+  int launches = 1;       ///< number of kernels
+  double again = 0;       ///< bytes moved in addition to plan/traffic.h
+  double of_vectors = 0;  ///< operations of all samples that dptrain's own kernels compute in a pass of cuDNN
 };
 
-/// `choice`: the op's implementation(), "forward cudnn ...; data ...". `rows` of the micro-batch.
+/// `choice`: the op's implementation(), "forward cudnn ...; data ...". `rows`: rows of the micro-batch.
 PassRule forward_rule(const plan::Plan& plan, const plan::Step& step, const std::string& choice, std::int64_t rows);
 PassRule backward_rule(const plan::Plan& plan, const plan::Step& step, const std::string& choice, std::int64_t rows);
 
@@ -83,30 +83,30 @@ struct PaperPass {
   GpuTime time{};
 };
 
-/// An item: a step of the plan with both its passes, or something else in `forward` alone.
+/// A step of the plan with both its passes, or another item that has only `forward`.
 struct PaperItem {
   std::string name;  ///< "conv1", "loss", "update"
   PaperPass forward{}, backward{};
-  int times = 1;  ///< in a step: once for every micro-batch, or once
+  int times = 1;  ///< executions per step: the number of micro-batches, or one
 };
 
 struct PaperStep {
   std::string gpu;  ///< "NVIDIA H200"
   std::vector<PaperItem> items;
-  std::int64_t samples = 0;  ///< of a step
+  std::int64_t samples = 0;  ///< samples of a step
   bool trains = true;
 
   double operations() const;
   double bytes() const;
   int launches() const;
-  /// Of the whole step; `recorded`: as one CUDA graph, else launched one by one.
+  /// Seconds of the whole step; `recorded`: as one CUDA graph, otherwise with separate launches.
   double seconds(bool recorded) const;
 };
 
-/// `dry` made for a GPU on paper called `model`; `micro_batches` of a step; `tf32`: float32 products may be rounded.
+/// `dry`: made for a GPU on paper called `model`. `micro_batches`: of a step. `tf32`: float32 products may be rounded.
 PaperStep paper_step(const DryPlan& dry, const std::string& model, std::int64_t micro_batches, bool tf32);
 
-/// The table, with the sum, samples per second, and the memory that a replica takes of `gpu_bytes`.
+/// A table of the items with their sum, samples per second, and the memory of a replica out of `gpu_bytes`.
 std::string paper_step_text(const PaperStep& step, std::uint64_t replica_bytes, std::uint64_t gpu_bytes);
 
 }  // namespace dptrain::session

@@ -11,7 +11,8 @@
 namespace dptrain::session {
 namespace {
 
-/// Moments of the global batch: one gather in forward, one in backward.
+/// Gathers for the statistics of the global batch: one in forward, one in backward of each synchronized
+/// BatchNormalization.
 int gathers_of(const plan::Plan& plan) {
   int gathers = 0;
   for (const plan::Step& step : plan.steps) {
@@ -21,7 +22,7 @@ int gathers_of(const plan::Plan& plan) {
   return gathers;
 }
 
-/// `measured`: the device has run it, so it computes the config's policy.
+/// `measured`: the device has run the network, so it supports the config's policy.
 void make_dry(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows, bool measured,
               DryPlan& dry) {
   DeviceRequest one = device;
@@ -29,7 +30,7 @@ void make_dry(const experiment::Experiment& experiment, const DeviceRequest& dev
   if (!one.gpus.empty()) one.gpus.resize(1);
   experiment::Experiment alone = experiment;
   alone.config.parallel.split = {};
-  // Gradients are float32 in any case; a CPU that is not this one may not multiply bfloat16.
+  // Gradients are float32 with every policy. Without a measurement, this CPU may lack bfloat16, so plan in float32.
   if (!measured && !one.on_gpus()) alone.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   make_dry_plan(alone, one, {.global_batch = rows}, dry);
 }
@@ -79,7 +80,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   bench_options.layers = true;
   bench_options.devices = device;
   bench_options.devices.replicas = side_by_side;
-  bench_options.devices.cpus.clear();  // these are others
+  bench_options.devices.cpus.clear();  // the binding is for other replicas
   bench_options.batch = rows * side_by_side;
   const BenchRow row = bench(alone, bench_options);
   DryPlan dry;
@@ -88,7 +89,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
   StepParts parts = parts_of(dry.plan, weights, row.forward_backward_ms * 1e-3, row.micro_batches);
   parts.update = row.optimizer_ms * 1e-3;
-  // What replicas wait for each other stays in: those that share cores are late by turns, however they sum.
+  // Includes the time that replicas wait for each other: with shared cores, some are late whatever the algorithm.
   const double known = row.forward_backward_ms + row.optimizer_ms + row.data_wait_ms;
   parts.other = std::max(0.0, row.step_ms - known) * 1e-3;
   return parts;
@@ -119,14 +120,14 @@ double Cluster::turns() const {
 double Cluster::beside() const {
   if (cores == 0) return 1;
   const double free = cores - static_cast<double>(in_node()) * lanes * threads;
-  return std::clamp(free / in_node(), 0.0, 1.0);  // each process has one thread that communicates
+  return std::clamp(free / in_node(), 0.0, 1.0);  // each process has one communication thread
 }
 
 namespace {
 
 double log2_up(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
 
-/// Numbers of a cluster as the equations name them.
+/// Values of a cluster, named as in the equations of prediction.h.
 struct Letters {
   explicit Letters(const Cluster& cluster)
       : n(cluster.ranks),
@@ -144,7 +145,7 @@ struct Letters {
 
 double all_reduce_seconds(SumAlgorithm algorithm, const Cluster& cluster, double bytes) {
   const Letters c(cluster);
-  // Lanes of a process add up in its memory first.
+  // First, the lanes of a process are summed in its memory.
   const double in_memory = cluster.lanes > 1 ? (cluster.lanes - 1) * bytes / c.inner : 0;
   if (cluster.ranks == 1) return in_memory;
   switch (algorithm) {
@@ -167,7 +168,7 @@ double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster) {
   const Letters c(cluster);
   if (cluster.ranks == 1) return 0;
   if (algorithm == SumAlgorithm::kDirect) return c.N > 1 ? std::max(c.a_i, c.a_o) : c.a_i;
-  return (c.n - c.N) * c.a_i + (c.N - 1) * c.a_o;  // all algorithms of NCCL's all-gather are rings of some kind
+  return (c.n - c.N) * c.a_i + (c.N - 1) * c.a_o;  // all algorithms of NCCL's all-gather are variants of the ring
 }
 
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms) {
@@ -186,7 +187,7 @@ Prediction predict(const StepParts& parts, const Cluster& cluster, const std::ve
   const double after_backward = std::max(0.0, free_at - parts.backward);
   result.compute = turns * parts.compute();
   result.communication = link_turns * (sums + gathers);
-  // Where links take turns there is no free core, and nothing passes beside.
+  // If threads share cores (turns above 1), no core is free, so nothing overlaps.
   result.exposed = link_turns * ((1 - beside) * sums + gathers + after_backward);
   result.step = result.compute + result.exposed;
   return result;

@@ -1,9 +1,9 @@
 #pragma once
 
-// The cached frozen prefix (`runtime.cache_frozen_prefix`): what the frozen layers below the first trainable one make
-// of each sample is computed once, before the first epoch, and kept; training then runs the rest of the network on it.
-// Whether that can be done is decided when a session is made, from the config and the sizes; the computing waits until
-// the weights are final. Main thread.
+// The cached frozen prefix (`runtime.cache_frozen_prefix`): the frozen layers below the first trainable one. Their
+// output for each sample is computed once, before the first epoch, and kept. Training then runs the rest of the network
+// on it. The session decides at construction, from the config and the sizes, whether to cache. It computes the features
+// once the weights are final. Main thread.
 
 #include <functional>
 #include <memory>
@@ -20,37 +20,37 @@
 
 namespace dptrain::session {
 
-/// What the decision depends on besides the config and the model.
+/// Inputs of the decision other than the config and the model.
 struct CacheQuestion {
-  std::int64_t samples = 0;       ///< of all data sets whose features are wanted
-  double epochs = 0;              ///< that the run will take
-  std::uint64_t free_memory = 0;  ///< bytes of the host
-  bool data_draws = false;        ///< samples are others in every epoch (data::Source::draws)
+  std::int64_t samples = 0;       ///< samples of all data sets whose features are needed
+  double epochs = 0;              ///< number of epochs of the run
+  std::uint64_t free_memory = 0;  ///< free bytes of host memory
+  bool data_draws = false;        ///< samples differ between epochs (data::Source::draws)
 };
 
 struct CacheDecision {
   bool on = false;
-  std::string folder;  ///< of the file; "": in memory
-  /// One line for the log; "" where there is nothing to say (no frozen layer, or switched off).
+  std::string folder;  ///< folder of the file; "": in memory
+  /// One line for the log; "" without a frozen layer, or if the cache is off.
   std::string line;
   plan::FrozenPrefix prefix;
 };
 
-/// Throws Error{kUsage} (kMemory where there is too little of it) when the config asks for a cache that cannot be had.
+/// Throws Error{kUsage} (kMemory if memory is too small) if the config requires a cache that is impossible.
 CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Model& model,
                            const CacheQuestion& question);
 
-/// The inputs of the head: name and shape of what comes over the border.
+/// The inputs of the remaining network: name and shape of the prefix's outputs.
 std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const plan::FrozenPrefix& prefix);
 
-/// A data set whose features are wanted: in its own order, and the loader that reads it so.
+/// A data set whose features are needed, in its own order, with a loader that reads it in that order.
 struct FeatureJob {
   std::shared_ptr<const data::Source> source;
   std::unique_ptr<data::Loader> loader;
 };
 
-/// Runs the prefix over the jobs on devices of its own, which are given back afterwards. `go_on` hears after each batch
-/// how many samples are done; false stops, and then nothing is returned.
+/// Runs the prefix over the jobs on its own devices, which are released afterwards. Calls `go_on` after each batch with
+/// the number of finished samples. If it returns false, stops and returns nothing.
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
     const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,

@@ -1,8 +1,7 @@
 #pragma once
 
-// Session: an experiment made ready to run: the template model, the plan, devices with a replica each, and loaders.
-// What fit, eval, predict, bench and verify share. Made and used on the main thread; phases and their times are kept
-// for the log.
+// Session: an experiment ready to run: the template model, the plan, devices with their replicas, and loaders. Used by
+// fit, eval, predict, bench and verify. Made and used on the main thread. Records phases with their times for the log.
 
 #include <functional>
 #include <memory>
@@ -35,18 +34,18 @@ class Session {
   graph::Model& model() { return *model_; }
   const plan::Plan& plan() const { return *plan_; }
   replica::ReplicaSet& replicas() { return *replicas_; }
-  int replica_count() const { return devices_.replicas; }  ///< of this process
+  int replica_count() const { return devices_.replicas; }  ///< replicas of this process
   const World& world() const { return world_; }
-  mpi::Processes* processes() const { return processes_; }   ///< null: there is this one alone
+  mpi::Processes* processes() const { return processes_; }   ///< null: this is the only process
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
-  /// Which algorithm each convolution pass uses, in all replicas; null on GPUs.
+  /// The algorithm of each convolution pass, in all replicas; null on GPUs.
   const std::shared_ptr<backend::ConvChoices>& conv_choices() const { return conv_choices_; }
-  /// One line of facts per replica's devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
+  /// One description per replica, of its devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }
-  /// What `model.weights` has filled; nothing without it or without `read_weights`.
+  /// Report on the weights from `model.weights`; empty without that key or without `read_weights`.
   const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }
   std::int64_t global_batch() const { return global_batch_; }
-  /// That a replica's share of a batch is cut into in training (train.accumulate_steps); virtual shards apart.
+  /// Number of parts of a replica's share of a training batch (train.accumulate_steps), without virtual shards.
   std::int64_t micro_batches() const { return micro_batches_; }
   std::int64_t steps_per_epoch() const;
   std::int64_t samples_per_epoch() const { return data_->loader("train")->samples(); }
@@ -54,20 +53,20 @@ class Session {
   data::Loader& train_loader() { return *data_->loader("train"); }
   data::Loader* validation_loader() { return data_->loader("validation"); }
   data::Loader* test_loader() { return data_->loader("test"); }
-  data::Loader* loader(const std::string& set) { return data_->loader(set); }  ///< null where it is not open
+  data::Loader* loader(const std::string& set) { return data_->loader(set); }  ///< null if it is not open
   std::shared_ptr<const data::Source> source(const std::string& set) const { return data_->source(set); }
-  /// Which data sets become batches on the GPU: "train resident (45 MiB)"; empty on CPUs.
+  /// Data sets whose batches the device makes: "train resident (45 MiB)"; empty on CPUs.
   const std::vector<std::string>& feeds() const { return feeds_; }
   const ClassNames& class_names() const { return data_->class_names(); }
   std::vector<std::string> column_lines() const { return data_->column_lines(); }
-  /// What samples of the training data are made with (data::Source::learn()), to be kept with the model.
+  /// Result of data::Source::learn() for the training data, to be stored with the model.
   const std::string& learned() const { return data_->learned(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
-  std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< the file or item it is
-  /// Samples that could not be read, as the loaders meet them; each file once.
+  std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< its file or item
+  /// Calls `listener` for samples that could not be read, during loading; once per file.
   void on_bad_sample(const std::function<void(const data::BadSample&)>& listener) { data_->on_bad_sample(listener); }
-  /// One warning about those that are new since the last call, by process 0; `listed_in` is the file that has them all,
-  /// if there is one.
+  /// Process 0 logs one warning about unreadable samples since the last call. `listed_in`: file with the full list, if
+  /// any.
   void warn_about_bad_samples(const std::string& listed_in = "") {
     if (world_.is_first()) data_->warn_about_bad_samples(listed_in);
   }
@@ -78,18 +77,18 @@ class Session {
 
   /// "balanced: daisy 1.2, roses 0.9"; "" without class weights.
   std::string class_weights_line() const { return data_->class_weights_line(); }
-  /// Says what becomes of the frozen prefix; "" where there is nothing to say.
+  /// Description of the decision about the frozen prefix; "" if there is nothing to report.
   const std::string& prefix_line() const { return cache_.line; }
   bool caches_prefix() const { return cache_.on; }
-  std::int64_t prefix_samples() const { return data_->samples(); }  ///< whose features are kept, of all data sets
-  /// Where the prefix is cached: runs it over the data sets, with the weights of model() as they are now, and hands the
-  /// features to the loaders. `go_on` hears how many samples are done; false stops it, and then this gives false.
+  std::int64_t prefix_samples() const { return data_->samples(); }  ///< samples with cached features, in all sets
+  /// If the prefix is cached: runs it over the data sets with the current weights of model(), and passes the features
+  /// to the loaders. Calls `go_on` with the number of finished samples. If it returns false, stops and returns false.
   bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
 
-  /// Rate of the next update by the config alone: schedule times lr_scaling.
+  /// Rate of the next update from the config alone: schedule times lr_scaling.
   double scheduled_rate(const nn::Progress& progress) const;
 
-  /// "open data", "plan", "replicas" ... with seconds.
+  /// "open data", "plan", "replicas" ..., each with its seconds.
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
 
  private:
@@ -107,7 +106,7 @@ class Session {
   mpi::Processes* const processes_;
   const int sharers_;  ///< processes on the same cores
   DeviceRequest devices_;
-  std::shared_ptr<replica::Balance> balance_;  // of `split: auto`
+  std::shared_ptr<replica::Balance> balance_;  // only with `split: auto`
   reduce::Seats seats_;
   World world_;
   std::shared_ptr<backend::ConvChoices> conv_choices_;
@@ -120,7 +119,7 @@ class Session {
   std::unique_ptr<plan::Plan> plan_;
   std::unique_ptr<replica::Connector> connector_;
   std::unique_ptr<replica::ReplicaSet> replicas_;
-  std::unique_ptr<SessionData> data_;  // after the replicas, whose devices its batches lie with
+  std::unique_ptr<SessionData> data_;  // destroyed before the replicas, whose devices allocate its batches
   std::vector<std::string> feeds_;
   nn::Rate rate_;
   double rate_factor_ = 1;
@@ -128,10 +127,10 @@ class Session {
   double phase_started_ = 0;
 };
 
-// The file that `model.weights` names must be there before anything is made ready. Main thread.
+// Checks for the file of `model.weights` before any other preparation. Main thread.
 
-/// For a fresh start. Throws ConfigError at the name's place in the config, with the nearest name in the same folder;
-/// nothing where the model takes no weights.
+/// For a fresh start. Throws ConfigError at the name's place in the config, with the nearest name in the same folder.
+/// Does nothing if the model uses no weights file.
 void require_weights_file(const experiment::Experiment& experiment);
 
 }  // namespace dptrain::session

@@ -1,7 +1,7 @@
 #pragma once
 
-// The data sets of a session and the loaders that read them: opened as the config says, labels as the loss wants
-// them. Owned by the session, made and used on the main thread.
+// The data sets of a session and the loaders that read them. The data sets are opened as the config specifies, with
+// labels as the loss requires. Owned by the session, made and used on the main thread.
 
 #include <cstdint>
 #include <functional>
@@ -31,32 +31,32 @@ struct SessionOptions {
   bool wants_train = true;  ///< data sets to open
   bool wants_validation = true;
   bool wants_test = false;
-  bool wants_data = true;            ///< false: no data set at all (predict on files); labels are not wanted
-  bool loader_only = false;          ///< bench: no plan, no replicas; every core may prepare batches
-  std::int64_t foreign_samples = 0;  ///< of data that the caller feeds (predict): the last batch is prepared for
+  bool wants_data = true;            ///< false: no data set at all and no labels (predict on files)
+  bool loader_only = false;          ///< bench: no plan and no replicas, so that every core may prepare batches
+  std::int64_t foreign_samples = 0;  ///< size of data that the caller feeds (predict), whose last batch may be smaller
   std::string learned{};             ///< data::Source::learn() from the checkpoint; "": fitted to the data
-  data::FittedUse fitted_use = data::FittedUse::kExact;  ///< use of `learned`
-  bool force_sync_batchnorm = false;                     ///< verify; with virtual shards nothing is synchronised
-  bool read_weights = false;  ///< a fresh start: fill the model from the file that `model.weights` names
-  std::optional<std::int64_t> global_batch{};  ///< instead of the config's (bench sweeps)
-  /// The frozen prefix may be cached: plan and replicas are then those of the rest of the network, and
-  /// compute_features() comes before the first batch.
+  data::FittedUse fitted_use = data::FittedUse::kExact;  ///< how to use `learned`
+  bool force_sync_batchnorm = false;                     ///< for verify; no effect with virtual shards
+  bool read_weights = false;                             ///< fresh start: read the file of `model.weights`
+  std::optional<std::int64_t> global_batch{};            ///< overrides the config (bench sweeps)
+  /// Permits caching the frozen prefix. The plan and the replicas then contain only the rest of the network. The caller
+  /// must call compute_features() before the first batch.
   bool may_cache_prefix = false;
-  std::optional<std::int64_t> epochs{}, steps{};  ///< instead of the config's: how long training will take
-  double first_step_seconds = 600;                ///< on devices with a driver: how long the first step may stand still
-  mpi::Processes* processes = nullptr;  ///< that run this together, where they are several; outlives the session
-  bool feeds = true;                    ///< false: batches hold floats whatever the device could do (verify)
+  std::optional<std::int64_t> epochs{}, steps{};  ///< override the config: length of training
+  double first_step_seconds = 600;      ///< devices with a driver: longest time without progress in the first step
+  mpi::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
+  bool feeds = true;                    ///< false: batches always contain floats (verify)
 };
 
 /// One pass over a data set.
 struct LoaderPlan {
-  std::string name;         ///< of the pass, for a cache on disk: "train", "validation"
-  bool evaluation = false;  ///< eval's transforms
-  bool in_order = false;    ///< else it trains, and its batches are numbered
-  bool features = false;    ///< the source has features: what comes over the border, no transforms
+  std::string name;         ///< name of the pass, for a cache on disk: "train", "validation"
+  bool evaluation = false;  ///< use eval's transforms
+  bool in_order = false;    ///< false: for training, with numbered batches
+  bool features = false;    ///< the source contains outputs of the prefix, without transforms
   bool labels = true;
   data::Delivery delivery = data::Delivery::kFloats;
-  int feed = -1;  ///< of the devices, unless floats are delivered
+  int feed = -1;  ///< number of the devices' feed, unless floats are delivered
 };
 
 class SessionData {
@@ -65,41 +65,41 @@ class SessionData {
   struct Set {
     std::string name;  ///< "train", "validation", "test"
     std::shared_ptr<const data::Source> source;
-    bool evaluation = false;  ///< by eval's transforms and in its own order
+    bool evaluation = false;  ///< uses eval's transforms and its own order
     std::unique_ptr<data::Loader> loader;
   };
-  /// What loaders have to know of the devices.
+  /// Properties of the devices that loaders need.
   struct Setting {
     std::int64_t global_batch = 0;
-    int busy_threads = 0;                                                                   ///< of the replicas
-    data::Allocate allocate;                                                                ///< page-locked for GPUs
+    int busy_threads = 0;     ///< threads of the replicas
+    data::Allocate allocate;  ///< allocates page-locked memory for GPUs
     std::function<void(data::LoaderOptions&)> share_batches = [](data::LoaderOptions&) {};  ///< among processes
-    int processes_here = 1;  ///< of the run, on this machine
+    int processes_here = 1;  ///< processes of the run on this machine
   };
 
-  /// Opens what `options` want; nothing where they want no data. `experiment` and `graph` stay where they are. Throws
+  /// Opens the data sets that `options` requests, if any. `experiment` and `graph` must outlive this object. Throws
   /// Error{kUsage} or Error{kData}.
   SessionData(const experiment::Experiment& experiment, const graph::Graph& graph, const SessionOptions& options,
               Setting setting);
 
-  /// The open ones, train first.
+  /// The open data sets, train first.
   std::vector<Set>& sets() { return sets_; }
   const std::vector<Set>& sets() const { return sets_; }
-  /// As the config has them, eval's or train's.
+  /// The transforms from the config, for evaluation or training.
   std::vector<config::Typed> transforms(bool evaluation) const;
-  /// Null where it is not open.
+  /// Null if the set is not open.
   data::Loader* loader(const std::string& name) const;
-  /// The samples themselves, also where the loaders go over features of them. Null where it is not open.
+  /// The samples themselves, even if the loaders read cached features. Null if the set is not open.
   std::shared_ptr<const data::Source> source(const std::string& name) const;
-  std::int64_t samples() const;  ///< of all of them
-  /// Whether the training samples are others in every epoch, by themselves.
+  std::int64_t samples() const;  ///< samples of all sets
+  /// Whether the training source itself draws different samples in every epoch.
   bool draws() const { return sources_.train && sources_.train->draws(); }
 
-  /// With labels as the data set has them; none where labels are not wanted.
+  /// With the kinds of labels of the data set; without labels if they are not needed.
   const std::vector<plan::Objective>& objectives() const { return objectives_; }
   const ClassNames& class_names() const { return class_names_; }
   const std::string& learned() const { return sources_.learned; }
-  /// Of the training data: data::Source::column_lines().
+  /// data::Source::column_lines() of the training data.
   std::vector<std::string> column_lines() const {
     return sources_.train ? sources_.train->column_lines() : std::vector<std::string>{};
   }
@@ -108,15 +108,15 @@ class SessionData {
   std::string facts() const;  ///< fingerprints and sizes of all data sets, a line each
   std::string train_sample(std::int64_t index) const {
     return sources_.train->label_place(index);
-  }  ///< of the training set
+  }  ///< file or item of a training sample
 
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source,
                                             const LoaderPlan& plan) const;
 
-  /// For compute_features: every set in its own order without labels. The loaders are gone until take_features().
+  /// For compute_features: every set in its own order, without labels. Removes the loaders until take_features().
   std::vector<FeatureJob> feature_jobs();
-  /// The loaders go over `features` from now on, one per set, which `inputs` of the head take; without any, over the
-  /// data as before.
+  /// The loaders read `features` from now on, one source per set; `inputs` are the inputs of the remaining network.
+  /// Empty: they read the data as before.
   void take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
                      std::vector<data::FeatureInput> inputs);
 
@@ -136,13 +136,13 @@ class SessionData {
   const graph::Graph& graph_;
   Setting setting_;
   bool loader_only_;
-  std::string learned_;  // before the data sets are opened
+  std::string learned_;  // value before the data sets are opened
   data::FittedUse fitted_use_;
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;
-  data::LengthBuckets buckets_;  // of the training set
+  data::LengthBuckets buckets_;  // for the training set
   std::vector<Set> sets_;
-  std::vector<data::FeatureInput> border_;  // inputs of the head, where the data sets are features
+  std::vector<data::FeatureInput> border_;  // inputs of the remaining network, if features are cached
   ClassNames class_names_;
   std::size_t bad_samples_told_ = 0;
 };
