@@ -3,9 +3,9 @@
 // Schema: the keys of one C++ struct. From it come parsing with positions, range checks, unknown-key errors
 // with "did you mean", the resolved config and the JSON Schema.
 //
-//   const Schema s = Schema::of<ExponentialDecaySpec>("ExponentialDecay")
-//       .positional(key("initial_learning_rate", &ExponentialDecaySpec::initial_learning_rate).required().at_least(0))
-//       .key(key("staircase", &ExponentialDecaySpec::staircase));
+//   const Schema s = Schema::of<nn::ExponentialDecay>("ExponentialDecay")
+//       .positional(key("initial_learning_rate", &nn::ExponentialDecay::initial_learning_rate).required().at_least(0))
+//       .key(key("staircase", &nn::ExponentialDecay::staircase));
 //
 // Schemas are built before or at the first use and are read-only afterwards: any thread may read with them.
 

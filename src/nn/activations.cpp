@@ -24,8 +24,8 @@ const Registered kELU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.output = true})
-        .example("", {{7, 6, 4}});  // alpha is not negative: signs of input and output agree
+        .backward_reads(BackwardReads{.output = true})  // alpha is not negative: signs of input and output agree
+        .example("", {{7, 6, 4}});
 
 const Registered kLeakyReLU =
     layer<LeakyReLUSpec>("LeakyReLU")
@@ -34,8 +34,8 @@ const Registered kLeakyReLU =
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.output = true})
-        .example("", {{7, 6, 4}});  // the slope is not negative: signs of input and output agree
+        .backward_reads(BackwardReads{.output = true})  // the slope is not negative: signs of input and output agree
+        .example("", {{7, 6, 4}});
 
 Shape output(const PReLUSpec& spec, std::span<const Shape> in) {
   for (const std::int64_t axis : spec.shared_axes.dims())
@@ -65,21 +65,20 @@ const Registered kPReLU =
         .masks(MaskRule::kPasses)
         .output(output)
         .weights(weights)
-        .backward_reads(BackwardReads{.input = true})
+        .backward_reads(BackwardReads{.input = true})  // alpha may be negative: the output does not determine x
         .example("alpha_initializer: {Constant: 0.2}, shared_axes: [1, 2]", {{7, 6, 4}})
-        .example("", {{7, 6, 5}});  // alpha may be negative: the output does not determine x
+        .example("", {{7, 6, 5}});
 
 const Registered kReLU =
     layer<ReLUSpec>("ReLU")
         .positional(key("max_value", &ReLUSpec::max_value).at_least(0).doc("largest output; none: no limit"))
         .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0).doc("slope below the threshold"))
-        .key(key("threshold", &ReLUSpec::threshold).at_least(0).doc("smaller values count as zero"))
+        .key(key("threshold", &ReLUSpec::threshold).at_least(0).doc("values above it pass unchanged"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
-        .backward_reads(BackwardReads{.input = true})
-        .example("negative_slope: 0.1, max_value: 2",
-                 {{7, 6, 4}});  // with a threshold the output does not determine the input
+        .backward_reads(BackwardReads{.input = true})  // with a threshold the output does not determine the input
+        .example("negative_slope: 0.1, max_value: 2", {{7, 6, 4}});
 
 Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
   require_last_axis(spec.axis, in[0]);

@@ -153,7 +153,7 @@ const Registered kMultiHeadAttention =
         .key(key("bias_regularizer", &MultiHeadAttentionSpec::bias_regularizer)
                  .doc("penalty on the bias, added to the loss"))
         .key(key("use_causal_mask", &MultiHeadAttentionSpec::use_causal_mask)
-                 .doc("a step sees itself and those before it alone"))
+                 .doc("whether a step sees only itself and earlier steps"))
         .inputs(1, 3)
         .random([](const MultiHeadAttentionSpec& spec) { return spec.dropout > 0; })
         .masks(MaskRule::kPasses)

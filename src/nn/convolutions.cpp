@@ -116,7 +116,7 @@ auto kernel_size_key() {
       .required()
       .at_least(1)
       .check(Bounded{})
-      .doc("an integer, or one for each axis: [height, width], [depth, height, width]");
+      .doc("size of the window: " + extents_text(Spec{}.kernel_size));
 }
 template <class Spec>
 auto filters_key() {
@@ -127,14 +127,15 @@ auto strides_key() {
   return key("strides", &Spec::strides)
       .at_least(1)
       .check(Bounded{})
-      .doc("an integer, or one for each axis: [height, width], [depth, height, width]");
+      .doc("distance between windows: " + extents_text(Spec{}.strides));
 }
+/// `same`: the size of the output with this padding.
 template <class Spec>
-auto padding_key() {
+auto padding_key(const std::string& same = "divided by the strides, rounded up") {
   return key("padding", &Spec::padding)
       .doc(std::is_same_v<Spec, Conv1DSpec>
                ? "valid, same, or causal: no output depends on later steps; the last two round the size up"
-               : "valid, or same: the output has the size of the input divided by the strides, rounded up");
+               : "valid, or same: the output has the size of the input " + same);
 }
 template <class Spec>
 auto dilation_key() {
@@ -144,11 +145,8 @@ auto dilation_key() {
       .doc("distance between the taps of the kernel");
 }
 template <class Spec>
-auto multiplier_key() {
-  return key("depth_multiplier", &Spec::depth_multiplier)
-      .at_least(1)
-      .check(Bounded{})
-      .doc("output channels for each input channel");
+auto multiplier_key(const char* text) {
+  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(Bounded{}).doc(text);
 }
 
 /// The output shape of a convolution over `in`. Throws LayerError.
@@ -280,7 +278,7 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
   builder.positional(filters_key<Spec>())
       .key(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
-      .key(padding_key<Spec>())
+      .key(padding_key<Spec>("times the strides"))
       .key(key("output_padding", &Spec::output_padding)
                .at_least(0)
                .check(Bounded{})
@@ -325,7 +323,7 @@ LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
   builder.positional(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
-      .key(multiplier_key<Spec>())
+      .key(multiplier_key<Spec>("output channels for each input channel"))
       .key(dilation_key<Spec>());
   return kKernels.add_to(std::move(builder))
       .inputs(1)
@@ -369,7 +367,7 @@ LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
       .key(dilation_key<Spec>())
-      .key(multiplier_key<Spec>());
+      .key(multiplier_key<Spec>("channels of the depthwise result for each input channel"));
   return kKernels.add_to(std::move(builder))
       .inputs(1)
       .of_rank(Rank + 1)

@@ -92,7 +92,7 @@ MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
   return metric<Spec>(name, {alias})
       .key(key("thresholds", &CountedAbove::thresholds)
                .check(thresholds_in_range)
-               .doc("larger predictions are positive; one value for each threshold, or an area over all"))
+               .doc("larger predictions are positive; one value for each threshold"))
       .key(key("top_k", &CountedAbove::top_k).at_least(1).doc("only the k largest values of a row can be positive"))
       .key(key("class_id", &CountedAbove::class_id).at_least(0).doc("the only class that counts"))
       .reads(MetricReads::kThreshold)

@@ -79,6 +79,12 @@ template <int Rank>
 using Margins = std::tuple_element_t<Rank - 1, std::tuple<Ends, Sides, VolumeSides>>;
 
 /// The sum of both ends of each axis.
+/// Describes how a key is written: "n", "n or [height, width]", "n or [depth, height, width]".
+template <class Extents>
+std::string extents_text(const Extents& extents) {
+  static constexpr const char* kTexts[] = {"n", "n or [height, width]", "n or [depth, height, width]"};
+  return kTexts[axes(extents).size() - 1];
+}
 inline Axes axes(const Ends& ends) { return {ends.sum()}; }
 inline Axes axes(const Sides& sides) { return {sides.top + sides.bottom, sides.left + sides.right}; }
 inline Axes axes(const VolumeSides& sides) { return {sides.depth.sum(), sides.height.sum(), sides.width.sum()}; }

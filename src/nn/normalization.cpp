@@ -155,7 +155,6 @@ const Registered kRMSNormalization =
         .positional(key("axis", &RMSNormalizationSpec::axis).doc("the last axis, or the last few"))
         .key(key("epsilon", &RMSNormalizationSpec::epsilon).above(0).doc("added to the mean square before the root"))
         .inputs(1)
-        .masks(MaskRule::kPasses)
         .output([](const RMSNormalizationSpec& spec, std::span<const Shape> in) {
           normalized_shape(spec.axis, in[0]);
           return in[0];

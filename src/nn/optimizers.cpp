@@ -10,7 +10,7 @@ const RegisteredOptimizer kSgd =
                  .at_least(0)
                  .at_most(1)
                  .doc("share of the previous step that is added"))
-        .key(config::key("nesterov", &SGDSpec::nesterov).doc("whether to apply the momentum before the gradient"))
+        .key(config::key("nesterov", &SGDSpec::nesterov).doc("whether to use Nesterov momentum"))
         .by_element()
         .slots([](const SGDSpec& spec) {
           return spec.momentum != 0 ? std::vector<SlotDef>{{"momentum"}} : std::vector<SlotDef>{};
@@ -24,7 +24,7 @@ const RegisteredOptimizer kAdagrad =
         .key(config::key("initial_accumulator_value", &AdagradSpec::initial_accumulator_value)
                  .at_least(0)
                  .doc("initial value of the sums of squares"))
-        .key(config::key("epsilon", &AdagradSpec::epsilon).at_least(0).doc("added to the divisor"))
+        .key(config::key("epsilon", &AdagradSpec::epsilon).at_least(0).doc("added under the root"))
         .by_element()
         .slots([](const AdagradSpec& spec) {
           return std::vector<SlotDef>{{"accumulator", static_cast<float>(spec.initial_accumulator_value)}};
@@ -37,7 +37,7 @@ const RegisteredOptimizer kAdadelta =
                  .at_least(0)
                  .at_most(1)
                  .doc("share of the average square that each step keeps"))
-        .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0).doc("added to the divisor"))
+        .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0).doc("added under both roots"))
         .by_element()
         .slots(std::vector<SlotDef>{{"accumulated_grad"}, {"accumulated_delta_var"}});
 
@@ -52,7 +52,7 @@ const RegisteredOptimizer kRmsprop =
                  .at_least(0)
                  .at_most(1)
                  .doc("share of the previous step that is added"))
-        .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0).doc("added to the divisor"))
+        .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0).doc("added under the root"))
         .key(config::key("centered", &RMSpropSpec::centered)
                  .doc("whether to divide by the variance of the gradient, not by its mean square"))
         .by_element()
@@ -70,17 +70,17 @@ const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
                                       .key(config::key("beta_1", &LionSpec::beta_1)
                                                .above(0)
                                                .at_most(1)
-                                               .doc("share of the average gradient that each step keeps"))
+                                               .doc("share of the average gradient in the direction of a step"))
                                       .key(config::key("beta_2", &LionSpec::beta_2)
                                                .at_least(0)
                                                .below(1)
-                                               .doc("share of the average square that each step keeps"))
+                                               .doc("share of the average gradient that each step keeps"))
                                       .by_element()
                                       .slots(std::vector<SlotDef>{{"momentum"}});
 
-/// With the arguments of Adam.
+/// With the arguments of Adam. `kept`: the average that beta_2 decays.
 template <class Spec>
-OptimizerBuilder<Spec> adam_relative(const std::string& name) {
+OptimizerBuilder<Spec> adam_relative(const std::string& name, const std::string& kept = "average square") {
   return optimizer<Spec>(name)
       .key(config::key("beta_1", &AdamArguments::beta_1)
                .at_least(0)
@@ -89,7 +89,7 @@ OptimizerBuilder<Spec> adam_relative(const std::string& name) {
       .key(config::key("beta_2", &AdamArguments::beta_2)
                .at_least(0)
                .below(1)
-               .doc("share of the average square that each step keeps"))
+               .doc("share of the " + kept + " that each step keeps"))
       .key(config::key("epsilon", &AdamArguments::epsilon).at_least(0).doc("added to the divisor"));
 }
 
@@ -110,8 +110,10 @@ const RegisteredOptimizer kAdam = adam<AdamSpec>("Adam").alias("adam");
 
 const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw");
 
-const RegisteredOptimizer kAdamax = adam_relative<AdamaxSpec>("Adamax").alias("adamax").by_element().slots(
-    std::vector<SlotDef>{{"momentum"}, {"norm"}});
+const RegisteredOptimizer kAdamax = adam_relative<AdamaxSpec>("Adamax", "largest gradient")
+                                        .alias("adamax")
+                                        .by_element()
+                                        .slots(std::vector<SlotDef>{{"momentum"}, {"norm"}});
 
 const RegisteredOptimizer kNadam = adam_relative<NadamSpec>("Nadam").alias("nadam").by_element().slots(
     std::vector<SlotDef>{{"momentum"}, {"velocity"}});

@@ -34,11 +34,11 @@ LayerBuilder<SpecOf<Rank>> pooling(const char* name) {
       .positional(key("pool_size", &Spec::pool_size)
                       .at_least(1)
                       .check(Bounded{})
-                      .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+                      .doc("size of the window: " + extents_text(Spec{}.pool_size)))
       .key(key("strides", &Spec::strides)
                .at_least(1)
                .check(Bounded{})
-               .doc("an integer, or one for each axis; none: pool_size"))
+               .doc("distance between windows: " + extents_text(Spec{}.pool_size) + "; none: pool_size"))
       .key(key("padding", &Spec::padding)
                .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
       .inputs(1)
@@ -87,6 +87,7 @@ const Registered kGlobalAveragePooling1D = global_pooling<GlobalAveragePoolingSp
                                                .masks(MaskRule::kEnds)
                                                .heeds_masks()
                                                .backward_reads(BackwardReads{.masks = true})
+                                               .example("", {{42, 4}})
                                                .masked_example("", {{9, 5}});
 const Registered kGlobalAveragePooling2D =
     global_pooling<GlobalAveragePoolingSpec, 2>("GlobalAveragePooling2D").example("", {{7, 6, 4}});

@@ -75,7 +75,8 @@ void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activatio
 /// Adds the keys after the layer's first ones, in Keras's order.
 template <class Spec>
 void add_cell_keys(LayerBuilder<Spec>& builder) {
-  add_activation_key(builder, "activation", &RecurrentSpec::activation, "function that is applied to the output");
+  add_activation_key(builder, "activation", &RecurrentSpec::activation,
+                     "function of the new state; of LSTM also of the cell");
   if constexpr (requires { &Spec::recurrent_activation; })
     add_activation_key(builder, "recurrent_activation", &Spec::recurrent_activation, "function of the gates");
   builder.key(key("use_bias", &RecurrentSpec::use_bias).doc("whether to add a bias"))
@@ -237,11 +238,11 @@ LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
                .required()
                .at_least(1)
                .check(Bounded{})
-               .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+               .doc("size of the window: " + extents_text(ConvLSTM2DSpec{}.kernel_size)))
       .key(key("strides", &ConvLSTM2DSpec::strides)
                .at_least(1)
                .check(Bounded{})
-               .doc("an integer, or one for each axis: [height, width], [depth, height, width]"))
+               .doc("distance between windows: " + extents_text(ConvLSTM2DSpec{}.strides)))
       .key(key("padding", &ConvLSTM2DSpec::padding)
                .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
       .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate)

@@ -108,7 +108,7 @@ const RegisteredSchedule kCosineDecayRestarts =
         .key(config::key("alpha", &CosineDecayRestarts::alpha)
                  .at_least(0)
                  .at_most(1)
-                 .doc("smallest rate of each decay, as a share of the one that it starts at"))
+                 .doc("smallest rate of each decay, as a share of initial_learning_rate"))
         .rate(cosine_decay_restarts);
 
 /// lr0 rate^(s / steps); staircase: whole decay_steps count only.
@@ -207,7 +207,8 @@ const RegisteredSchedule kPolynomialDecay =
                  .doc("how long the decay takes: steps, or `5 epochs`"))
         .key(config::key("end_learning_rate", &Polynomial::end_learning_rate).at_least(0).doc("rate at the end"))
         .key(config::key("power", &Polynomial::power).above(0).doc("exponent of the decay"))
-        .key(config::key("cycle", &Polynomial::cycle).doc("whether to start again after decay_steps"))
+        .key(config::key("cycle", &Polynomial::cycle)
+                 .doc("whether to extend decay_steps to its next multiple once it is over"))
         .rate(polynomial_decay);
 
 using Piecewise = PiecewiseConstantDecaySpec;
@@ -246,7 +247,7 @@ const RegisteredSchedule kPiecewiseConstantDecay =
         .key(config::key("boundaries", &Piecewise::boundaries)
                  .required()
                  .check(every_boundary)
-                 .doc("steps, or `5 epochs`, at which the next value begins"))
+                 .doc("last step of each value but the last: steps, or `5 epochs`"))
         .key(config::key("values", &Piecewise::values).required().at_least(0).doc("rates, one more than boundaries"))
         .rule(piecewise_rule)
         .rate(piecewise_constant_decay);

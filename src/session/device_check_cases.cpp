@@ -115,16 +115,30 @@ config::Typed read_member(const config::Family& family, const std::string& text)
   return made;
 }
 
-/// A layer in its own network, with integer ids as input or with a sequence in which some steps are all zero and
-/// masked.
+std::string list_of(const Shape& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
+  return "[" + join(extents, ", ") + "]";
+}
+
+/// A layer in its own network over ids, or over steps that an Embedding makes of ids and masks. Layers that make a mask
+/// themselves read a sequence in which some steps are all zero.
 std::string sequence(const nn::LayerType& type, const nn::LayerExample& use) {
   const bool ids = type.input_type == DType::kI32;
   const config::Typed layer = read_member(nn::layer_family(), "{" + step_of(type.name, use.arguments, "") + "}");
-  const std::vector<nn::TensorDef> inputs{{use.inputs[0], type.input_type}};
+  const Shape& shape = use.inputs[0];
+  const std::vector<nn::TensorDef> inputs{{shape, type.input_type}};
   const bool steps = type.outputs(layer.spec(), inputs).front().shape.rank() == 2;
-  std::string text = ids ? line("Input: {shape: [9], dtype: int32, name: input}")
-                         : line("Input: {shape: [9, 5], name: input}") + line("ReLU: {threshold: 1.0, name: zeros}") +
-                               line("Masking: {mask_value: 0, name: masked}");
+  std::string text;
+  if (ids) {
+    text = line(fmt::format("Input: {{shape: {}, dtype: int32, name: input}}", list_of(shape)));
+  } else if (type.mask_rule(layer.spec(), {&shape, 1}) == nn::MaskRule::kProduces) {
+    text = line(fmt::format("Input: {{shape: {}, name: input}}", list_of(shape))) +
+           line("ReLU: {threshold: 1.0, name: zeros}");
+  } else {
+    text = line(fmt::format("Input: {{shape: [{}], dtype: int32, name: input}}", shape[0])) +
+           line(fmt::format("Embedding: {{input_dim: 4, output_dim: {}, mask_zero: true, name: masked}}", shape[1]));
+  }
   text += line(step_of(type.name, use.arguments, "name: x0"));
   if (steps) text += line("GlobalAveragePooling1D: {name: x1}");
   return config_of(text + line("Dense: {units: 3, name: after}"), kClasses, kSgd);
@@ -141,7 +155,8 @@ void add_layers(std::vector<DeviceCheck>& all) {
     const auto& type = static_cast<const nn::LayerType&>(*def);
     for (const nn::LayerExample& use : type.examples) {
       if (use.masked || type.input_type == DType::kI32) {
-        all.push_back(one(type.name, sequence(type, use)));
+        const bool only = type.examples.size() == 1;
+        all.push_back(one(only ? type.name : fmt::format("{}, {}", type.name, use.arguments), sequence(type, use)));
         continue;
       }
       together.push_back({type.name, use});

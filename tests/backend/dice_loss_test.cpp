@@ -43,5 +43,20 @@ TEST(DiceLoss, OfEachLine) {
              mean_over_rows([](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); }, 4));
 }
 
+TEST(TverskyLoss, WeighsMissedLabelsAndWrongPredictions) {
+  const double alpha = 0.3, beta = 0.8;
+  LossCase c = dice_case({1, 2});
+  c.loss =
+      loss(nn::OverAxes<kernels::losses::Tversky>{{.alpha = alpha, .beta = beta}, {std::vector<std::int64_t>{1, 2}}});
+  const auto of_channel = [=](Row p, Row y, std::size_t channel) {
+    double both = 0, missed = 0, wrong = 1e-7;
+    for (std::size_t i = channel; i < p.size(); i += 2)
+      both += p[i] * y[i], missed += (1 - p[i]) * y[i], wrong += beta * p[i] * (1 - y[i]);
+    return 1 - both / (both + alpha * missed + wrong);
+  };
+  check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows,
+             [&](Row p, Row y) { return (of_channel(p, y, 0) + of_channel(p, y, 1)) / 2; });
+}
+
 }  // namespace
 }  // namespace dptrain::test
