@@ -1,6 +1,6 @@
 #pragma once
 
-// What kernels compute over: windows, shapes and strides, the same for kernels/cpu and kernels/cuda. Plain data.
+// Windows, shapes and strides of kernels, shared by kernels/cpu and kernels/cuda. Plain data.
 
 #include <compare>
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace dptrain::kernels {
 
-/// Pooling. Every window overlaps the input in at least one position. Positions outside the input are no candidates for
-/// the maximum and do not count in the mean.
+/// Pooling. Every window overlaps the input in at least one position. Positions outside the input count neither for the
+/// maximum nor in the mean.
 struct PoolWindow {
   int64_t in_h, in_w, channels;
   int64_t out_h, out_w;
@@ -30,22 +30,22 @@ struct PoolWindow {
 inline constexpr int64_t kMaxPoolWindow = 255;
 
 /// [rows, in_h, in_w, channels] resized to [rows, out_h, out_w, channels]. The centres of outputs are spread evenly
-/// over the input. Bilinear: between the centres of the input's pixels, clamped to the outermost ones; else the pixel
-/// that contains the centre, of two the later one.
+/// over the input. Bilinear: interpolates between the centres of the input's pixels, clamped to the outermost ones.
+/// Else takes the pixel that contains the centre; on a boundary, the later one.
 struct UpsampleShape {
   int64_t in_h, in_w, channels;
   int64_t out_h, out_w;
   bool bilinear;
 };
 
-/// One axis of it, in whole numbers of 1 / (2 out) pixels of the input: of 64 bits, or of 32 where fits_32_bits(), for
-/// a GPU divides 64 bits slowly.
+/// One axis of it. Coordinates are integers in units of 1 / (2 out) input pixels. Int has 64 bits, or 32 bits where
+/// fits_32_bits(), because GPUs divide 64-bit integers slowly.
 template <class Int>
 struct UpsampleAxisOf {
   Int in, out;
   bool bilinear;
 
-  /// Where output o lies: (1 - share) of input `low` and `share` of `high`.
+  /// Inputs of output o: (1 - share) of input `low` plus `share` of input `high`.
   struct Place {
     Int low, high;
     float share;
@@ -56,12 +56,12 @@ struct UpsampleAxisOf {
       const Int nearest = quotient(centre, twice);
       return {nearest, nearest, 0.0F};
     }
-    // Half a pixel before, as the values stand at the centres; one pixel is added so that it is not negative.
+    // Subtracts half a pixel, since values are at pixel centres. Adds one pixel so that `at` is not negative.
     const Int at = centre - out + twice, above = quotient(at, twice);
     const float share = static_cast<float>(at - above * twice) / static_cast<float>(twice);
     return {above > 0 ? above - 1 : 0, above < in ? above : in - 1, share};
   }
-  /// The outputs [begin, end) that input i is a part of, and how much of it is in output o.
+  /// Input i contributes to the outputs [begin, end); part() is its weight in output o.
   DPTRAIN_HOST_DEVICE Int begin(Int i) const { return first_beyond(bilinear ? 2 * i - 1 : 2 * i); }
   DPTRAIN_HOST_DEVICE Int end(Int i) const {
     return i == in - 1 ? out : first_beyond(bilinear ? 2 * i + 3 : 2 * i + 2);
@@ -72,9 +72,9 @@ struct UpsampleAxisOf {
   }
 
  private:
-  /// The first output whose centre lies at `halves` half pixels or beyond.
+  /// The first output whose centre is at or after `halves` half pixels.
   DPTRAIN_HOST_DEVICE Int first_beyond(Int halves) const {
-    const Int above = halves * out - in;  // of 2 in for each output
+    const Int above = halves * out - in;  // output o is the first with o * 2 in >= above
     return above <= 0 ? 0 : quotient(above + 2 * in - 1, 2 * in);
   }
   /// a / b, neither negative.
@@ -85,16 +85,16 @@ struct UpsampleAxisOf {
 };
 using UpsampleAxis = UpsampleAxisOf<int64_t>;
 
-/// No number that an axis computes with is larger than 2 in out + 2 in + out.
+/// Whether 32 bits suffice: an axis computes with no number above 2 in out + 2 in + out.
 inline bool fits_32_bits(const UpsampleShape& s) {
   const auto fits = [](int64_t in, int64_t out) { return (in + 1) * (out + 1) <= INT32_MAX / 2; };
   return s.in_h < INT32_MAX && s.in_w < INT32_MAX && s.out_h < INT32_MAX && s.out_w < INT32_MAX &&
          fits(s.in_h, s.out_h) && fits(s.in_w, s.out_w);
 }
 
-/// Convolution. Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], weights
-/// [kernel_h, kernel_w, in_channels / groups, out_channels] (on GPUs: backend/gpu/convolution.h). What a window reads
-/// outside the image is zero.
+/// Convolution. Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], weights [kernel_h,
+/// kernel_w, in_channels / groups, out_channels] (on GPUs: backend/gpu/convolution.h). Pixels outside the image are
+/// zero.
 struct ConvWindow {
   int64_t in_h = 1, in_w = 1, in_channels = 0;
   int64_t out_h = 1, out_w = 1, out_channels = 0;
@@ -113,7 +113,8 @@ struct ConvWindow {
   constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
 };
 
-/// Where a 2x2 max-pooling behind a ReLU took nothing; elsewhere 2 * row + column of the window's first largest value.
+/// Saved index of a 2x2 max-pooling after a ReLU that passes no value of the window. Else the index is 2 * row + column
+/// of the window's first largest value.
 inline constexpr uint8_t kNothingTaken = 4;
 
 /// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier],
@@ -132,8 +133,8 @@ struct DepthwiseShape {
 };
 
 /// A window along the depth of a volume. The volume [rows, in_d, positions, groups, channels] is split into slabs
-/// [rows, out_d, positions, groups, kernel, channels]: slab k of window o is frame o * stride + k * dilation - pad, and
-/// zero where the volume has none.
+/// [rows, out_d, positions, groups, kernel, channels]. Slab k of window o is frame o * stride + k * dilation - pad, or
+/// zero outside the volume.
 struct DepthWindow {
   int64_t in_d, out_d;
   int64_t positions, groups, channels;
@@ -142,24 +143,25 @@ struct DepthWindow {
   int64_t frame_elements() const { return positions * groups * channels; }
   int64_t volume_elements() const { return in_d * frame_elements(); }
   int64_t slab_elements() const { return out_d * kernel * frame_elements(); }
-  /// The slabs are the volume.
+  /// Whether the slabs equal the volume.
   bool is_identity() const { return kernel == 1 && stride == 1 && pad == 0 && in_d == out_d; }
 };
 
-/// The order of frames: [rows, steps, ...] or [steps, rows, ...], in which all rows of a step are one batch. A frame is
-/// `pixels` of `channels` each; in the order of steps it lies at `offset` of pixels `stride` apart.
+/// The order of frames: [rows, steps, ...] or [steps, rows, ...], in which all rows of a step are one batch. A frame
+/// has `pixels` of `channels` elements each. In the order of steps, pixel p of all frames begins at element p * stride
+/// + offset.
 struct FramesShape {
   std::int64_t rows = 0, steps = 0, pixels = 0, channels = 0, stride = 0, offset = 0;
 
   std::int64_t elements() const { return rows * steps * pixels * channels; }
 };
 
-/// How the outputs of two recurrent passes, one through time and one against it, become one.
+/// How the outputs of a forward and a backward recurrent pass are merged (Keras's merge_mode).
 enum class DirectionMerge { kConcat, kSum, kMul, kAve };
 
-/// The outputs of each pass are [rows, steps, units] in the order in which it took the steps, or with `steps` 1 those
-/// of its last step. Step t of a row is merged from number t of the forward pass and number steps - 1 - t of the
-/// backward one, to [units] or, side by side, [2 units]; zeros where the mask leaves it out.
+/// Each pass outputs [rows, steps, units] in the order in which it processes the steps, or only its last step if
+/// `steps` is 1. Step t of the result merges output t of the forward pass and output steps - 1 - t of the backward
+/// pass. A result has `units` numbers, or 2 units for kConcat; it is zero where the mask excludes the step.
 struct DirectionShape {
   std::int64_t rows = 0, steps = 1, units = 0;
   DirectionMerge merge = DirectionMerge::kConcat;
@@ -170,18 +172,18 @@ struct DirectionShape {
 
 struct AttentionShape {
   int64_t heads = 1, queries = 0, keys = 0, key_dim = 0, value_dim = 0;
-  /// Scores are scale * q k', or additive ones, the sum over d of w_d tanh(scale (q_d + k_d)): with a weight for each
-  /// d, or one for all.
+  /// Scores are scale * q k' or, if additive, the sum over d of w_d tanh(scale (q_d + k_d)). one_weight: all w_d are
+  /// the same weight.
   bool additive = false, one_weight = false;
   float scale = 1;
-  bool causal = false;  ///< query i sees the keys [0, i]
-  /// A query that sees no key at all takes the mean of all values. Whether its scores have gradients all the same
-  /// (Keras's Attention lowers hidden scores by 1e9), or none (MultiHeadAttention puts a constant in their place).
+  bool causal = false;  ///< query i attends to the keys [0, i]
+  /// Whether the scores of a query without visible keys, which takes the mean of all values, have gradients. True for
+  /// Keras's Attention (it lowers hidden scores by 1e9), false for MultiHeadAttention (it replaces them by a constant).
   bool blind_scores_count = false;
 };
 
-/// Products of matrices and vectors with any strides. Of each sample c(i, j) = the sum over k of a(i, k) b(j, k), for i
-/// < m, j < n, k < depth. Strides are in elements; a sample's part of a, b and c is m * depth, n * depth and m * n
+/// Products of matrices and vectors with any strides. For each sample, c(i, j) = the sum over k < depth of a(i, k) b(j,
+/// k), for i < m and j < n. Strides are in elements; a sample's part of a, b and c is m * depth, n * depth and m * n
 /// elements long, without gaps.
 struct StridedProduct {
   int64_t m, n, depth;
@@ -194,19 +196,19 @@ struct StridedLines {
   int64_t line_stride, stride;  ///< from line to line, and along a line
 };
 
-/// Lines shorter than this are not made 1 long but divided by it (keras.backend.epsilon(), in ops.normalize).
+/// Lines shorter than this are divided by it instead of by their length (keras.backend.epsilon(), in ops.normalize).
 inline constexpr float kShortestLine = 1e-7F;
 
-/// A row of numbers spread over the axes of a larger row: outermost axis first, at least one.
+/// Broadcasts a row of numbers over the axes of a larger row: outermost axis first, at least one.
 struct SpreadAxes {
   static constexpr int kMost = 6;
   int axes = 0;
   int64_t extent[kMost] = {};
-  int64_t stride[kMost] = {};  ///< in the row of numbers; 0: one number stands for all along the axis
-  int64_t numbers = 1;         ///< of a row
-  bool one_row = false;        ///< all rows have the numbers of row 0
+  int64_t stride[kMost] = {};  ///< in the row of numbers; 0 along a broadcast axis
+  int64_t numbers = 1;         ///< per row
+  bool one_row = false;        ///< all rows use the numbers of row 0
 
-  /// The number that stands for an element.
+  /// Index of the number that is used for an element.
   DPTRAIN_HOST_DEVICE int64_t place(int64_t element) const {
     int64_t number = 0;
     for (int axis = axes - 1; axis >= 0; --axis) {

@@ -8,8 +8,8 @@
 
 namespace dptrain::kernels {
 
-/// Labels of rows: exactly one of the two pointers is set. A class counts as a row with a one, or, where rows have a
-/// single element and elements are compared, as the number itself.
+/// Targets of rows; exactly one of the two pointers is set. A class label equals a one-hot row. Losses that compare
+/// elements use the label itself where rows have a single element.
 struct LossTargets {
   const std::int32_t* labels = nullptr;  ///< [rows]; outside [0, width): classification losses and gradients are NaN
   const float* dense = nullptr;          ///< [rows, width]
@@ -24,7 +24,7 @@ struct LossOutputsOf {
   Element* gradient = nullptr;  ///< [rows, width] with respect to the predictions, which it may overwrite
   float gradient_scale = 1.0F;
   const LossScale* loss_scale = nullptr;  ///< GPUs: the gradient is multiplied by its scale as well
-  Hit* hit = nullptr;  ///< [rows], as categorical_hits; of softmax_ and categorical_cross_entropy alone
+  Hit* hit = nullptr;  ///< [rows], as categorical_hits; written by softmax_ and categorical_cross_entropy
 };
 
 /// Rows of predictions with their targets.

@@ -22,12 +22,12 @@ void nadam_update(const Launch& at, const AdamPass& pass, const UpdateState& sta
 void adamax_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n,
                    float* w, float* m, float* u);
 
-/// The first half of Lamb, over any number of weight tensors: m and v as in Adam, w without its decay, and in place of
-/// the gradient the step that it would be without a rate, g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) +
-/// epsilon).
+/// The first half of Lamb, over any number of weight tensors. Updates m and v as Adam does, and applies the weight
+/// decay to w. Overwrites g with the step before the learning rate: g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t))
+/// + epsilon).
 void lamb_step(const AdamPass& pass, const UpdateState& state, float* g, int64_t n, float* w, float* m, float* v);
-/// The second half, over one weight tensor: w -= learning_rate |w| / |g| g; where one of the norms is zero,
-/// w -= learning_rate g.
+/// The second half, over one weight tensor: w -= learning_rate |w| / |g| g. If one of the norms is zero, w -=
+/// learning_rate g.
 void lamb_update(double learning_rate, const float* g, int64_t n, float* w);
 
 }  // namespace dptrain::kernels::cpu

@@ -30,7 +30,7 @@ struct Smoothing {
 
 // ---- few classes: lanes are rows
 
-/// The smoothed targets of a group; `at` is the class that counts as the right one.
+/// The smoothed targets of a group; `at` receives the target class of each row.
 HWY_INLINE void read_targets(const LossTargets& targets, int64_t row, int64_t rows, int64_t classes, RowGroup& smoothed,
                              IntVec& at) {
   const Smoothing smoothing(targets.label_smoothing, classes);
@@ -112,14 +112,14 @@ HWY_INLINE bool holds(const float* x, int64_t n, float value) {
   return false;
 }
 
-/// Place of the first element equal to the largest, -1 if NaN hides it.
+/// Index of the first element equal to `most`, or -1 if there is none (`most` is NaN).
 inline int64_t first_largest_of(const float* x, int64_t n, float most) {
   for (int64_t i = 0; i < n; ++i)
     if (x[i] == most) return i;
   return -1;
 }
 
-/// Where a row's results go. The pointers may be null.
+/// Destinations of one row's results. Either pointer may be null.
 struct RowOutputs {
   float *loss, *gradient;
   float scale;
@@ -146,8 +146,7 @@ HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float mo
   });
 }
 
-/// Targets are `off` everywhere and `off` + `keep` at the label: their sums are known, and the gradient needs them at
-/// the label alone.
+/// A target is `off` + `keep` at the label and `off` elsewhere. Sums of targets follow from these two numbers.
 HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, int32_t label,
                                   const Smoothing& smoothing, const RowOutputs& to) {
   const bool inside = label >= 0 && label < classes;
@@ -175,7 +174,7 @@ HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float mo
   if (inside) to.gradient[label] = own;
 }
 
-/// Whether the first largest prediction stands where the target says.
+/// Whether `at` is the class of the first largest logit. `most` is the largest logit.
 HWY_INLINE bool row_hits(const float* logits, int64_t classes, float most, int64_t at) {
   return at >= 0 && at < classes && logits[at] == most && !holds(logits, at, most);
 }

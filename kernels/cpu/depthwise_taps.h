@@ -1,7 +1,7 @@
 #pragma once
 
-// Which elements of one axis a depthwise convolution puts together. Forward and backward data are the same walk: an
-// element of the result meets the window's taps at places that advance evenly.
+// Elements of one axis that a depthwise convolution combines. Forward and backward data share this code: an element of
+// the result combines taps of the window with source elements at a constant distance.
 
 #include <algorithm>
 
@@ -9,11 +9,11 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Number k of `count` taps is tap + k tap_step of the window and stands at source element in + k in_step.
+/// Tap k of `count` is tap + k tap_step of the window and reads source element in + k in_step.
 struct Taps {
   int64_t count, tap, tap_step, in, in_step;
 
-  /// Those whose element lies in [0, extent).
+  /// The taps whose source element is in [0, extent).
   Taps inside(int64_t extent) const {
     const int64_t step = in_step > 0 ? in_step : -in_step;
     const int64_t before = in_step > 0 ? -in : in - extent + 1;  // elements that the first tap is out by
@@ -36,22 +36,22 @@ struct TapAxis {
     return {s.kernel_w, s.stride_w, s.dilation_w, s.pad_left, s.in_w, s.out_w};
   }
 
-  /// What output o reads.
+  /// The taps of output o.
   Taps forward(int64_t o) const { return {kernel, 0, 1, o * stride - pad, dilation}; }
-  /// The outputs that read input i: with a stride, every so-manieth tap.
+  /// The taps with which outputs read input i: every stride-th tap of the window.
   Taps backward(int64_t i) const {
     const int64_t tap = (i + pad) % stride;
     return {tap < kernel ? (kernel - tap + stride - 1) / stride : 0, tap, stride, (i + pad - tap) / stride, -dilation};
   }
 };
 
-/// Elements first, first + step, ... of a line of the result, `count` of them, whose taps are those of the first one
-/// moved by `advance` source elements each.
+/// `count` elements of a line of the result, at first, first + step and so on. Each has the taps of the previous one,
+/// moved by `advance` source elements.
 struct Run {
   int64_t first, step, count, advance;
   Taps taps;
 
-  /// [begin, end): the elements all of whose taps lie in [0, extent).
+  /// [begin, end): the elements whose taps are all in [0, extent).
   struct Range {
     int64_t begin, end;
   };

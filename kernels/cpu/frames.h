@@ -1,7 +1,8 @@
 #pragma once
 
-// Frames from the order of rows to that of steps, and back. May be called from any thread; work is shared among the
-// caller's threads. Outputs are not inputs; what lies between the channels is left alone.
+// Copies frames from the order of rows to the order of steps, and back (FramesShape). May be called from any thread;
+// work is shared among the caller's threads. An output must not be an input. Elements of by_step that belong to no
+// frame are not written.
 
 #include "kernels/geometry.h"
 

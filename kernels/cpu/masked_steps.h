@@ -1,7 +1,7 @@
 #pragma once
 
-// Steps of `width` features that a mask of bytes (1: valid, 0: not) tells apart, in parallel; any thread. Outputs are
-// overwritten.
+// Steps of `width` features with a mask of one byte per step (1: valid, 0: not). Work is parallel; any thread. Outputs
+// are overwritten.
 
 #include <cstdint>
 

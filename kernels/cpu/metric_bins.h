@@ -1,9 +1,8 @@
 #pragma once
 
-// Metrics that count: every value or row falls into one of the bins of a metric's state, or into none (-1), and
-// add_counts() counts how many did. Counts are whole numbers, so their sums are exact in any order. Predictions are
-// [rows, classes]; targets are those of losses. May be called
-// from any thread; the bins are found by all of the caller's threads.
+// Counting metrics: every value or row falls into one bin of a metric's state, or into none (-1). add_counts() adds the
+// number of values in each bin. Counts are whole numbers, so their sums are exact in any order. Predictions are [rows,
+// classes]; targets are those of losses. May be called from any thread; the caller's threads share the work on bins.
 
 #include <cstdint>
 
@@ -13,11 +12,11 @@
 
 namespace dptrain::kernels::cpu {
 
-/// bins[row, class] as ThresholdBins says; its thresholds are in host memory.
+/// bins[row, class] = the bin defined by ThresholdBins, whose thresholds are in host memory.
 void threshold_bins(const Launch& at, DType type, const float* predictions, int64_t rows, int64_t classes,
                     const LossTargets& targets, const ThresholdBins& what, int32_t* bins);
 
-/// bins[row] = label * size + place of the first largest score; -1 where the label is `ignored` or where either is
+/// bins[row] = label * size + index of the first largest score; -1 where the label is `ignored` or where either is
 /// outside [0, size).
 void confusion_bins(const Launch& at, DType type, const float* scores, int64_t rows, int64_t classes,
                     const LossTargets& targets, int64_t size, int64_t ignored, int32_t* bins);
@@ -25,7 +24,7 @@ void confusion_bins(const Launch& at, DType type, const float* scores, int64_t r
 /// Numbers of workspace for add_counts of `count` bins.
 inline int64_t add_counts_workspace(int64_t /*count*/) { return 0; }
 
-/// counts[bin] += how many of the n are that bin, of `count` bins.
+/// counts[bin] += the number of `bins` elements equal to bin, for each of `count` bins. -1 is not counted.
 void add_counts(const Launch& at, const int32_t* bins, int64_t n, int64_t count, unsigned* workspace, double* counts);
 
 /// sums[class] += {sum y, sum y^2, sum (y - p)^2} over the rows, in order, in double.

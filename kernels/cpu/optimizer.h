@@ -11,7 +11,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// What changes from step to step.
+/// Arguments that change from step to step.
 struct UpdateState {
   double learning_rate = 0.0;
   int64_t step = 1;  ///< t, 1 at the first update; read by Adam and its relatives

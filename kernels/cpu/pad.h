@@ -1,8 +1,8 @@
 #pragma once
 
-// Moves without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of column blocks
-// for concatenation and its gradient. May be called from any thread; work is shared among the caller's threads. Outputs
-// are overwritten and must not overlap inputs.
+// Data movement without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of column
+// blocks for concatenation and its gradient. May be called from any thread; work is shared among the caller's threads.
+// Outputs are overwritten and must not overlap inputs.
 
 #include <cstdint>
 
@@ -21,14 +21,14 @@ void zero_pad_forward(const Launch&, DType, const Padding& padding, const float*
 /// dx = the inner part of dy.
 void zero_pad_backward(const Launch&, DType, const Padding& padding, const float* dy, int64_t rows, float* dx);
 
-/// Pixels of an image as every stride'th of a larger one, from the first on.
+/// Copies the pixels of an image to every stride-th pixel of a larger one, starting at its first pixel.
 struct Spreading {
   int64_t in_h, in_w, channels;
   int64_t stride_h, stride_w;
   int64_t out_h, out_w;  ///< more than (in_h - 1) * stride_h and (in_w - 1) * stride_w
 };
 
-/// y [rows, out_h, out_w, channels]: the pixels of x, and zeros between and behind them.
+/// y [rows, out_h, out_w, channels]: the pixels of x, with zeros between and after them.
 void spread_pixels(const Spreading& spreading, const float* x, int64_t rows, float* y);
 
 /// For each row: `width` floats from src + row * src_stride to dst + row * dst_stride.

@@ -1,14 +1,14 @@
 #pragma once
 
-// Batch normalisation over [positions, channels] (positions = rows * height * width) in stages, so that replicas can
-// put their sums together between them, as in kernels/cpu/batch_norm.h. Sums are in double: how positions are cut into
-// pieces and among replicas moves a sum by 1e-16 of its terms, which the rounding to float all but never lets through.
+// Batch normalization over [positions, channels] (positions = rows * height * width) in stages, so that replicas can
+// combine their sums between stages, as in kernels/cpu/batch_norm.h. Sums are in double. The split of positions into
+// pieces and replicas changes a sum by about 1e-16 of its terms, which almost never survives the rounding to float.
 // Activations (x, y, dy, dx, output) are of `type` and read as float; vectors of channels are float, sums double. All
 // pointers are device memory; queued on the launch's stream. Outputs are overwritten.
 //
-// Training, forward: statistics, apply; where replicas put their sums together: sums, all-gather, add_messages,
-// moments, apply. Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply,
-// and backward gradient_sums, gradient_frozen.
+// Training, forward: statistics, apply. With sums over all replicas: sums, all-gather, add_messages, moments, apply.
+// Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply, and backward
+// gradient_sums, gradient_frozen.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 /// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums; rises with positions.
 std::int64_t batch_norm_workspace(DType type, std::int64_t positions, std::int64_t channels);
 
-/// What replicas gather, in this order: positions, sum[channels], product[channels].
+/// Sums of one replica. A message, which replicas gather, has this order: positions, sum[channels], product[channels].
 struct BatchNormSums {
   double* count = nullptr;    ///< set to positions; null: not written
   double* sum = nullptr;      ///< forward: of x; backward: of dy
@@ -30,13 +30,12 @@ struct BatchNormSums {
 /// Doubles of a message.
 constexpr std::int64_t batch_norm_message(std::int64_t channels) { return 1 + 2 * channels; }
 
-/// The sums that a message consists of.
+/// The sums in a message.
 inline BatchNormSums batch_norm_message_sums(double* message, std::int64_t channels) {
   return {.count = message, .sum = message + 1, .product = message + 1 + channels};
 }
 
-/// Positions that sums were taken over: `counted` in device memory (a message's first double), or, where that is null,
-/// `known`.
+/// Number of positions in the sums: `counted` in device memory (a message's first double) or, if that is null, `known`.
 struct BatchNormTotal {
   const double* counted = nullptr;
   std::int64_t known = 0;
@@ -46,11 +45,11 @@ struct BatchNormTotal {
 void batch_norm_sums(const Launch& at, DType type, const void* x, std::int64_t positions, std::int64_t channels,
                      double* workspace, const BatchNormSums& sums);
 
-/// message = the sum of `replicas` messages one behind the other in `gathered`, added in rank order.
+/// message = the sum of `replicas` consecutive messages in `gathered`, added in rank order.
 void batch_norm_add_messages(const Launch& at, const double* gathered, int replicas, std::int64_t channels,
                              double* message);
 
-/// What batch_norm_moments writes, [channels] each; any may be null.
+/// Outputs of batch_norm_moments, [channels] each; any may be null.
 struct BatchNormMoments {
   float* mean = nullptr;
   float* variance = nullptr;  ///< biased
@@ -64,13 +63,13 @@ struct BatchNormMoments {
   bool unbiased = false;
 };
 
-/// Mean and variance of `total` positions from their sums, and all that is made of them; of no positions: zero mean and
-/// variance. gamma null: 1; beta null: 0.
+/// Mean and variance of `total` positions from their sums, and the values derived from them. Without positions, mean
+/// and variance are zero. gamma null: 1; beta null: 0.
 void batch_norm_moments(const Launch& at, const double* sum, const double* sum_sq, const BatchNormTotal& total,
                         float epsilon, const float* gamma, const float* beta, std::int64_t channels,
                         const BatchNormMoments& moments);
 
-/// batch_norm_sums and batch_norm_moments of one replica's positions, the sums not written.
+/// batch_norm_sums and batch_norm_moments of one replica's positions; the sums are not written.
 void batch_norm_statistics(const Launch& at, DType type, const void* x, std::int64_t positions, float epsilon,
                            const float* gamma, const float* beta, std::int64_t channels, double* workspace,
                            const BatchNormMoments& moments);
@@ -80,36 +79,35 @@ void batch_norm_coefficients(const Launch& at, const float* mean, const float* v
                              const float* beta, float epsilon, std::int64_t channels, float* scale, float* offset,
                              float* inv_std);
 
-/// to[c] = share from[c]; to == from allowed. For statistics that are handed on as they are (inference mode).
+/// to[c] = share from[c]; to == from allowed. For statistics that stay unchanged (inference mode).
 void batch_norm_share(const Launch& at, const float* from, float share, std::int64_t channels, float* to);
 
-/// What the normalisation comes down to, and what is done with it in the same pass.
+/// The normalization as an affine map, and the operations fused into the same pass.
 struct BatchNormAffine {
   const float* scale = nullptr;   ///< [channels]
   const float* offset = nullptr;  ///< [channels]
-  const void* addend = nullptr;   ///< or [positions, channels], added before anything is rounded
-  bool relu = false;              ///< at last; NaN passes
+  const void* addend = nullptr;   ///< null or [positions, channels]; added before rounding
+  bool relu = false;              ///< applied last; NaN propagates
 };
 
 /// y = x scale[c] + offset[c] + addend, then max(y, 0) if `relu`; y == x and y == addend allowed.
 void batch_norm_apply(const Launch& at, DType type, const void* x, const BatchNormAffine& affine,
                       std::int64_t positions, std::int64_t channels, void* y);
 
-/// What a gradient is taken through. A ReLU lets dy pass where its output was positive; how that is known, if there was
-/// one: from `output` (the forward's y), or, without an addend, from x by the forward's scale and offset, which saves
-/// reading y and gives the same answer.
+/// Arguments of a gradient. A fused ReLU passes dy where its output was positive. That is read from `output` (the
+/// forward's y) or, without an addend, recomputed from x, `scale` and `offset`. Both give the same answer.
 struct BatchNormGradient {
   const void* x = nullptr;
   const void* dy = nullptr;
   const void* output = nullptr;    ///< or null
   const float* mean = nullptr;     ///< [channels]
   const float* inv_std = nullptr;  ///< [channels]
-  const float* scale = nullptr;    ///< [channels], or null; not beside `output`
-  const float* offset = nullptr;   ///< [channels], where scale is given
+  const float* scale = nullptr;    ///< [channels], or null; null if `output` is set
+  const float* offset = nullptr;   ///< [channels], where scale is set
 };
 
 /// Sums of dy and of dy xhat. Rounded to float they are the gradients of beta and gamma, written where these are not
-/// null. `masked`, if not null, gets dy as the ReLU lets it pass; masked == dy allowed.
+/// null. `masked`, if not null, receives the dy that the ReLU passes; masked == dy allowed.
 void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradient& gradient, std::int64_t positions,
                               std::int64_t channels, double* workspace, const BatchNormSums& sums,
                               float* gamma_gradient, float* beta_gradient, void* masked = nullptr);
@@ -120,8 +118,8 @@ void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGrad
                                const double* sum_dy, const double* sum_dy_xhat, const BatchNormTotal& total,
                                std::int64_t positions, std::int64_t channels, void* dx);
 
-/// dx where mean and variance were constants: dx = dy factor[c]. Of the gradient, x is read only with its scale, mean
-/// and inv_std never. dx == dy allowed.
+/// dx where mean and variance were constants: dx = dy factor[c]. Reads gradient.x only if gradient.scale is set, and
+/// never gradient.mean or inv_std. dx == dy allowed.
 void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& gradient, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx);
 

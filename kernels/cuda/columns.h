@@ -1,26 +1,26 @@
 #pragma once
 
-// How the threads of a grid share out [positions, channels]: each works on V neighbouring channels of every so-manieth
-// position, so that what belongs to the channels stays in its registers. Only for .cu files.
+// Distribution of [positions, channels] over the threads of a grid. A thread processes V adjacent channels at positions
+// with a constant step, so its per-channel values stay in registers. Only for .cu files.
 
 #include "kernels/cuda/lanes.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// A block of kBlock threads is `tile` columns (of V channels) times kBlock / tile positions; block b works on piece
-/// b / tiles of the positions and tile b % tiles of the columns.
+/// A block of kBlock threads covers `tile` columns (of V channels) times kBlock / tile positions. Block b processes
+/// piece b / tiles of the positions and tile b % tiles of the columns.
 struct ColumnCover {
   std::int64_t positions, channels;
   std::int64_t piece;  ///< consecutive positions per block; the last piece may be shorter
   std::int64_t tiles;
-  std::int64_t most_pieces;  ///< a bound that never falls when there are more positions
+  std::int64_t most_pieces;  ///< upper bound that never decreases when positions increase
   int tile;                  ///< a power of two up to a warp
 
   std::int64_t pieces() const { return (positions + piece - 1) / piece; }
   unsigned blocks() const { return static_cast<unsigned>(pieces() * tiles); }
 };
 
-/// Pieces give every thread `per_thread` positions at least, and there are about `most_blocks` blocks at most.
+/// Every thread of a full piece has at least `per_thread` positions. There are about `most_blocks` blocks at most.
 inline ColumnCover cover_columns(std::int64_t positions, std::int64_t channels, int v, std::int64_t per_thread,
                                  std::int64_t most_blocks) {
   const std::int64_t columns = (channels + v - 1) / v;

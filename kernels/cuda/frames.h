@@ -1,7 +1,7 @@
 #pragma once
 
-// Frames from the order of rows to that of steps, and back. Asynchronous on the launch's stream; any thread. Outputs
-// are not inputs; what lies between the channels is left alone.
+// Copies frames from the order of rows to the order of steps, and back (FramesShape). Asynchronous on the launch's
+// stream; any thread. An output must not be an input. Elements of by_step that belong to no frame are not written.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"

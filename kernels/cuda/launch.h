@@ -1,22 +1,25 @@
 #pragma once
 
-// How kernels of this folder are started. Every .cu file here is compiled twice: by nvcc for GPUs and by the host's
-// compiler for the emulator (simt.h); DPTRAIN_BACKEND is the name of the namespace, `cuda` or `emu`, and is set by the
-// build. A kernel's host function (declared in a header of this folder) takes a Launch first, chooses grid and block,
-// and starts it with one of
+// Macros that launch the kernels of this folder. Every .cu file here is compiled twice: by nvcc for GPUs and by the
+// host's compiler for the emulator (simt.h). The build sets DPTRAIN_BACKEND, the name of the namespace, to `cuda` or
+// `emu`. A kernel's host function (declared in a header of this folder) takes a Launch as its first argument. It
+// chooses grid and block, and launches the kernel with one of these macros.
 //
-//   DPTRAIN_LAUNCH(at, kernel<T>, grid, block, args...)              threads may meet (__syncthreads, warp shuffles)
-//   DPTRAIN_LAUNCH_SHARED(at, kernel<T>, grid, block, bytes, args...)  the same with dynamic shared memory
-//   DPTRAIN_LAUNCH_FLAT(at, kernel<T>, grid, block, args...)         threads never meet; the emulator runs them as a
-//   loop
+// - DPTRAIN_LAUNCH(at, kernel<T>, grid, block, args...): threads may use __syncthreads and warp shuffles.
+// - DPTRAIN_LAUNCH_SHARED(at, kernel<T>, grid, block, bytes, args...): the same with dynamic shared memory.
+// - DPTRAIN_LAUNCH_FLAT(at, kernel<T>, grid, block, args...): threads never synchronize; the emulator runs a loop.
 //
-// Rules for kernels: float math, at most 1024 threads a block, full-mask warp operations only, no warp-synchronous
-// tricks, no float atomics, sums in two stages in a fixed order (results do not depend on the grid's timing), no
-// spinning on other blocks. All threads of a block reach every __syncthreads, and all lanes of a warp every shuffle, at
-// the same place of the source: no early return before one. Dynamic shared memory is named by DPTRAIN_DYNAMIC_SHARED(T,
-// name). A kernel with two template arguments is written in parentheses: (kernel<T, 4>). Launches are asynchronous on
-// at.stream, or run at once on the emulator where that is null; a launch that fails throws std::runtime_error naming
-// the kernel.
+// A launch is asynchronous on at.stream. On the emulator with a null stream it runs at once. A launch that fails throws
+// std::runtime_error naming the kernel. A kernel with two template arguments needs parentheses: (kernel<T, 4>).
+// DPTRAIN_DYNAMIC_SHARED(T, name) declares the dynamic shared memory.
+//
+// Rules for kernels:
+//
+// - Use float math and at most 1024 threads per block.
+// - Use only full-mask warp operations. Do not rely on implicit warp synchronization.
+// - Use no float atomics. Sum in two stages in a fixed order, so that results do not depend on timing.
+// - Do not spin on other blocks.
+// - All threads of a block reach each __syncthreads, and all lanes of a warp each shuffle. Do not return before one.
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +49,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 /// Where a kernel runs.
 struct Launch {
   void* stream = nullptr;   ///< cudaStream_t, or simt::Queue* on the emulator
-  int multiprocessors = 1;  ///< of the device: grids of grid-stride loops are cut by it
+  int multiprocessors = 1;  ///< of the device; limits the grids of grid-stride loops
 };
 
 #if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
@@ -55,7 +58,7 @@ using namespace ::dptrain::simt;  // NOLINT(google-build-using-namespace): CUDA'
 
 inline constexpr int kBlock = 256;
 
-/// Blocks for a grid-stride loop over n items, `per_thread` of them per thread and turn.
+/// Blocks for a grid-stride loop over n items, `per_thread` of them per thread and iteration.
 inline unsigned grid_for(const Launch& at, std::int64_t n, std::int64_t per_thread = 1) {
   const std::int64_t wanted = (n + kBlock * per_thread - 1) / (kBlock * per_thread);
   return static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::int64_t{at.multiprocessors} * 16));
@@ -84,7 +87,7 @@ inline void check_launch(cudaError_t error, const char* kernel) {
                            cudaGetErrorName(error) + ")");
 }
 
-/// More dynamic shared memory than this must be asked for, kernel by kernel.
+/// A kernel that uses more dynamic shared memory than this needs a cudaFuncSetAttribute() call.
 inline constexpr std::size_t kPlainSharedBytes = 48 << 10;
 
 template <class Kernel>

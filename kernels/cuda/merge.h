@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums, means, differences, products and extremes of several tensors, extents of 1 spread over larger ones (Keras's
-// merge layers). Asynchronous on the launch's stream; any thread. Outputs are
-// overwritten; an output may be an input that is not spread, unless said otherwise.
+// Sums, means, differences, products and extremes of several tensors with broadcasting (Keras's merge layers).
+// Asynchronous on the launch's stream; any thread. Outputs are overwritten. An output may be an input that is not
+// broadcast, unless stated otherwise.
 
 #include <vector>
 
@@ -11,9 +11,9 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// How the inputs lie in the output: made once for shapes of ONE sample, aligned at the last axis; an input's extent is
-/// the output's or 1. Neighbouring axes in which all inputs behave alike are one. Plain data, passed to kernels by
-/// value.
+/// How the inputs are broadcast to the output. Made once for shapes of ONE sample, aligned at the last axis; an input's
+/// extent is the output's or 1. Adjacent axes that are broadcast alike in all inputs are joined. Plain data, passed to
+/// kernels by value.
 struct Merge {
   static constexpr int kMaxAxes = 8;  ///< after joining
   static constexpr int kMaxInputs = 24;
@@ -21,27 +21,27 @@ struct Merge {
   /// Throws std::invalid_argument beyond these limits and for shapes that do not fit.
   Merge(const std::vector<std::vector<std::int64_t>>& input_shapes, const std::vector<std::int64_t>& output_shape);
 
-  /// Nothing of input i is spread.
+  /// Whether input i is not broadcast.
   bool trivial(int i) const { return elements[i] == output_elements; }
 
   int inputs = 0, axes = 0;
-  std::int64_t output_elements = 1;                ///< of one sample
-  std::int64_t elements[kMaxInputs] = {};          ///< of one sample of each input
-  std::int64_t extent[kMaxAxes] = {};              ///< of the output, outermost first
-  std::int64_t stride[kMaxInputs][kMaxAxes] = {};  ///< of each input along them; 0 where it is spread
+  std::int64_t output_elements = 1;                ///< in one sample
+  std::int64_t elements[kMaxInputs] = {};          ///< in one sample, per input
+  std::int64_t extent[kMaxAxes] = {};              ///< per axis of the output, outermost first
+  std::int64_t stride[kMaxInputs][kMaxAxes] = {};  ///< per input and axis; 0 where it is broadcast
 };
 
 /// y = sum of the inputs, then max(., 0) if `relu`.
 void add_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                  bool relu, void* y);
 
-/// Gradient of input i: dx = dy, summed over what was spread. Where `output` (the forward y) is given, dy counts as
-/// zero at output <= 0: the ReLU is undone in the same pass. dx == dy allowed where input i is trivial.
+/// Gradient of input i: dx = dy, summed over broadcast axes. If `output` (the forward y) is not null, the pass also
+/// applies the ReLU's gradient: dy counts as zero where output <= 0. dx == dy allowed where input i is trivial.
 void add_backward(const Launch& at, DType type, const Merge& merge, int i, const void* output, const void* dy,
                   std::int64_t rows, void* dx);
 
-/// Both gradients of a sum of two equal shapes, n numbers, behind a ReLU: dy where `output` is positive, else zero.
-/// Either may be dy.
+/// Both gradients of a sum of two equal shapes (n numbers) with a ReLU after it: dy where `output` is positive, else
+/// zero. Either may be dy.
 void add_relu_backward(const Launch& at, DType type, const void* output, const void* dy, std::int64_t n, void* dx0,
                        void* dx1);
 
@@ -53,7 +53,7 @@ void average_forward(const Launch& at, DType type, const Merge& merge, const voi
 void subtract_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                       void* y);
 
-/// Gradient of input i in a mean or difference: dx = factor dy, summed over what was spread. dx == dy allowed where
+/// Gradient of input i in a mean or difference: dx = factor dy, summed over broadcast axes. dx == dy allowed where
 /// input i is trivial.
 void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,
                      std::int64_t rows, void* dx);
@@ -67,8 +67,8 @@ enum class Extreme { kLargest, kSmallest };
 void extreme_forward(const Launch& at, DType type, Extreme which, const Merge& merge, const void* const* inputs,
                      std::int64_t rows, void* y);
 
-/// Gradient of input i: dx = dy where it is the first input that equals the output y, else zero; summed over what was
-/// spread.
+/// Gradient of input i: dx = dy where it is the first input that equals the output y, else zero; summed over broadcast
+/// axes.
 void extreme_backward(const Launch& at, DType type, const Merge& merge, int i, const void* const* inputs, const void* y,
                       const void* dy, std::int64_t rows, void* dx);
 
@@ -76,8 +76,8 @@ void extreme_backward(const Launch& at, DType type, const Merge& merge, int i, c
 void multiply_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                       void* y);
 
-/// Gradient of input i: dx = dy times the other inputs, summed over what was spread. Needs no scratch. dx must not be
-/// dy unless this is the last gradient that is asked for, and input i trivial.
+/// Gradient of input i: dx = dy times the other inputs, summed over broadcast axes. Needs no scratch. dx == dy is
+/// allowed only for the last gradient computed, where input i is trivial.
 void multiply_backward(const Launch& at, DType type, const Merge& merge, int i, const void* const* inputs,
                        const void* dy, std::int64_t rows, void* dx);
 

@@ -1,7 +1,7 @@
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/cuda/metric.h"
 
-// What metrics count row by row.
+// Hits and errors of metrics, row by row.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {

@@ -5,12 +5,14 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// The k-th largest of a row, the first of equals first: a value is among the k largest where it is not behind this.
+/// The k-th largest value of a row; the earlier of two equal values counts as larger. reaches() is true for the k
+/// largest.
 struct KthLargest {
   float value = INFINITY;
   std::int64_t place = -1;
 
-  /// To the next in the order: smaller, or equal and further on. All threads of the group together.
+  /// Moves to the next value in descending order: smaller, or equal at a higher index. All threads of the group call
+  /// it.
   template <class Group, class T>
   __device__ void step(const T* row, std::int64_t classes) {
     float next = -INFINITY;
@@ -96,7 +98,7 @@ struct ConfusionBinsPass {
   }
 };
 
-/// So many counters of a block fit into its shared memory beside those of others.
+/// The most counters that a block keeps in shared memory (16 KiB). With more bins, blocks count in global memory.
 constexpr std::int64_t kMostBlockBins = 4096;
 
 __global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count,
@@ -120,7 +122,7 @@ __global__ void add_counts_kernel(const unsigned* workspace, std::int64_t count,
   for (std::int64_t i = thread_number(); i < count; i += thread_count()) counts[i] += static_cast<double>(workspace[i]);
 }
 
-/// A block for each class.
+/// A block sums one class at a time.
 template <class T>
 __global__ void regression_sums_kernel(const T* predictions, std::int64_t rows, std::int64_t classes,
                                        LossTargets targets, double* sums) {

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/optimizer_pass.h"
 
-// The updates as passes of flat.h; those of Adam and its relatives are in adam.cu.
+// The updates as passes of flat.h. Adam and its relatives are in adam.cu.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {

@@ -2,9 +2,9 @@
 
 // Optimizer updates (those of Adam and its relatives: adam.h) and other passes over flat arenas of n floats in device
 // memory, with the equations of Keras 3 (as kernels/cpu/optimizer.h). w: weights, g: gradients, the rest are the
-// optimizer's slots. Arrays must not overlap. Queued on the launch's stream; what changes from step to step is read
-// from device memory, so the passes can be recorded and replayed. Sums are in double, over pieces that depend on the
-// sizes alone, added in order.
+// optimizer's slots. Arrays must not overlap. Queued on the launch's stream. Values that change from step to step are
+// read from device memory, so the passes can be recorded and replayed. Sums are in double, over pieces that depend on
+// the sizes alone, added in order.
 
 #include <cstdint>
 
@@ -15,8 +15,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// What every pass that changes weights reads, in device memory. Where `scale` is given and its found_inf is set, the
-/// pass changes nothing. All passes read step->learning_rate; step->hyper is read by those that say so (adam.h).
+/// Device memory that every pass that changes weights reads. If `scale` is not null and its found_inf is set, the pass
+/// changes nothing. All passes read step->learning_rate; some of adam.h also read step->hyper.
 struct UpdateState {
   const StepState* step = nullptr;
   const LossScale* scale = nullptr;  ///< or null
@@ -47,11 +47,11 @@ void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState
 void adadelta_update(const Launch& at, const AdadeltaPass& pass, const UpdateState& state, const float* g,
                      std::int64_t n, const UpdatedWeights& weights, float* v, float* d);
 
-/// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN goes on to w.
+/// w -= lr sign(beta_1 m + (1 - beta_1) g), sign(0) = 0; then m = beta_2 m + (1 - beta_2) g. NaN propagates to w.
 void lion_update(const Launch& at, const LionPass& pass, const UpdateState& state, const float* g, std::int64_t n,
                  const UpdatedWeights& weights, float* m);
 
-/// At step 0: average = w, whatever found_inf says. Later: average = momentum average + (1 - momentum) w. Then, where
+/// At step 0: average = w, even if found_inf is set. Later: average = momentum average + (1 - momentum) w. Then, where
 /// step + 1 is a multiple of `overwrite_every` (0: never), w = average.
 void ema_update(const Launch& at, double momentum, std::int64_t overwrite_every, const UpdateState& state,
                 std::int64_t n, const UpdatedWeights& weights, float* average);
@@ -83,7 +83,7 @@ struct Segment {
 /// Doubles of workspace for clip_by_norm, squares_of_segments and penalty_value over a table of `count` segments.
 std::int64_t segments_workspace(std::int64_t count);
 
-/// As clip_by_global_norm, for each segment by itself.
+/// clip_by_global_norm for each segment separately.
 void clip_by_norm(const Launch& at, double limit, const Table<Segment>& segments, double* workspace, float* g);
 
 /// squares[i] = sum of x^2 over segment i.
@@ -107,7 +107,7 @@ struct StatisticSegment {
   double momentum = 0;
 };
 
-/// w = momentum w + (1 - momentum) value, where the value stands in the gradients' arena. `scale` as in UpdateState.
+/// w = momentum w + (1 - momentum) value, where the value is in the gradients' arena. `scale` as in UpdateState.
 void update_statistics(const Launch& at, const Table<StatisticSegment>& segments, const LossScale* scale,
                        const float* values, float* w);
 

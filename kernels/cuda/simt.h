@@ -1,25 +1,30 @@
 #pragma once
 
-// The part of the CUDA language that our kernels use, for the host's compiler: with it the .cu files of this folder run
+// The part of the CUDA language that our kernels use, for the host's compiler. With it the .cu files of this folder run
 // on the CPU, unchanged (the emulator, backend/emu). No CUDA header is needed. Included by launch.h; only kernels and
-// backend/emu look inside.
+// backend/emu use it.
 //
-// A launch is work on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp), of a
-// flat launch the turns of a loop; blocks run one after another. One launch runs at a time in the whole process,
-// because
-// __shared__ variables are statics. What it finds:
+// A launch is queued on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp); the
+// threads of a flat launch are iterations of a loop. Blocks run one after another. One launch runs at a time in the
+// whole process, because __shared__ variables are statics.
 //
-//   a barrier or shuffle that not all threads reach            it aborts and names the kernel and the line
-//   a missing barrier                                          a data race to ThreadSanitizer
-//   threads of a flat launch that share an address             likewise, in the first launch of each shape
-//   access outside of memory, a Pack at a wrong address        AddressSanitizer; it aborts
-//   dynamic shared memory read before it is written            NaN: it is filled with 0xFF before every block
-//   dependence on the order of blocks or threads               both are drawn from DPTRAIN_EMU_SEED
+// The emulator detects:
 //
-// What it cannot find: races between blocks, use of static shared memory that the last block has left, weak memory
-// order, what only the hardware refuses (registers, static shared memory).
+// - A barrier or shuffle that not all threads reach: it aborts and names the kernel and the line.
+// - A missing barrier: ThreadSanitizer reports a data race.
+// - Threads of a flat launch that share an address: ThreadSanitizer reports it in the first launch of each shape.
+// - An access outside of memory: AddressSanitizer aborts.
+// - A Pack at a misaligned address: the emulator aborts.
+// - Dynamic shared memory read before it is written: it contains NaN (0xFF bytes) at the start of every block.
+// - Dependence on the order of blocks or threads: both orders are drawn from DPTRAIN_EMU_SEED.
+//
+// It cannot detect:
+//
+// - Races between blocks, and effects of weak memory order.
+// - Reads of static shared memory that the previous block wrote.
+// - Limits of the hardware (registers, static shared memory).
 
-#include <math.h>  // NOLINT(modernize-deprecated-headers): kernels say isnan, not std::isnan
+#include <math.h>  // NOLINT(modernize-deprecated-headers): kernels call isnan, not std::isnan
 
 #include <bit>
 #include <cmath>
@@ -82,13 +87,13 @@ constexpr double2 make_double2(double x, double y) { return {x, y}; }
 
 inline constexpr int warpSize = 32;
 
-// Where the running thread is. Set by the runner.
+// Indices of the running thread. Set by run().
 inline constinit thread_local uint3 threadIdx{0, 0, 0}, blockIdx{0, 0, 0};
 inline constinit thread_local dim3 blockDim{0, 0, 0}, gridDim{0, 0, 0};
 
 // --- Queues and launches ---
 
-/// Takes launches, and runs them later, in order. Launch::stream points to one.
+/// Queues launches and runs them later, in order. Launch::stream points to one.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -97,7 +102,7 @@ class Queue {
 
 /// Grid, block and kernel of a launch.
 struct Shape {
-  const char* name = "";  ///< the kernel as the source writes it
+  const char* name = "";  ///< the kernel's text in the source
   dim3 grid, block;
   std::size_t shared = 0;        ///< bytes of dynamic shared memory
   bool flat = false;             ///< without barriers and shuffles
@@ -105,13 +110,14 @@ struct Shape {
 };
 
 inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
-inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes; of compute capability 9.0
+inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes, for compute capability 9.0
 
-/// Throws std::runtime_error naming the kernel, as CUDA refuses such a launch. Tells who watches launches.
+/// Throws std::runtime_error naming the kernel if CUDA would refuse the launch. Else calls the function of
+/// watch_launches().
 void check(const Shape& shape);
 
-/// For tests: `seen` is told of every launch by the thread that launches, before it is queued; empty: nobody is. Set
-/// while nobody launches.
+/// For tests: calls `seen`, if not empty, for every launch, on the launching thread and before the launch is queued.
+/// Call this while no thread launches kernels.
 void watch_launches(std::function<void(const Shape&)> seen);
 
 /// Runs `thread` once for every thread of the grid, and returns when all are done.
@@ -134,7 +140,7 @@ void launch(void* stream, Shape shape, void (*kernel)(P...), A&&... arguments) {
   }
 }
 
-/// The seed of every order that CUDA leaves open: DPTRAIN_EMU_SEED, or 1.
+/// Seed of every order that CUDA does not define: DPTRAIN_EMU_SEED, or 1.
 std::uint64_t seed();
 void set_seed(std::uint64_t seed);
 
@@ -148,16 +154,16 @@ class Order {
   std::uint64_t n_, a_, b_;
 };
 
-// --- Meeting other threads of the block ---
+// --- Synchronization and shuffles ---
 
 using Where = std::source_location;
 
 struct Warp {
-  alignas(16) unsigned char slot[2][warpSize][16];  ///< values handed over, in turns, so that one barrier is enough
+  alignas(16) unsigned char slot[2][warpSize][16];  ///< exchanged values; the two buffers alternate
   unsigned lanes = 0;                               ///< threads in it; the last warp of a block may be short
 };
 
-/// The running thread, as far as shuffles need to know it.
+/// The running thread's state that shuffles use.
 struct Thread {
   Warp* warp = nullptr;
   unsigned lane = 0, turn = 0;
@@ -165,7 +171,7 @@ struct Thread {
 
 inline constinit thread_local Thread* self = nullptr;  ///< null outside of kernels and in flat launches
 
-/// Both abort, naming the kernel, if the threads cannot meet here.
+/// Barriers. Both abort and name the kernel if not all threads can reach them.
 void sync_block(const Where& where);
 void sync_warp(const Where& where);
 /// Prints the running kernel and the message, and aborts.
@@ -173,11 +179,11 @@ void sync_warp(const Where& where);
 void* dynamic_shared();
 
 inline Thread& meeting_thread(const Where& where) {
-  if (self == nullptr) sync_warp(where);  // says what is wrong, and aborts
+  if (self == nullptr) sync_warp(where);  // reports the error and aborts
   return *self;
 }
 
-/// Every lane hands over `value`; returns the slots of the warp.
+/// Publishes each lane's `value`; returns the values of all lanes of the warp.
 template <class T>
 auto& hand_over(const T& value, const Where& where) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
@@ -208,7 +214,7 @@ inline void __syncwarp(unsigned mask = 0xFFFFFFFFU, const Where& where = Where::
   sync_warp(where);
 }
 
-// Lanes of one group of `width` exchange; a source outside of the group gives the lane's own value.
+// Shuffles within groups of `width` lanes, as in CUDA.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, const Where& where = Where::current()) {
   check_mask(mask);
