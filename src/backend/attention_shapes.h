@@ -1,7 +1,6 @@
 #pragma once
 
-// What the attention layers compute over, the same for every backend: scores, and projections that are computed as
-// one product.
+// Shapes of the attention layers for every backend: scores, and projections that are computed as one product.
 
 #include <array>
 #include <cstdint>
@@ -17,8 +16,8 @@ namespace dptrain::backend {
 struct AttentionScores {
   kernels::AttentionShape shape;
   float dropout = 0;
-  std::optional<std::size_t> scale;    ///< the weight that is a factor in the scores
-  std::optional<std::size_t> weights;  ///< the one that additive scores are weighed by; nothing: by 1
+  std::optional<std::size_t> scale;    ///< index of the weight that scales the scores
+  std::optional<std::size_t> weights;  ///< index of the weight of additive scores; nullopt: 1
 
   AttentionScores(const nn::AttentionSpec& spec, const OpContext& context)
       : AttentionScores(spec.dropout, spec.use_causal_mask, context) {
@@ -33,7 +32,7 @@ struct AttentionScores {
     shape.one_weight = !spec.use_scale;
     if (spec.use_scale) weights = 0;
   }
-  /// The gradient of `weights` has so many numbers.
+  /// Number of elements in the gradient of `weights`.
   std::int64_t weight_numbers() const { return shape.one_weight ? 1 : shape.key_dim; }
 
  private:
@@ -50,8 +49,8 @@ struct AttentionScores {
 /// The three roles, in Keras's order of their weights.
 enum AttentionRole : std::size_t { kQuery, kKey, kValue };
 
-/// Where a weight stands among the layer's: kernel [features, heads, dim] and bias of a role, or, of role 3, those of
-/// the output.
+/// Indices of the layer's weights: kernel [features, heads, dim] and bias of each role. kOutputRole is the output
+/// projection.
 struct AttentionWeights {
   bool bias;
   std::size_t kernel_of(std::size_t role) const { return bias ? 2 * role : role; }
@@ -60,7 +59,7 @@ struct AttentionWeights {
 inline constexpr std::size_t kOutputRole = 3;
 
 struct AttentionProjection {
-  std::vector<std::size_t> inputs;  ///< all that are this tensor; the first is read
+  std::vector<std::size_t> inputs;  ///< all inputs that are this tensor; the first is read
   std::vector<std::size_t> roles;
   std::vector<std::int64_t> first;  ///< column of each role
   std::int64_t steps = 0, features = 0, columns = 0;

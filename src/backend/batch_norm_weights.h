@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a BatchNormalization's weights stand among its arguments, in Keras's order.
+// Indices of a BatchNormalization's weights among its arguments, in Keras's order.
 
 #include <cstddef>
 
@@ -17,7 +17,7 @@ struct BatchNormWeights {
         moving_mean(std::size_t{spec.scale} + std::size_t{spec.center}),
         moving_variance(moving_mean + 1) {}
 
-  std::size_t gamma, beta;  ///< kNone: it has none
+  std::size_t gamma, beta;  ///< kNone: not present
   std::size_t moving_mean, moving_variance;
 };
 

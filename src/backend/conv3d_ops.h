@@ -13,12 +13,13 @@
 
 namespace dptrain::backend {
 
-/// The inner step's layer, tail and parameters. A layer in the tail is the one that computes its frames.
+/// The inner step's layer, tail and parameters. Layers of the tail are replaced by the layers that compute their
+/// frames.
 plan::Step image_step(const nn::Conv3DSpec& spec, const plan::Step& outer);
-/// What a window sees of `volume`, as one image: kernel_size[0] times the channels.
+/// The part of `volume` that one window reads, as an image with kernel_size[0] times the channels.
 Shape image_shape(const nn::Conv3DSpec& spec, const Shape& volume);
 
-/// A max-pooling within frames, where the device's Conv2D takes that of images.
+/// Fuses a max-pooling within frames, where the device's Conv2D fuses that of images.
 FusionClaim takes_frame_pooling();
 
 /// A Conv2D over the images of its windows (depth_window()), which have kernel_size[0] times the channels. The arenas
@@ -61,7 +62,7 @@ class Conv3DOp final : public Op {
     const bool trains = !a.weight_gradients.empty() && a.weight_gradients[0] != nullptr;
     const void* const in = trains ? gathered(a) : a.scratch;
     own.inputs = {&in, 1};
-    // A convolution is done with its input when it writes its gradient, so that may lie in the same place.
+    // A convolution writes the input's gradient after its last read of the input, so both may share memory.
     void* const dx = a.input_gradients[0];
     void* const image_gradient = dx == nullptr || window_.is_identity() ? dx : a.scratch;
     own.input_gradients = {&image_gradient, 1};
@@ -88,7 +89,7 @@ class Conv3DOp final : public Op {
 /// A Conv2DTranspose of every frame to kernel_size[0] times the filters, summed over windows along the depth
 /// (depth_window()); bias and activation follow. The arenas store the kernel with its depth next to its filters.
 ///
-/// `Kernels`: as Conv3DOp's, and what a bias and an activation behind the op need: bias_add(a, y, bias, positions,
+/// `Kernels`: as for Conv3DOp, and functions for the bias and the activation. These are bias_add(a, y, bias, positions,
 /// width), bias_workspace(rows, positions, width) in bytes, bias_gradient(a, dy, positions, width, workspace,
 /// gradient), apply(a) and undo(a).
 template <class Kernels>
@@ -157,7 +158,7 @@ class Conv3DTransposeOp final : public Op {
     return step;
   }
 
-  std::int64_t positions() const { return window_.in_d * window_.positions; }  // of a sample of the output
+  std::int64_t positions() const { return window_.in_d * window_.positions; }  // per sample of the output
 
   Kernels kernels_;
   kernels::DepthWindow window_;  // from the output back to the input

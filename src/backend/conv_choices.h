@@ -1,8 +1,8 @@
 #pragma once
 
-// Which algorithm each convolution pass uses in the CPU replicas of a run: what `dptrain bench --tune` timed on this
-// machine, and an account of the passes that ops asked for and what they got. All replicas of a run share one object,
-// which is made before their devices and reaches them in RuntimeOptions, so that all of them compute alike. Any thread.
+// Algorithms of the convolution passes in the CPU replicas of a run. It holds the timings of `dptrain bench --tune` on
+// this machine, and records the passes that ops request and the algorithms they receive. All replicas of a run share
+// one object through RuntimeOptions, so that they compute alike. Any thread.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,8 @@ struct ConvShape;
 
 class ConvChoices {
  public:
-  /// The way to compute each pass, "winograd" or "dnnl nhwc", by the pass's key: what it is of one sample, and the
-  /// replica's threads. Never the rows: a sample's activations must not depend on its batch.
+  /// The algorithm of each pass ("winograd", "dnnl nhwc") by the pass's key, which contains the shape of one sample and
+  /// the replica's threads. The rows are not in the key: a sample's activations must not depend on its batch.
   using Names = std::map<std::string, std::string>;
   struct Use {
     std::string name;
@@ -38,12 +38,12 @@ class ConvChoices {
 
   /// Null where nothing was timed.
   const std::string* tuned(const std::string& key) const;
-  /// All passes that ops have asked for until now.
+  /// All passes that ops have requested so far.
   std::map<std::string, Use> uses() const;
 
   // For backend/cpu/.
   void note(cpu::ConvPassKind kind, const cpu::ConvShape& shape, const char* name, bool tuned);
-  struct Pass;  ///< one that an op asked for, with the most rows (backend/cpu/conv/conv_key.h)
+  struct Pass;  ///< a requested pass, with its largest number of rows (backend/cpu/conv/conv_key.h)
   std::vector<Pass> passes() const;
 
  private:
@@ -52,22 +52,22 @@ class ConvChoices {
   std::unique_ptr<Account> account_;
 };
 
-/// What one pass took in each way that can compute it.
+/// Times of one pass with each algorithm that supports it.
 struct ConvTiming {
   std::string key;
   std::int64_t rows = 0;                                  ///< that were timed
   double flops = 0;                                       ///< multiply-adds times two of these rows
   std::vector<std::pair<std::string, double>> seconds{};  ///< by name
-  std::string rule{}, best{};  ///< best: the rule's, unless another is faster by more than what timing is worth
+  std::string rule{}, best{};  ///< best: the rule's, unless another is faster by more than the timing error
 
   double gflops() const;  ///< per second, of the best
 };
-/// Times all passes of the account on the calling thread with its helpers, `threads` together; `done` hears of each.
-/// Every way is run in turns with the others, and its fastest run counts.
+/// Times all recorded passes on the calling thread and its helpers, `threads` together. Calls `done` for each pass.
+/// Runs of the algorithms alternate, and the fastest run of each counts.
 void time_convolutions(const ConvChoices& asked, ConvChoice choice, int threads,
                        const std::function<void(const ConvTiming&)>& done);
 
-/// What speeds depend on: "Intel(R) Xeon(R) ..., AVX-512".
+/// Processor and instruction set, on which speeds depend: "Intel(R) Xeon(R) ..., AVX-512".
 std::string cpu_identity();
 
 }  // namespace dptrain::backend

@@ -33,7 +33,7 @@ ConvLSTM2DOp::ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& cont
     convolutions_.tensors.push_back({.name = context.step.name, .shape = shape, .type = type_});
   inputs_ = conv(context, nn::input_convolution(spec, input_groups()), 0, 1, wants_dx_, wants_weights_, rows_ * steps_);
   const nn::Conv2DSpec of_state = nn::state_convolution(spec, state_groups());
-  // A step begins behind those before it.
+  // A step's tensor begins after those of earlier steps, so it has only this alignment.
   state_ = conv(context, of_state, 2, 1, keeps_, false, rows_, alignment_of(pixels_ * units_, type_));
   if (wants_weights_) weights_ = conv(context, of_state, 2, 1, false, true, rows_ * steps_);
 }
@@ -133,7 +133,7 @@ kernels::FramesShape ConvLSTM2DOp::state_frames(const OpArgs& a, std::int64_t ga
   return {a.rows, 1, pixels_, units_, state_groups() * units_, gate * units_};
 }
 
-/// What the convolution of the inputs reads: by step, with dropout for each gate.
+/// Writes the input of the inputs' convolution: in the order of steps, with dropout for each gate.
 void ConvLSTM2DOp::order_inputs(const OpArgs& a, const Rooms& room) {
   for (std::int64_t gate = 0; gate < input_groups(); ++gate) {
     const void* from = a.inputs[0];
@@ -145,7 +145,7 @@ void ConvLSTM2DOp::order_inputs(const OpArgs& a, const Rooms& room) {
   }
 }
 
-/// What the convolution of the state reads.
+/// Writes the input of the state's convolution.
 void ConvLSTM2DOp::put_state(const OpArgs& a, const Rooms& room, void* to) {
   if (!drops_state()) return copy(a, room.h, to, a.rows * pixels_ * units_);
   for (std::int64_t gate = 0; gate < kGates; ++gate) {
@@ -158,7 +158,7 @@ void ConvLSTM2DOp::put_state(const OpArgs& a, const Rooms& room, void* to) {
   }
 }
 
-/// dh from the gradient of what the convolution has read.
+/// Writes dh from the gradient of the state convolution's input.
 void ConvLSTM2DOp::take_gradient_of_state(const OpArgs& a, const Rooms& room) {
   const std::int64_t state = a.rows * pixels_ * units_;
   if (!drops_state()) return device_.to_float(room.of_state, type_, room.dh, state, *a.stream);

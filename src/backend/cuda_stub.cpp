@@ -1,4 +1,4 @@
-// Stands for backend/cuda/ in a build without CUDA.
+// Replaces backend/cuda/ in a build without CUDA.
 
 #include "backend/device.h"
 #include "backend/gpu_facts.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 // A device: memory, copies, ops. One object per replica slot ("cpu:0 with 2 threads", "gpu:1"); used from the replica's
-// thread after construction. Backends live in backend/cpu and backend/cuda; which of them are built in is CMake's
-// choice (a stub file answers "not built in"), never an #ifdef.
+// thread after construction. Backends are in backend/cpu, backend/cuda and backend/emu. CMake selects the backends of a
+// build, without an #ifdef; a stub file reports that a backend is not built in.
 
 #include <cstddef>
 #include <cstdint>
@@ -46,19 +46,19 @@ class Device : public plan::Capabilities {
   virtual std::string name() const = 0;         ///< "cpu:0"
   virtual std::string description() const = 0;  ///< "cpu:0 2 threads, AVX-512"
 
-  /// Makes the calling thread the device's thread (its helpers; current CUDA device). Before anything else on it.
+  /// Makes the calling thread the device's thread (its helpers; current CUDA device). Call it first on that thread.
   virtual void enter() = 0;
 
-  /// A stream for collectives is served before others where the device can.
+  /// high_priority: for collectives; the device runs its work before that of other streams, if supported.
   virtual std::unique_ptr<Stream> make_stream(bool high_priority = false) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
-  /// Throws Error{kMemory} saying what was asked and what is free.
+  /// Throws Error{kMemory} with the requested and the free memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
-  /// GPUs: bytes that can still be had, by everybody on the device together. 0: not said. Any thread.
+  /// GPUs: free bytes, shared by all processes on the device. 0: unknown. Any thread.
   virtual std::uint64_t memory_available() const { return 0; }
-  /// Host memory that copies to and from the device need not wait for (page-locked); zero-filled.
+  /// Page-locked host memory, for asynchronous copies to and from the device; zero-filled.
   virtual std::unique_ptr<Buffer> allocate_host(std::size_t bytes) = 0;
-  /// The same for other threads; may outlive the device. Empty where ordinary memory does as well.
+  /// An allocator of such memory for other threads; may outlive the device. Empty where ordinary memory suffices.
   virtual std::function<std::shared_ptr<void>(std::size_t bytes)> host_allocator() const { return {}; }
   /// Queued. Memory of allocate_host may change when the stream has passed the copy, other memory when the call
   /// returns.
@@ -75,32 +75,33 @@ class Device : public plan::Capabilities {
   /// whose work on it the stream waits for already.
   virtual void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) = 0;
   virtual const RuntimeOptions& options() const noexcept = 0;
-  /// Its memory is the host's (CPU): ops may read host batches in place, else the replica stages them; and the host may
-  /// write to buffers in place while nothing is queued.
+  /// Whether device memory is host memory (CPU). If so, ops may read host batches in place, and the host may write to
+  /// buffers while nothing is queued. Else the replica copies batches to the device.
   virtual bool reads_host_memory() const noexcept = 0;
-  /// enter() holds the thread, and those that it starts, to CPUs of the device's: not for a thread that has other work.
+  /// Whether enter() binds the thread, and the threads it starts, to the device's CPUs. Such a thread should have no
+  /// other work.
   virtual bool binds_threads() const noexcept { return false; }
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
-  /// From the table of losses (loss_table.h), without its metrics, which measured_loss() puts beside it. Throws
-  /// Error{kInternal} where the device has no such loss.
+  /// From the table of losses (loss_table.h), without metrics, which measured_loss() adds. Throws Error{kInternal}
+  /// where the device has no such loss.
   virtual std::unique_ptr<LossOp> make_loss(const LossContext& context);
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
-  /// Of a parameter of kind kTable. Throws Error{kInternal} on devices whose ops read no rows.
+  /// For a parameter of kind kTable. Throws Error{kInternal} on devices whose ops read no rows.
   virtual std::unique_ptr<RowTable> make_row_table(const RowTableContext& context);
 
   // Flat passes over floats.
   virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
-  /// *gradient becomes NaN where *value is infinite or NaN. Queued.
+  /// Sets *gradient to NaN if *value is infinite or NaN. Queued.
   virtual void taint(const double* value, float* gradient, Stream& stream) = 0;
-  /// *valid += the ones among n bytes that are 1 or 0. Queued.
+  /// *valid += the number of ones in the mask of n bytes, each 0 or 1. Queued.
   virtual void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) = 0;
-  /// *scale = positions / (the sum of ranks counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.
+  /// *scale = positions / (the sum of `ranks` counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.
   virtual void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
                           Stream& stream) = 0;
-  /// Values = the activation that a loss has taken over, applied to logits [rows, classes] of the type. Queued.
+  /// values = the activation fused into a loss, applied to logits [rows, classes] of the type. Queued.
   virtual void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
                            std::int64_t classes, float* values, Stream& stream) = 0;
   /// Between float and another number type.
@@ -109,13 +110,13 @@ class Device : public plan::Capabilities {
   /// Floats [begin, end) of every arena become their sum over all arenas, in the order of kernels/sum_tree.h. For
   /// arenas in one memory.
   virtual void sum_ranks(const std::vector<float*>& arenas, std::int64_t begin, std::int64_t end, Stream& stream) = 0;
-  /// What `work` queues on the stream, recorded to be replayed as one launch; null where the device has no such thing,
-  /// and then nothing was run.
+  /// Records the work that `work` queues on the stream, to be replayed as one launch. Returns null, without running
+  /// anything, if the device does not support recording.
   virtual std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) = 0;
   /// 64-bit hash of the bits; equal bits, equal hash, on devices of one kind.
   virtual std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) = 0;
 
-  // What the plan asks: answered by the op table (OpTraits).
+  // plan::Capabilities, from the op table (OpTraits).
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override;
   bool undoes(const plan::Step& reader, const plan::TailEntry& last) const override;
   std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const override;
@@ -124,12 +125,12 @@ class Device : public plan::Capabilities {
 
 using OpFactory = std::function<std::unique_ptr<Op>(const OpContext&, Device&)>;
 
-/// A kind of layer that an op computes behind its own where `answer` says so (plan::Capabilities::fuses).
+/// A kind of layer that an op computes after its own where `answer` returns a fusion (plan::Capabilities::fuses).
 struct FusionClaim {
   std::type_index layer;
   std::function<std::optional<plan::TailFusion>(const plan::Follower&, const Device&)> answer;
 };
-/// `answer` takes (const Spec& of the layer behind, const plan::Follower&, const Device&).
+/// `answer` takes (const Spec& of the next layer, const plan::Follower&, const Device&).
 template <class Spec, class F>
 FusionClaim fuses(F answer) {
   return {typeid(Spec), [answer](const plan::Follower& follower, const Device& device) {
@@ -137,26 +138,26 @@ FusionClaim fuses(F answer) {
           }};
 }
 
-/// A kind of layer, last in the tail of what an op reads, that the op's backward goes back through where `answer` says
-/// so (plan::Capabilities::undoes).
+/// A kind of layer, last in the tail of an op's input, whose gradient the op's backward also computes where `answer` is
+/// true (plan::Capabilities::undoes).
 struct UndoClaim {
   std::type_index layer;
   std::function<bool(const plan::Step& reader, const plan::TailEntry& last)> answer;
 };
 
-/// What an op says to the plan.
+/// Properties of an op that the plan reads.
 struct OpTraits {
   std::vector<FusionClaim> fuses{};
   std::vector<UndoClaim> undoes{};
-  /// Parameter::order of each weight, in Keras's order of the weights; empty or left out: as Keras has it.
+  /// Parameter::order of each weight, in Keras's order of the weights; empty or missing: Keras's order.
   std::vector<std::vector<int>> weight_orders{};
-  /// The first weight is read by row, through OpArgs::tables where it is a table.
+  /// Whether the first weight is read by row, through OpArgs::tables where it is a table.
   bool reads_rows = false;
-  /// Instead, of a layer that wraps another, whose op says it.
+  /// If set, replaces weight_orders: for layers whose order depends on an inner layer.
   std::function<std::vector<int>(const Device&, const config::Typed& layer, std::size_t weight)> weight_order_of{};
 };
 
-/// What the devices of a kind have for members of a family, by the type of the member's spec.
+/// Entries of a kind of devices for the members of a family, by the type of the member's spec.
 template <class Entry>
 using DeviceRegistry = config::Registry<std::pair<DeviceKind, std::type_index>, Entry>;
 
@@ -189,26 +190,26 @@ RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
 
-/// How convolutions are chosen (`runtime.conv`, --conv): by rule and by what was timed, or the same without Winograd.
+/// How convolutions are chosen (`runtime.conv`, --conv): by rules and timings, or the same without Winograd.
 enum class ConvChoice { kAuto, kDirect };
 class ConvChoices;
-/// What ops ask of the config's `runtime` section.
+/// Options of the config's `runtime` section for ops.
 struct RuntimeOptions {
   ConvChoice conv = ConvChoice::kAuto;
-  DType compute = DType::kF32;     ///< of activations (train.dtype_policy); a CpuDevice's own options say kF32
+  DType compute = DType::kF32;     ///< the activations' type (train.dtype_policy); kF32 in a CpuDevice's own options
   bool bfloat16_products = false;  ///< CPUs, from `compute`: factors rounded to bfloat16, all else float32
   bool deterministic = true;
-  bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32
-  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace
-  bool autotune = false;                 ///< GPUs: time convolution engines instead of believing the heuristics
-  bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as tf-keras and cuDNN have it
-  /// CPUs: what was timed, and the account of what is taken (backend/conv_choices.h). Null: by rule, without account.
+  bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32.
+  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace.
+  bool autotune = false;                 ///< GPUs: time convolution engines instead of using the heuristics.
+  bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as in tf-keras and cuDNN.
+  /// CPUs: timings, and the record of choices (backend/conv_choices.h). Null: choose by rule, without a record.
   std::shared_ptr<ConvChoices> conv_choices{};
-  bool any_threads = false;  ///< CPUs: the same bits with any number of threads; some gradients then have only one
+  bool any_threads = false;  ///< CPUs: same bits with any number of threads; some gradients then use one thread
 };
 
-/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` those that they are
-/// held to; empty: wherever the system puts them. Throws Error{kDevice} for what a CPU cannot run.
+/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` the CPUs that they
+/// are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options,
                                         std::vector<int> cpus = {});
 
@@ -216,24 +217,23 @@ std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOpt
 struct DeviceInfo {
   std::string id, name, details;
   std::uint64_t memory_bytes = 0;
-  int cores = 0;           ///< CPU: that this process may use
+  int cores = 0;           ///< CPU: available to this process
   double peak_gflops = 0;  ///< CPU: fp32 multiply-adds times two of one core, measured (takes 20 ms)
-  std::string bfloat16{};  ///< CPU: what multiplies bfloat16, "AMX" or "AVX-512 BF16"; "": nothing does
+  std::string bfloat16{};  ///< CPU: instructions for bfloat16 products, "AMX" or "AVX-512 BF16"; "": none
 };
 std::vector<DeviceInfo> list_cpu();
-/// Where the environment keeps oneDNN to an instruction set (ONEDNN_MAX_CPU_ISA), our own kernels stay within it, too.
-/// Once, before other threads run.
+/// Limits our own kernels to the instruction set of ONEDNN_MAX_CPU_ISA, which limits oneDNN, if it is set. Call it
+/// once, before other threads run.
 void limit_cpu_isa();
-/// Bytes that can still be had without swapping.
+/// Bytes that can be allocated without swapping.
 std::uint64_t cpu_memory_available();
 
-/// GPUs in PCI order; none where no backend is built in (cuda_stub.cpp stands for backend/cuda/ then) or no driver
-/// answers.
+/// GPUs in PCI order. Empty if no backend is built in (cuda_stub.cpp) or there is no working driver.
 std::vector<DeviceInfo> list_cuda();
-/// Throws Error{kDevice} in one sentence: no backend, no driver, no such id.
+/// Throws Error{kDevice} if there is no backend, no driver or no such id.
 std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);
-/// A GPU that is not there, for plans and memory tables on any machine: makes ops, says what they need, runs nothing.
-/// `model`: "h100", "h200". Throws Error{kDevice} without a backend or cuDNN.
+/// A GPU that is not present, for plans and memory tables on any machine. It makes ops and reports their needs, but
+/// runs nothing. `model`: "h100", "h200". Throws Error{kDevice} without a backend or cuDNN.
 std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options);
 /// The GPU code on the CPU, for tests: kernels in the emulator, streams in seeded random order.
 std::unique_ptr<Device> make_emu_device(int id, const RuntimeOptions& options);

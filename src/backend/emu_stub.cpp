@@ -1,4 +1,4 @@
-// Stands for backend/emu/ in a build without the emulator.
+// Replaces backend/emu/ in a build without the emulator.
 
 #include "backend/device.h"
 #include "core/error.h"

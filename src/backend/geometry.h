@@ -1,6 +1,6 @@
 #pragma once
 
-// Windows and shapes of layers as kernels take them, the same for every backend.
+// Windows and shapes of layers as arguments of kernels, the same for every backend.
 
 #include "core/shape.h"
 #include "kernels/geometry.h"
@@ -8,8 +8,8 @@
 
 namespace dptrain::backend {
 
-/// From `in` to `out` with the spec's kernel_size, strides, dilation_rate and padding; groups are the caller's.
-/// Conv2DTranspose gives its output for `in`: it is the gradient of that convolution.
+/// From `in` to `out` with the spec's kernel_size, strides, dilation_rate and padding; the caller sets groups.
+/// Conv2DTranspose passes its output as `in`: it is the gradient of that convolution.
 template <class Spec>
 kernels::ConvWindow conv_window(const Spec& spec, const Shape& in, const Shape& out) {
   const nn::Window window = nn::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
@@ -31,7 +31,7 @@ kernels::ConvWindow conv_window(const Spec& spec, const Shape& in, const Shape& 
           .pad_right = window.w.pad_after};
 }
 
-/// Of a layer with depthwise_kernel [kh, kw, C, depth_multiplier] on images of shape `in`.
+/// The shape of a layer with depthwise_kernel [kh, kw, C, depth_multiplier] on images of shape `in`.
 template <class Spec>
 kernels::DepthwiseShape depthwise_shape(const Spec& spec, const Shape& in) {
   const nn::Window window = nn::window(in, spec.kernel_size, spec.strides, spec.dilation_rate, spec.padding);
@@ -51,7 +51,7 @@ kernels::DepthwiseShape depthwise_shape(const Spec& spec, const Shape& in) {
           .pad_left = window.w.pad_before};
 }
 
-/// The 1x1 convolution of its result to `filters` channels.
+/// The 1x1 convolution of the depthwise result to `filters` channels.
 inline kernels::ConvWindow pointwise_window(const kernels::DepthwiseShape& s, std::int64_t filters) {
   return {.in_h = s.out_h,
           .in_w = s.out_w,
@@ -84,7 +84,7 @@ kernels::DepthWindow depth_window(const Spec& spec, const Shape& in, std::int64_
           .pad = axis.pad_before};
 }
 
-/// What the layer computes of each image: `Image` is the spec over images, its filters and groups are the caller's.
+/// The spec of the layer over each image. `Image` is the type of the spec; the caller sets its filters and groups.
 template <class Image, class Spec>
 Image image_spec(const Spec& spec) {
   Image image;

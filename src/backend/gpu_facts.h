@@ -1,8 +1,8 @@
 #pragma once
 
-// What is known of a machine's GPUs without using one: for `dptrain devices`, for choosing idle ones, and for the
-// records of a run. Implemented in backend/cuda/gpu_facts.cpp; cuda_stub.cpp answers where no backend is built in. Any
-// thread. No function here makes a context on a GPU.
+// Facts about a machine's GPUs, found without using one. They are for `dptrain devices`, for choosing idle GPUs and for
+// the records of a run. Implemented in backend/cuda/gpu_facts.cpp, or in cuda_stub.cpp if no backend is built in. Any
+// thread. No function here creates a context on a GPU.
 
 #include <cstdint>
 #include <string>

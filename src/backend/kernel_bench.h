@@ -1,8 +1,8 @@
 #pragma once
 
-// `dptrain bench --kernels`: every kernel of kernels/cpu by itself, timed by Google Benchmark, and convolution passes
-// in each way that can compute them beside a naive reference. In builds without Google Benchmark kernel_bench_stub.cpp
-// stands here. Main thread.
+// `dptrain bench --kernels`: every kernel of kernels/cpu by itself, timed by Google Benchmark. Convolution passes run
+// with each algorithm, and with a naive reference for comparison. Builds without Google Benchmark use
+// kernel_bench_stub.cpp. Main thread.
 
 #include <functional>
 #include <string>
@@ -25,8 +25,8 @@ struct KernelBenchOptions {
   double least_seconds = 0.1;  ///< that each kernel runs
 };
 
-/// `convolutions`: whose account names the passes. Throws Error{kUsage} for a filter that is no regular expression or
-/// that nothing matches, and where this build has no kernel benchmarks.
+/// `convolutions` has recorded the passes to run. Throws Error{kUsage} if the filter is not a regular expression or
+/// matches nothing, and in builds without kernel benchmarks.
 void bench_kernels(const ConvChoices& convolutions, const KernelBenchOptions& options,
                    const std::function<void(const KernelTime&)>& done);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// MetricOp: one metric of one output on one device. It adds to the metric's state what a batch contributes, in an order
+// MetricOp: one metric of one output on one device. It adds a batch's contribution to the metric's state, in an order
 // that depends on the rows alone. Made from a table by (device kind, spec type), as ops are; owned by a MeasuredLoss
 // and called from its replica's thread.
 
@@ -14,7 +14,7 @@
 
 namespace dptrain::backend {
 
-/// What it is made for.
+/// Arguments of an op's constructor.
 struct MetricContext {
   const plan::LossStep& loss;
   const nn::ResolvedMetric& metric;
@@ -24,7 +24,7 @@ struct MetricContext {
   std::int64_t classes() const { return metric.subject.classes(); }      ///< in a row
   std::int64_t positions() const { return metric.subject.positions(); }  ///< rows of a sample
   std::int64_t elements() const { return metric.subject.output.elements(); }
-  /// As the predictions that it reads have it: moved where they are those before a sigmoid.
+  /// The threshold on the scale of the predictions: converted where they are logits before a fused sigmoid.
   double threshold(double of_values) const {
     const bool moved =
         loss.fusion == plan::LossStep::Fusion::kSigmoid && metric.type().reads == nn::MetricReads::kThreshold;
@@ -34,12 +34,12 @@ struct MetricContext {
 
 struct MetricArgs {
   std::int64_t rows = 0;                  ///< samples
-  const void* prediction = nullptr;       ///< [rows, positions, classes], as MetricType::reads says
-  DType type = DType::kF32;               ///< of the predictions
+  const void* prediction = nullptr;       ///< [rows, positions, classes], in the form of MetricType::reads.
+  DType type = DType::kF32;               ///< type of the predictions.
   const std::int32_t* classes = nullptr;  ///< labels: class numbers [rows, positions],
   const float* dense = nullptr;           ///< or rows of values [rows, positions, classes]
-  /// [rows, positions], uint8 on CPUs and int32 on GPUs: what the loss has found (LossOp::knows_hits), and then there
-  /// are no predictions, which the gradient may have overwritten. Null: the op looks at the predictions.
+  /// [rows, positions], uint8 on CPUs and int32 on GPUs: the hits that the loss found (LossOp::knows_hits). Then
+  /// `prediction` is not valid: the gradient may have overwritten it. Null: the op reads the predictions.
   const void* hits = nullptr;
   const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all. Of a masked metric
   double* state = nullptr;             ///< device memory; added to
@@ -52,7 +52,7 @@ class MetricOp {
   virtual ~MetricOp() = default;
   virtual void run(const MetricArgs& args) = 0;
   virtual plan::Need need() const { return {}; }
-  /// It can do with what the loss has found, without a pass of its own.
+  /// Whether MetricArgs::hits replaces a pass over the predictions.
   virtual bool takes_hits() const { return false; }
 };
 

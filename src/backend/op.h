@@ -1,7 +1,7 @@
 #pragma once
 
-// Op: one plan step bound to one device. It sees plain pointers into the replica's arenas, never a name, a default or a
-// shape rule: the layer has checked those. An op belongs to one replica and is called from that replica's thread only.
+// Op: one plan step bound to one device. It uses plain pointers into the replica's arenas, without names, defaults or
+// shape rules: the layer has checked those. An op belongs to one replica and is called from that replica's thread only.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class Device;
 class PieceWise;
 class RowTable;
 
-/// What an op is made for.
+/// Arguments of an op's constructor.
 struct OpContext {
   const plan::Plan& plan;
   const plan::Step& step;
@@ -41,15 +41,15 @@ struct OpContext {
 
   /// The second half of a random layer's key, for each of its draws (the inputs' dropout 0, the state's 1).
   std::uint32_t stream(std::uint32_t draw = 0) const { return stream_id | draw << kDrawShift; }
-  /// Above the numbers of nodes, of which a graph has far fewer.
+  /// Draws are above the bits of the node's number; a graph has far fewer nodes.
   static constexpr std::uint32_t kDrawShift = 24;
 
-  /// Place among the inputs of the mask of input i; nothing: every step is valid.
+  /// Index among the inputs of the mask of input i; nullopt: every step is valid.
   std::optional<std::size_t> mask(std::size_t i = 0) const {
     if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
     return static_cast<std::size_t>(step.masks[i]);
   }
-  /// Inputs that the layer names: all but the masks, which stand behind them.
+  /// Number of inputs without the masks, which follow them.
   std::size_t inputs() const { return step.masks.empty() ? step.inputs.size() : step.masks.size(); }
   Shape input(std::size_t i) const { return seen(step.inputs[i]); }
   Shape output(std::size_t i = 0) const { return seen(step.outputs[i]); }
@@ -68,26 +68,25 @@ struct OpArgs {
   // Activations and their gradients, each of its tensor's type.
   std::span<const void* const> inputs{};  ///< forward, backward
   std::span<void* const> outputs{};       ///< forward: written; backward: as forward left them
-  /// Backward alone; the op may use them as scratch. Null where nothing on the way to a loss reads that output: it is
-  /// zero.
+  /// Backward only; the op may use them as scratch. Null where no loss depends on that output: the gradient is zero.
   std::span<void* const> output_gradients{};
-  std::span<void* const> input_gradients{};  ///< null where not wanted
+  std::span<void* const> input_gradients{};  ///< null: not needed
   // Parameters: always float, axes in the order of Parameter::order.
   std::span<const float* const> weights{};         ///< Keras's order
   std::span<const void* const> compute_weights{};  ///< the same in the compute type (`weights` where that is float32)
-  /// Null where not wanted; of statistics: forward in training writes share * value.
+  /// Null: not needed. For statistics, forward in training writes share * value.
   std::span<float* const> weight_gradients{};
-  /// Of weights that are tables in training, null for others: read() comes before rows are read, add() takes the place
-  /// of their gradient. Empty: none is.
+  /// Tables of the weights that are tables in training; null for others. The op calls read() before it reads rows, and
+  /// add() instead of writing a gradient. Empty: there are none.
   std::span<RowTable* const> tables{};
   void* packed = nullptr;  ///< pack(): written; else as it left it
   void* saved = nullptr;
   void* scratch = nullptr;
   void* beside = nullptr;  ///< Need::beside
-  // Passes of the steps beside this one (piecewise.h). To an op that takes_along(): null where there is none.
+  // Passes of the adjacent steps (piecewise.h), for an op that takes_along(); null: there is none.
   const kernels::cpu::PiecePass* before = nullptr;
   const kernels::cpu::PiecePass* after = nullptr;
-  // To a PieceWise op.
+  // For a PieceWise op.
   bool followed = false;                      ///< forward: its first pass has been run
   bool leads = false;                         ///< forward: its last pass will be
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -118,58 +117,59 @@ class Op {
   virtual ~Op() = default;
   virtual void forward(const OpArgs& args) = 0;
   virtual void backward(const OpArgs& args) = 0;
-  /// Writes all of `packed` from the weights: another layout of them, for calls to read. Asked of an op whose need()
-  /// has `packed` bytes, in front of the first call and of the first one behind every change of its weights, in the
-  /// order of the stream. Has the weights in both types, `packed`, `scratch` and `stream`; all else is empty.
+  /// Writes all of `packed`, another layout of the weights that calls read. Called if need() has `packed` bytes, in
+  /// stream order: before the first call, and before the first one after each change of the weights. `args` has the
+  /// weights in both types, `packed`, `scratch` and `stream`; all else is empty.
   virtual void pack(const OpArgs& args) { static_cast<void>(args); }
-  /// Asked once after construction and every prepare(), all of which come before the first call.
+  /// Valid after construction and every prepare(), all of which precede the first call.
   virtual plan::Need need() const { return {}; }
   /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.
   /// A call with rows that were not prepared works, too, and allocates.
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
-  /// Called even where this replica has no samples, because others wait for it in a collective.
+  /// Whether it is called even if this replica has no samples, because other replicas wait in a collective.
   virtual bool runs_empty() const { return false; }
-  /// Passes of its neighbours that forward runs piece by piece (piecewise.h): OpArgs::before makes its first input,
-  /// OpArgs::after follows its output.
+  /// Passes of the adjacent ops that forward runs piece by piece (piecewise.h): OpArgs::before writes its first input,
+  /// OpArgs::after reads its output.
   struct Along {
     bool before = false, after = false;
   };
   virtual Along takes_along() const { return {}; }
-  /// Null: its passes go along with no other op's.
+  /// Null: no other op runs its passes.
   virtual PieceWise* piecewise() { return nullptr; }
-  /// What runs, per pass: "forward dnnl jit:avx512 direct; data ...; weights ..." for `summary --plan`. "" : nothing to
-  /// say.
+  /// The implementation of each pass for `summary --plan`: "forward dnnl jit:avx512 direct; data ...; weights ...".
+  /// Empty: nothing to report.
   virtual std::string implementation() const { return ""; }
   /// Multiply-adds times two of one sample, {forward, backward}; 0 where it is only memory traffic. For `bench
   /// --layers`.
   virtual std::pair<double, double> flops_per_sample() const { return {0, 0}; }
 };
 
-/// The loss of one output, behind all of forward and the metrics that look at the predictions.
+/// Arguments of a loss's constructor. The loss of one output runs after forward and after metrics that read the
+/// predictions.
 struct LossContext {
   const plan::Plan& plan;
-  const plan::LossStep& loss;  ///< of the plan's
+  const plan::LossStep& loss;  ///< part of `plan`
   std::int64_t rows = 0;
 
-  /// Of one sample of the predictions.
+  /// Shape of one sample of the predictions.
   const Shape& prediction() const { return plan.tensors[static_cast<std::size_t>(loss.prediction)].shape; }
 };
 struct LossArgs {
   std::int64_t rows = 0;
   const void* prediction = nullptr;       ///< [rows, width...], of the plan's compute type
-  const void* labels = nullptr;           ///< int32 [rows] or float [rows, width], as LossStep::labels says
+  const void* labels = nullptr;           ///< int32 [rows] or float [rows, width], by LossStep::labels
   const float* sample_weights = nullptr;  ///< [rows]: factors of a sample's loss and gradient; null: all are 1
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
-  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all count. Of a masked loss
-  /// Device memory, of a masked loss with a gradient: samples of the global batch / what they weigh (plan::weight_of),
+  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all count. For masked losses
+  /// Device memory, of a masked loss with a gradient: samples of the global batch / their weight (plan::weight_of),
   /// another factor of the gradient.
   const float* mask_scale = nullptr;
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
-  double* sums = nullptr;  ///< added to: [0] loss summed over samples; of a MeasuredLoss the metrics' states behind it
-  /// Of an op that knows_hits(): for each row of classes whether its first largest prediction is the right one, as
-  /// MetricArgs::hits. Null: nobody asks.
+  double* sums = nullptr;  ///< added to: [0] the loss summed over samples; then a MeasuredLoss's metric states
+  /// For an op that knows_hits(): whether each row's first largest prediction is the right class, as MetricArgs::hits.
+  /// Null: not needed.
   void* hits = nullptr;
   void* scratch = nullptr;
   Stream* stream = nullptr;
@@ -179,7 +179,7 @@ class LossOp {
   virtual ~LossOp() = default;
   virtual void run(const LossArgs& args) = 0;
   virtual plan::Need need() const { return {}; }
-  /// Its pass over the rows finds the largest prediction anyway and says whether it is the right one.
+  /// Whether its pass over the rows also finds the largest predictions, and can write LossArgs::hits.
   virtual bool knows_hits() const { return false; }
 };
 

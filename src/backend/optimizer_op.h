@@ -1,9 +1,9 @@
 #pragma once
 
-// OptimizerOp: the arithmetic in which optimizers differ, for one replica. What all of them share (regularizer
-// gradients, clipping, statistics, averages, the check for gradients that are not finite) is part of Update
-// (backend/update.h), which makes the op of its optimizer and calls it from the replica's thread. The ops are in
-// backend/ops/optimizers.cpp, for all backends, and register themselves before main.
+// OptimizerOp: the arithmetic in which optimizers differ, for one replica. Update (backend/update.h) has the parts that
+// all optimizers share: regularizer gradients, clipping, statistics, averages and the check for non-finite gradients.
+// It makes the op of its optimizer and calls it from the replica's thread. The ops are in backend/ops/optimizers.cpp,
+// for all backends, and register themselves before main.
 
 #include <cstdint>
 #include <functional>
@@ -20,8 +20,8 @@ namespace dptrain::backend {
 struct OptimizerArgs {
   const UpdateBuffers& buffers;
   std::int64_t n = 0;                         ///< floats: the trainable part of the arena
-  nn::UpdateArgs update{};                    ///< CPUs: of this step, without the steps that were left out
-  const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, and what describe() computed
+  nn::UpdateArgs update{};                    ///< CPUs: of this step; skipped steps do not count
+  const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, with the results of describe()
   Stream& stream;
 };
 

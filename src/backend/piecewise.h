@@ -1,8 +1,8 @@
 #pragma once
 
-// Passes of an op's forward that the op in front of it or behind it runs, on the positions that this one has just made
-// or is about to read (kernels/cpu/piece_pass.h): what both touch then comes from the caches, where it would come from
-// memory twice. Only steps that run one after the other can do so. The numbers are the same to the bit.
+// Passes of an op's forward that the adjacent op runs, on positions that it is about to read or has just written
+// (kernels/cpu/piece_pass.h). The second pass then reads these positions from the caches instead of from memory. Only
+// consecutive steps can do so. The results have the same bits.
 
 #include <memory>
 #include <vector>
@@ -13,28 +13,28 @@
 
 namespace dptrain::backend {
 
-/// Of an op whose forward begins with a pass over its input and ends with one that makes its output. Called from the
-/// op's thread; what is returned holds until the op's next call.
+/// An op whose forward begins with a pass over its input and ends with one that writes its output. Called from the op's
+/// thread. A returned pass is valid until the op's next call.
 class PieceWise {
  public:
-  /// Whether there is such a first pass in training; such a last one, then and in evaluation.
+  /// Whether there is such a first pass in training, and such a last pass in training and evaluation.
   virtual bool follows() const = 0;
   virtual bool leads() const = 0;
-  /// The first pass, for the op in front, with the arguments of the call to come. That call is `followed`.
+  /// The first pass, for the previous op, with the arguments of the next call. That call has `followed` set.
   virtual kernels::cpu::PiecePass follow(const OpArgs& args) = 0;
-  /// The last pass of the call just made, which `leads`, for the op behind.
+  /// The last pass of the latest call, which had `leads` set, for the next op.
   virtual kernels::cpu::PiecePass lead() = 0;
 
  protected:
   ~PieceWise() = default;
 };
 
-/// Which passes of a plan go along, by step.
+/// The passes that adjacent steps run, by step.
 struct PiecePairs {
   plan::Leads leads;        ///< the next step runs the last pass of this one
   std::vector<bool> after;  ///< this step runs the first pass of the next one
 };
-/// `ops`: by step; null ones go with nobody.
+/// `ops`: by step. Null ops are in no pair.
 PiecePairs piece_pairs(const plan::Plan& plan, const std::vector<std::unique_ptr<Op>>& ops);
 
 }  // namespace dptrain::backend

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the recurrent ops of all devices ask of their context: which draw of the node each dropout mask is. Plain
-// arithmetic, any thread.
+// Numbers of the random draws for the dropout masks of recurrent ops, for all devices. Plain arithmetic, any thread.
 
 #include <cstdint>
 
@@ -11,8 +10,8 @@
 
 namespace dptrain::backend {
 
-/// With recurrent_dropout each gate has its masks, as Keras's cells have them (dropout_mask_count); else all gates
-/// share one of the inputs.
+/// With recurrent_dropout each gate has its own masks, as in Keras's cells (dropout_mask_count). Else all gates share
+/// one mask of the inputs.
 class RecurrentDraws {
  public:
   RecurrentDraws(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context)

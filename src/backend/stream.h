@@ -12,15 +12,15 @@ class Event;
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Waits until everything queued has run; while it waits, the stream's watcher is called again and again. Throws what
-  /// queued work failed with, or what the watcher throws.
+  /// Waits until everything queued has run, and calls the stream's watcher repeatedly meanwhile. Throws what queued
+  /// work failed with, or what the watcher throws.
   virtual void synchronize() {}
-  /// The same until the event has been passed, whatever is queued behind it.
+  /// Does the same only until the stream has passed the event, regardless of work queued after it.
   virtual void wait_for(Event& event) { static_cast<void>(event); }
-  /// Looks after something that can keep the stream from ever ending (a collective whose other ranks have died): called
-  /// every now and then by synchronize(), and throws to give up.
+  /// Sets a function that synchronize() calls at intervals. It throws if the stream can never finish (a collective
+  /// whose other ranks have died).
   virtual void set_watcher(std::function<void()> watcher) { static_cast<void>(watcher); }
-  /// cudaStream_t for libraries that want one; null on the CPU.
+  /// The cudaStream_t, for calls of libraries; null on the CPU.
   virtual void* native() const { return nullptr; }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The op of a layer over volumes that is computed in passes over images (nn::VolumePasses), on every device: it
-// holds the ops of the two layers. What is between them lies in scratch; they keep what they keep of it.
+// contains the ops of the two layers. The tensor between them is in scratch; each op saves what it needs of it.
 
 #include <cstdint>
 #include <optional>

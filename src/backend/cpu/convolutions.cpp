@@ -33,13 +33,12 @@ ConvShape conv2d_shape(const nn::Conv2DSpec& spec, const Shape& input) {
   return shape;
 }
 
-// Conv2D, Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
-/// Bias and ReLU are part of the forward pass; another epilogue follows it in place, and all are undone in the gradient
-/// of the output before the backward passes. With a pooling behind it, one byte of each output is kept instead, and the
-/// backward passes undo both themselves.
+/// Bias and ReLU are part of the forward pass; another epilogue follows it in place. Backward first applies their
+/// gradients to the gradient of the output. With a fused pooling, one byte per output is saved instead, and the
+/// backward passes compute both gradients themselves.
 ///
-/// Where a batch normalisation runs in front of it or behind it, that one's pass over what the convolution reads or
-/// writes goes along with the convolution's own (piecewise.h).
+/// The passes of an adjacent batch normalization over the convolution's input or output run piece by piece inside the
+/// convolution's forward pass (piecewise.h).
 class Conv2DOp final : public Op {
  public:
   Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
@@ -105,9 +104,8 @@ class Conv2DOp final : public Op {
     return shape;
   }
 
-  /// Whether a normalisation that is not frozen runs in front of the step or, where it is trained itself, behind it: a
-  /// frozen prefix computes the same with and without what stands behind. Steps of an op around this one are not the
-  /// plan's.
+  /// Whether a normalization that is not frozen runs before the step, or after it if the step is trained. A frozen
+  /// prefix computes the same with and without the layers after it. False for inner steps of another op.
   static bool is_normalised(const plan::Plan& plan, const plan::Step& step) {
     const auto place = std::ranges::find(plan.steps, &step, [](const plan::Step& s) { return &s; });
     if (place == plan.steps.end()) return false;
@@ -129,13 +127,13 @@ class Conv2DOp final : public Op {
   ConvShape shape_;  // rows unset
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
-  std::uint64_t taken_bytes_;  // of ConvTensors::taken, which is all that is saved
+  std::uint64_t taken_bytes_;  // size of ConvTensors::taken, the only saved tensor
   Convolution convolution_;
   std::string implementation_;
 };
 
-/// Max-poolings of 2x2 that cover every output, last in the tail, where a kernel computes them: it keeps which of four
-/// outputs was the largest, and whether that was positive, so backward reads no output.
+/// Fuses a 2x2 max-pooling that covers every output, as the last entry of the tail, if a kernel supports it. The kernel
+/// saves which of four outputs was the largest and whether it was positive, so backward reads no output.
 std::optional<plan::TailFusion> takes_pooling(const nn::MaxPooling2DSpec& pool, const plan::Follower& follower,
                                               const Device& device) {
   const nn::Activation activation = plan::tail_activation(follower.step).activation;
@@ -156,8 +154,8 @@ std::optional<plan::TailFusion> takes_pooling(const nn::MaxPooling2DSpec& pool, 
   return plan::TailFusion{};
 }
 
-/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
-/// its gradient of the data.
+/// Runs the passes of the convolution from the output back to the input, in exchanged roles: forward is its
+/// backward-data pass.
 class Conv2DTransposeOp final : public Op {
  public:
   Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
@@ -213,7 +211,7 @@ class Conv2DTransposeOp final : public Op {
   }
 
  private:
-  /// Keras's kernel [kh, kw, filters, in] is that of the convolution, as it is.
+  /// Keras's kernel [kh, kw, filters, in] is this convolution's kernel without a permutation.
   static ConvShape back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) {
     ConvShape shape{conv_window(spec, context.output(), context.input(0))};
     shape.bias = false;
@@ -277,8 +275,8 @@ class DepthwiseConv2DOp final : public Op {
   std::uint64_t workspace_bytes_;
 };
 
-/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. What is between them is kept where the pointwise
-/// kernel is trained; its gradient lies in scratch.
+/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. The tensor between them is saved where the
+/// pointwise kernel is trained; its gradient is in scratch.
 class SeparableConv2DOp final : public Op {
  public:
   SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
@@ -364,8 +362,7 @@ class SeparableConv2DOp final : public Op {
   std::string implementation_;
 };
 
-// x
-/// What Conv3D and Conv3DTranspose call (conv3d_ops.h).
+/// The `Kernels` of Conv3DOp and Conv3DTransposeOp (conv3d_ops.h).
 class VolumeKernels {
  public:
   VolumeKernels(const OpContext& context, Device&) : epilogue_(context) {}

@@ -1,5 +1,5 @@
-// The optimizer's pass of the CPU device over the flat arenas: what all optimizers share (kernels/cpu/optimizer.h), and
-// the op of this one.
+// The optimizer's pass of the CPU device over the flat arenas: the work that all optimizers share
+// (kernels/cpu/optimizer.h), and the op of this one.
 
 #include <algorithm>
 #include <cmath>
@@ -91,10 +91,10 @@ class CpuUpdate final : public Update {
   /// g = g limit / max(|g|, limit).
   static void clip_norm(float* g, std::int64_t n, double limit) {
     const double norm = std::sqrt(kernel::sum_of_squares(g, n));
-    if (!(norm <= limit)) kernel::scale(static_cast<float>(limit / norm), n, g);  // a NaN goes on to the weights
+    if (!(norm <= limit)) kernel::scale(static_cast<float>(limit / norm), n, g);  // a NaN propagates to the weights
   }
 
-  /// new = momentum old + (1 - momentum) value, where the value stands in the gradients' arena.
+  /// new = momentum old + (1 - momentum) value, where the value is in the gradients' arena.
   void update_statistics(const UpdateBuffers& b) const {
     for (const plan::Parameter& p : plan_.parameters)
       if (p.kind == plan::ParameterKind::kStatistic)
@@ -114,7 +114,7 @@ class CpuUpdate final : public Update {
 
   const plan::Plan& plan_;
   config::Typed optimizer_;
-  const nn::OptimizerCommon& common_;  // of optimizer_
+  const nn::OptimizerCommon& common_;  // part of optimizer_
   const bool goes_on_;
   std::unique_ptr<OptimizerOp> op_;
 };

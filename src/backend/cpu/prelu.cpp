@@ -61,8 +61,8 @@ class Sharing {
   std::int64_t positions_ = 1, channels_ = 1;
 };
 
-/// The gradient of a shared alpha is summed over each row and then over the rows; of one that is not shared, over the
-/// rows at once, by ranges of elements. Either way in an order that knows nothing of threads.
+/// The gradient of a shared alpha is summed over each row and then over the rows. Without sharing it is summed over the
+/// rows directly, by ranges of elements. Neither order depends on the number of threads.
 class PReLUOp final : public Op {
  public:
   PReLUOp(const nn::PReLUSpec&, const OpContext& context, Device&)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rules of choice that differ between processors: what `bench --tune` found on one and not on another. Any thread.
+// Rules for choosing algorithms that differ between processors, as `bench --tune` found. Any thread.
 
 #include <cstdint>
 
@@ -10,21 +10,21 @@ namespace dptrain::backend::cpu {
 
 struct ProcessorRules {
   const char* measured_on;  ///< machine and date
-  /// Floats of the largest gradient of 1x1 weights, or of a Dense layer's of some hundred rows, for which kernels/cpu,
-  /// reading images where they stand, are faster than oneDNN.
+  /// Floats of the largest gradient of 1x1 weights for which kernels/cpu, reading images in place, are faster than
+  /// oneDNN. Also applies to a Dense layer with some hundred rows.
   std::int64_t in_place_weights;
   /// Floats of the smallest gradient of 1x1 weights for which kernels/cpu, packing images, are faster. Between the two
-  /// oneDNN is.
+  /// limits oneDNN is faster.
   std::int64_t packed_weights;
-  /// Input channels from which on kernels/cpu compute windows with strides faster, forward.
+  /// Smallest number of input channels for which kernels/cpu compute strided forward passes faster.
   std::int64_t strided_channels;
-  /// Floats of the largest weights of a 1x1 convolution along which a normalisation's passes go, forward.
+  /// Floats of the largest weights of a 1x1 convolution whose forward pass fuses a normalization's passes.
   std::int64_t paired_weights;
-  /// Whether kernels/cpu give the gradient of the input of a 1x1 convolution faster.
+  /// Whether kernels/cpu compute the gradient of the input of a 1x1 convolution faster.
   bool data_products;
 };
 
-/// Of a processor without a row of its own, those that hold for all.
+/// The rules of `processor`, or the general ones if it has no row of its own.
 const ProcessorRules& rules_for(const kernels::cpu::Processor& processor);
 
 }  // namespace dptrain::backend::cpu

@@ -20,8 +20,9 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// A recurrent op in its parts; the result of a part is valid until the next one. Forward: one product of the inputs of
-/// all steps, then step by step (kernels/cpu/recurrent.h). Packed: the recurrent kernel, for forward and for backward.
+/// A recurrent op, split into parts; the result of a part is valid until the next one. Forward: one product of the
+/// inputs of all steps, then step by step (kernels/cpu/recurrent.h). Packed: the recurrent kernel, for forward and for
+/// backward.
 class RecurrentPasses : public Op {
  public:
   void forward(const OpArgs& a) final {
@@ -34,18 +35,18 @@ class RecurrentPasses : public Op {
     end_backward(a);
   }
 
-  /// Everything in front of the steps; the steps.
+  /// Does the work before the steps, and returns the steps.
   virtual kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) = 0;
   virtual kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) = 0;
-  /// What comes behind them: gradients of weights and inputs.
+  /// Does the work after the steps: gradients of weights and inputs.
   virtual void end_backward(const OpArgs& a) = 0;
-  /// Of the steps.
+  /// Workspace of the steps.
   virtual float* workspace(const OpArgs& a) const = 0;
 };
 
 /// `Spec` derives from nn::RecurrentSpec; `Cell` derives from this and defines what it saves:
 ///   Kept keep(kernels::cpu::Room&, bool for_backward) const;
-///   std::int64_t more_floats() const;   of scratch of its own
+///   std::int64_t more_floats() const;   the cell's own scratch
 template <class Cell, class Spec>
 class RecurrentOp : public RecurrentPasses {
  public:
@@ -70,7 +71,7 @@ class RecurrentOp : public RecurrentPasses {
   }
 
  protected:
-  /// single_gates: as RecurrentWeights. room: floats that a piece of the steps wants.
+  /// single_gates: as in RecurrentWeights. room: floats of workspace for a piece of the steps.
   RecurrentOp(const Spec& spec, std::int64_t gates, std::int64_t room, const OpContext& context, Device& device,
               bool single_gates = false)
       : spec_(spec),
@@ -93,7 +94,7 @@ class RecurrentOp : public RecurrentPasses {
   struct Rooms {
     float *inputs, *factors, *more, *valid, *workspace;
   };
-  /// What is kept, for backward or in scratch, and the rest of scratch.
+  /// Tensors of keep(), in saved memory if for_backward, else in scratch; and the rest of scratch.
   auto places(const OpArgs& a, bool for_backward) const {
     kernels::cpu::Room saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
     const auto passing = cell().keep(scratch, false);
@@ -101,12 +102,12 @@ class RecurrentOp : public RecurrentPasses {
   }
   auto places_of_forward(const OpArgs& a) const { return places(a, keeps_ && a.training); }
 
-  /// The sums of the inputs, and what begin_back() finds.
+  /// Calls begin_back() and computes the sums of the inputs.
   void begin(const OpArgs& a, float* sums, const Rooms& own) {
     begin_back(a, own);
     inputs_.forward(a, valid_, sums, own.inputs);
   }
-  /// Which steps are valid, and the factors of the state where they are dropped.
+  /// Finds the valid steps, and draws the factors of the state's dropout.
   void begin_back(const OpArgs& a, const Rooms& own) {
     valid_.find(mask_of(a), a.rows, own.valid);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
@@ -128,7 +129,7 @@ class RecurrentOp : public RecurrentPasses {
     packed.bytes = bytes(room);
     return packed;
   }
-  /// `factors`: of the state, where recurrent dropout draws them.
+  /// `factors`: of the state's dropout; read only if the call drops states.
   kernels::cpu::RecurrentSteps steps_of(const OpArgs& a, const float* factors) const {
     kernels::cpu::RecurrentSteps steps{.rows = a.rows,
                                        .steps = inputs_.steps(),
@@ -149,7 +150,7 @@ class RecurrentOp : public RecurrentPasses {
   const Spec spec_;
   const std::int64_t rows_, gates_, room_;
   const bool keeps_;       ///< for backward
-  const bool has_states_;  ///< other layers give the initial state
+  const bool has_states_;  ///< the initial state is an input
   RecurrentInputs inputs_;
   ValidSteps valid_;
   RecurrentWeights recurrent_;
@@ -166,7 +167,7 @@ class RecurrentOp : public RecurrentPasses {
     own.factors = room.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
     own.more = room.take(cell().more_floats());
     own.valid = room.take(valid_.room());
-    // Of the steps, and of the gradient of the recurrent kernel behind them.
+    // Workspace of the steps, and after them of the recurrent kernel's gradient.
     own.workspace = room.take(
         std::max(kernels::cpu::recurrent_workspace(room_, kernels::cpu::thread_count()), recurrent_.workspace()));
     return own;
@@ -178,7 +179,7 @@ class RecurrentOp : public RecurrentPasses {
 
 constexpr std::int64_t kGates = 4;
 
-/// Saved for backward: what the kernel saves, and the initial c.
+/// Saved for backward: the kernel's saved tensors and the initial c.
 class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
  public:
   LSTMOp(const nn::LSTMSpec& spec, const OpContext& context, Device& device)
@@ -225,7 +226,7 @@ class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
 
   struct Kept {
     kernels::cpu::LstmKept steps;
-    float* c0;  ///< null: zeros, or not wanted
+    float* c0;  ///< null: zeros, or not saved
   };
   Kept keep(kernels::cpu::Room& room, bool for_backward) const {
     Kept kept{};
@@ -293,7 +294,7 @@ class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
     kept.inner = room.take(all_states());
     return kept;
   }
-  /// The gradients of the states' sums.
+  /// Scratch for the gradients of the states' sums.
   std::int64_t more_floats() const { return keeps_ && spec_.reset_after ? kGruBlocks * all_states() : 0; }
 
  private:

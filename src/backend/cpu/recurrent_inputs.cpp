@@ -160,7 +160,7 @@ RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, const ValidSte
                                    std::int64_t rows, bool single_gates)
     : inputs_(inputs), steps_(steps), gates_(gates), rows_(rows) {
   const std::int64_t units = inputs.units(), positions = rows * inputs.steps();
-  const std::int64_t grain = steps.packs() ? 1 : inputs.steps();  // positions that come together
+  const std::int64_t grain = steps.packs() ? 1 : inputs.steps();  // positions are a multiple of this
   const auto floats = [&](std::int64_t columns) {
     return static_cast<std::int64_t>(workspace_bytes(positions / grain,
                                                      [&](std::int64_t r) {

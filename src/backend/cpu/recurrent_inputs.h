@@ -15,19 +15,19 @@
 
 namespace dptrain::backend::cpu {
 
-/// The steps of a call that the mask leaves. Sums and saved tensors contain only these, so that products of all steps
-/// compute no others. Determined from the mask for every pass, in the op's scratch.
+/// The valid steps of a call. Sums and saved tensors contain only these, so that products over all steps skip the
+/// others. Found from the mask in every pass, in the op's scratch.
 class ValidSteps {
  public:
-  /// packs: whether steps that are left out may have no place.
+  /// packs: whether masked steps may be left out of sums and saved tensors (have no place).
   ValidSteps(std::int64_t rows, std::int64_t steps, bool masked, bool packs)
       : most_rows_(rows), steps_(steps), masked_(masked), packs_(packs) {}
 
-  /// Floats of room that find() wants: the order; then what it is found with, and the places.
+  /// Floats of scratch for find(): the order; then, in shared memory, temporaries of the order and the places.
   std::int64_t room() const { return masked_ ? most_rows_ + std::max(2 * most_rows_, most_rows_ * steps_) : 0; }
   bool packs() const { return masked_ && packs_; }
 
-  /// For a pass: mask [rows, steps], null: none.
+  /// Prepares a pass. mask: [rows, steps], or null for none.
   void find(const std::uint8_t* mask, std::int64_t rows, float* room) {
     positions_ = computed_ = valid_ = rows * steps_;
     order_ = places_ = nullptr;
@@ -47,13 +47,13 @@ class ValidSteps {
 
   const std::int32_t* order() const { return order_; }
   const std::int32_t* places() const { return places_; }  ///< null: all steps have places
-  std::int64_t positions() const { return positions_; }   ///< rows times steps
-  std::int64_t valid() const { return valid_; }           ///< that have places
-  /// Positions of which products are computed: at least valid(). What stands behind those has to be zeros where it is
+  std::int64_t positions() const { return positions_; }   ///< of all steps
+  std::int64_t valid() const { return valid_; }           ///< of steps that have places
+  /// Positions for which products are computed: at least valid(). Positions from valid() on must be zero where they are
   /// summed.
   std::int64_t computed() const { return computed_; }
 
-  /// Calls f(computed) for the numbers of positions, other than all, that calls of so many rows may compute.
+  /// Calls f(computed) for each value of computed() below rows * steps that a call with `rows` rows may have.
   template <class F>
   void each_computed(std::int64_t rows, const F& f) const {
     if (!packs()) return;
@@ -62,7 +62,7 @@ class ValidSteps {
   }
 
  private:
-  /// oneDNN's products know how many positions they have, so there are some for each eighth.
+  /// oneDNN's products have a fixed number of positions, so there is one product for each eighth of all positions.
   static std::int64_t grain_of(std::int64_t positions) { return (positions + kGrains - 1) / kGrains; }
   static std::int64_t computed_of(std::int64_t valid, std::int64_t positions) {
     const std::int64_t grain = grain_of(positions);
@@ -76,12 +76,13 @@ class ValidSteps {
   const std::int32_t *order_ = nullptr, *places_ = nullptr;
 };
 
-/// Weights 0 and 2 of the layer, kernel [features, gates * units] and bias, of which the first gates * units numbers.
+/// Products of the inputs with weights 0 and 2 of the layer: kernel [features, gates * units] and the first gates *
+/// units numbers of the bias.
 class RecurrentInputs {
  public:
   RecurrentInputs(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, CpuDevice& device);
 
-  /// `steps`: of the same op, as in all calls.
+  /// `steps` belongs to the same op, here and in all calls.
   void prepare(std::int64_t rows, const ValidSteps& steps);
   /// Floats of scratch, for calls of up to OpContext::rows.
   std::int64_t scratch() const;
@@ -89,10 +90,11 @@ class RecurrentInputs {
 
   /// z [rows, steps, gates * units] = x K + b, of the steps that have places.
   void forward(const OpArgs& a, const ValidSteps& steps, float* z, float* scratch);
-  /// Gradients of kernel, bias and x, where they are wanted. dz gets zeros behind the steps that have places.
+  /// Writes the gradients of kernel, bias and x whose pointers are not null. Sets dz to zero after the steps that have
+  /// places.
   void backward(const OpArgs& a, const ValidSteps& steps, float* dz, float* scratch);
 
-  /// Recurrent dropout: the factors of the state, [gates, rows, units].
+  /// Draws the factors of recurrent dropout, [gates, rows, units].
   void draw_state_factors(const OpArgs& a, float* factors) const;
   /// `of` [rows, steps, units] times a gate's factors.
   void drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* room, float* to) const;
@@ -114,9 +116,9 @@ class RecurrentInputs {
   InnerProduct product(std::int64_t positions, std::int64_t columns);
   bool by_gate(const OpArgs& a) const { return a.training && draws_.input_rate() > 0 && draws_.input_masks() > 1; }
   kernels::cpu::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
-  /// x as the product reads it.
+  /// x after dropout with number `mask`.
   const float* dropped(const OpArgs& a, std::int64_t mask, const Rooms& rooms) const;
-  /// x of the steps that have places, and zeros behind them.
+  /// x of the steps that have places, followed by zeros up to computed().
   const float* packed(const float* x, const ValidSteps& steps, const Rooms& rooms) const;
   void forward_by_gate(const OpArgs& a, float* z, const Rooms& rooms);
   void backward_by_gate(const OpArgs& a, const float* dz, const Rooms& rooms);
@@ -126,7 +128,7 @@ class RecurrentInputs {
   std::int64_t rows_, steps_, features_, gates_, units_;
   bool bias_, wants_dx_, wants_weights_, packs_;
   std::uint32_t seed_;
-  /// Of all gates at once, and of one of them where each has its own dropout; by the number of positions.
+  /// Products of all gates at once, and of one gate where each has its own dropout. Made for each number of positions.
   PerRows<InnerProduct> whole_, single_;
 };
 
@@ -134,17 +136,17 @@ class RecurrentInputs {
 /// and the gradients of their sums.
 class RecurrentWeights {
  public:
-  /// `inputs`: of the same op. single_gates: differentiate_gate() is called, too.
+  /// `inputs` belongs to the same op. single_gates: whether differentiate_gate() is called, too.
   RecurrentWeights(const RecurrentInputs& inputs, const ValidSteps& steps, std::int64_t gates, std::int64_t rows,
                    bool single_gates = false);
 
   /// Floats, for calls of up to `rows` rows.
   std::int64_t workspace() const { return workspace_; }
   /// hidden [rows, steps, units], before recurrent dropout; dz [rows, steps, gates * units], both of the steps that
-  /// have places; bias [gates * units], null where it is not wanted.
+  /// have places; bias [gates * units], or null.
   void differentiate(const OpArgs& a, const float* hidden, const float* dz, float* gradient, float* bias,
                      float* workspace) const;
-  /// The same of one gate's columns of all three.
+  /// Like differentiate(), for one gate's columns of dz, gradient and bias.
   void differentiate_gate(const OpArgs& a, std::int64_t gate, const float* hidden, const float* dz, float* gradient,
                           float* bias, float* workspace) const;
   double flops() const {

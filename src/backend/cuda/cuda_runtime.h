@@ -10,8 +10,8 @@
 namespace dptrain::backend::cuda {
 
 /// The runtime of GPU `id`, in the order of PCI bus numbers among the GPUs that CUDA_VISIBLE_DEVICES shows. One object
-/// per id in the process, shared by whoever asks while it lives; no other GPU is touched. Throws Error{kDevice} in one
-/// sentence: no driver, no such GPU.
+/// per id exists in the process. Callers share it while it exists. No other GPU is used. Throws Error{kDevice} if there
+/// is no driver or no such GPU.
 std::shared_ptr<gpu::Runtime> make_cuda_runtime(int id);
 
 }  // namespace dptrain::backend::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// A convolution pass that has its engine: what runs it and how. Belongs to one replica and its thread.
+// A convolution pass with its chosen engine. Belongs to one replica and its thread.
 
 #include <array>
 #include <memory>
@@ -19,7 +19,7 @@ class CudnnHandle {
   CudnnHandle(const CudnnHandle&) = delete;
   CudnnHandle& operator=(const CudnnHandle&) = delete;
 
-  /// The handle, its work going to this stream.
+  /// The handle, set to this stream.
   cudnnHandle_t on(gpu::StreamHandle stream);
 
  private:
@@ -27,7 +27,7 @@ class CudnnHandle {
   gpu::StreamHandle stream_ = nullptr;  ///< set_stream is not called again for the same one
 };
 
-/// Where the tensors lie; bias may be null if the plan has none.
+/// Addresses of the tensors; bias may be null if the plan has none.
 struct ConvMemory {
   const void* x = nullptr;
   const void* filter = nullptr;
@@ -38,14 +38,13 @@ struct ConvMemory {
   bool operator==(const ConvMemory&) const = default;
 };
 
-/// Any of the states of the family CUDNN_STATUS_BAD_PARAM.
+/// Whether the status belongs to the family CUDNN_STATUS_BAD_PARAM.
 constexpr bool is_bad_parameter(cudnnStatus_t status) {
   return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header wants it; should a
-/// version refuse to execute such a plan, `remake` makes it from a handle, as all did before, and it is tried once
-/// more.
+/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header requires. If cuDNN
+/// refuses to execute such a plan, `remake` makes it from a handle, and it is executed once more.
 template <class Execute, class Remake>
 cudnnStatus_t first_execution(const Execute& execute, const Remake& remake) {
   const cudnnStatus_t status = execute();
@@ -71,11 +70,11 @@ class CudnnPass {
   void pack(const ConvMemory& memory);
   void remake(cudnnHandle_t handle);
 
-  std::shared_ptr<const EnginePlan> plan_;  ///< of all equal convolutions
-  CudnnDescriptor remade_;                  ///< the plan from a handle, where that one did not execute
+  std::shared_ptr<const EnginePlan> plan_;  ///< shared by equal convolutions
+  CudnnDescriptor remade_;                  ///< the plan made from a handle, if plan_ did not execute
   bool executed_ = false;
   ConvMemory packed_for_;
-  CudnnDescriptor pack_;  ///< the pointers as cuDNN wants them; made again when they change
+  CudnnDescriptor pack_;  ///< cuDNN's variant pack of the pointers; made again when they change
 };
 
 }  // namespace dptrain::backend::cuda

@@ -1,8 +1,8 @@
 #pragma once
 
-// Takes the engine that measures fastest instead of the one that the heuristics name first (ConvOptions::autotune), and
-// remembers it in the plan cache. One per ConvolutionMaker; several threads may call at once: they make plans side by
-// side and measure in turns.
+// Chooses the engine that measures fastest instead of the heuristics' first one (ConvOptions::autotune), and stores it
+// in the plan cache. One per ConvolutionMaker. Several threads may call it at once: they make plans concurrently and
+// measure one at a time.
 
 #include <memory>
 #include <mutex>
@@ -19,24 +19,24 @@ class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
-  /// Whether what is measured is kept. Else nothing should be: the next run would have other engines and other bits.
-  /// Warns when it is asked for the first time and the answer is no.
+  /// Whether measurements are stored. If not, the caller should not measure: the next run would have other engines and
+  /// other bits. The first call warns if the result is false.
   bool remembers();
 
-  /// The fastest engine of the problem's graph, remembered under the key: of the first eight that find_engines finds
-  /// (32 where addresses are less aligned), or from the cache if it is there and still holds; none where there are no
-  /// engines. Takes memory of the size of the pass's tensors and workspaces while it measures; where there is none,
-  /// the first one is it, and is remembered.
+  /// The fastest engine of the problem's graph, stored under the key; nullopt without engines. Uses a valid entry of
+  /// the cache, else measures the first eight engines of find_engines (32 where addresses are less aligned). Measuring
+  /// allocates the pass's tensors and workspaces; without that memory, the first engine is stored and returned.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
-  /// The first of the plans that runs on tensors of the problem's alignment; none where none does. Takes memory as
+  /// The first of the plans that runs on tensors of the problem's alignment; nullopt if none does. Allocates memory as
   /// choose() does, for one plan at a time.
   std::optional<EnginePlan> first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
                                             Rejections& rejections);
 
  private:
-  /// The fastest of `plans`, none if none runs; remembered under the key. Called with measuring_ and the cache held.
+  /// The fastest of `plans`, stored under the key; nullopt if none runs. The caller holds measuring_ and the cache's
+  /// lock.
   std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
                                     const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
 
@@ -49,14 +49,14 @@ class CudnnTuner {
   std::mutex measuring_;  // guards handle_ and warned_
   bool warned_ = false;
   std::once_flag asked_;
-  bool remembers_ = false;  // once asked
+  bool remembers_ = false;  // set by the first remembers()
 };
 
-/// How often an engine runs between two events, by what one run takes: short ones more often, or the events' own
-/// unsteadiness decides.
+/// Number of runs between two events, from the time of one run. Short runs are repeated more often, so that the events'
+/// jitter does not decide.
 int runs_of_window(double microseconds);
 
-/// What a plan is remembered under: problem, pass, what is fused and the options that limit the choice.
+/// The key of a plan in the cache: problem, pass, fused ops and the options that limit the choice.
 std::string plan_cache_key(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
                            const gpu::ConvOptions& options);
 

@@ -1,6 +1,5 @@
-// Facts about GPUs from the CUDA runtime and, for the memory in use, from the driver's management library (NVML), which
-// tells it without a context on the GPU. NVML's few types are written out here: its header is not part of every
-// toolkit.
+// Facts about GPUs from the CUDA runtime. The memory in use is from the driver's management library (NVML), which needs
+// no context on the GPU. NVML's few types are declared here because not every toolkit has its header.
 
 #include "backend/gpu_facts.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether every convolution of a model has an engine on a GPU that need not be there, and which. Any thread.
+// Checks that every convolution of a model has an engine on a GPU, which need not be present. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace dptrain::backend::cuda {
 
 struct PlanCase {
-  std::string where;  ///< the layer, for people
+  std::string where;  ///< the layer's name in the output
   gpu::ConvProblem problem;
   gpu::ConvPasses passes;
 };
@@ -34,19 +34,19 @@ struct PlanCheck {
   int runtime_compiled = 0;
   int apart = 0;  ///< forward passes whose bias is a step of its own
   std::uint64_t largest_workspace = 0;
-  int taken = 0;      ///< plans that replicas took from one another, of all replicas
+  int taken = 0;      ///< plans that replicas took from one another, over all replicas
   int finished = 0;   ///< of these, as finished plans
-  int different = 0;  ///< lines that another replica has otherwise
+  int different = 0;  ///< lines that differ on another replica
   double seconds = 0;
 };
 
 /// How the plans are made.
 struct PlanCrew {
-  int threads = 1;   ///< of all replicas together
+  int threads = 1;   ///< total of all replicas
   int replicas = 1;  ///< on equal GPUs, which share engines
 };
 
-/// Cases with equal problems are planned once, under the first one's name, all passes that any of them wants.
+/// Cases with equal problems are planned once, under the name of the first, with all passes that any of them has.
 PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
                       const PlanCrew& crew = {});
 

@@ -27,7 +27,7 @@ inline void check_attention_fits(const kernels::AttentionShape& shape) {
                                                 shape.key_dim, shape.value_dim));
 }
 
-/// Attention and AdditiveAttention. Saved for backward: what the kernel saves.
+/// Attention and AdditiveAttention. Saved for backward: the kernel's saved tensors.
 template <class Spec>
 class AttentionOp final : public GpuOp {
  public:
@@ -159,8 +159,8 @@ class AttentionOp final : public GpuOp {
   std::uint32_t seed_, stream_;
 };
 
-/// Saved for backward: the projections, the heads' outputs, and what the kernel saves. Packed, in the compute type: of
-/// each product the kernels with their columns outermost, one after the other, and the biases.
+/// Saved for backward: the projections, the heads' outputs and the kernel's saved tensors. Packed, in the compute type:
+/// for each product, the consecutive kernels with their columns outermost, and the biases.
 class MultiHeadAttentionOp final : public GpuOp {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
@@ -414,7 +414,7 @@ class MultiHeadAttentionOp final : public GpuOp {
   std::uint32_t seed_, stream_;
   kernels::AttentionShape shape_;
   std::array<std::optional<std::size_t>, 3> masks_;
-  std::vector<ConvSets> products_;  ///< of the projections, and the output's
+  std::vector<ConvSets> products_;  ///< one per projection, then the output's
 };
 
 const RegisteredOp kAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(kKind);

@@ -20,8 +20,8 @@ namespace {
 
 // The op of Conv2D and Dense: both are convolutions of gpu::Convolution. Bias and ReLU are part of forward; another
 // epilogue follows in place. Backward undoes the epilogue in the output's gradient, in one pass with the bias's
-// gradient where it is a ReLU. In 16 bits the filter's gradient comes rounded to the type and is written to the arena
-// as floats.
+// gradient where it is a ReLU. In 16 bits the filter's gradient is rounded to the type and then written to the arena as
+// floats.
 class ConvolutionOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
@@ -32,7 +32,7 @@ class ConvolutionOp : public GpuOp {
   std::pair<double, double> flops_per_sample() const override;
 
  protected:
-  /// `sample`: what one sample is, its `rows` images or points; type and relu are set here.
+  /// `sample`: the problem of one sample, with `rows` images or points. The constructor sets type, alignment and relu.
   ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device);
 
  private:
@@ -63,7 +63,7 @@ ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& co
               const std::uint64_t scratch =
                   rounded_filter_bytes(sets_.sample(), sets_.passes()) + convolution.workspace();
               if (!sets_.sample().bias) return scratch;
-              // The bias is over and done with before the convolution's passes.
+              // The bias gradient is complete before the convolution's backward passes, so both share scratch.
               const std::int64_t floats =
                   kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()), sets_.sample().out_channels);
               return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
@@ -92,7 +92,7 @@ void ConvolutionOp::backward(const OpArgs& a) {
                                    a.stream->native());
 }
 
-/// Undoes the epilogue, too.
+/// Also undoes the epilogue.
 void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
   const gpu::ConvProblem& sample = sets_.sample();
   float* const gradient = sample.bias && a.weight_gradients.size() > 1 ? a.weight_gradients[1] : nullptr;
@@ -111,7 +111,6 @@ std::pair<double, double> ConvolutionOp::flops_per_sample() const {
   return {pass, pass * (int{sets_.passes().data} + int{sets_.passes().weights})};
 }
 
-// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D and SeparableConv2D.
 gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
   gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
   problem.groups = spec.groups;
@@ -140,8 +139,8 @@ class DenseOp final : public ConvolutionOp {
   }
 };
 
-/// The passes of the convolution that leads from the output back to the input, with their parts exchanged: forward is
-/// its gradient of the data. Bias and activation follow in place. Scratch: [rounded filter][workspace].
+/// Runs the passes of the convolution from the output back to the input, in exchanged roles: forward is its
+/// backward-data pass. Bias and activation follow in place. Scratch: [rounded filter][workspace].
 class Conv2DTransposeOp final : public GpuOp {
  public:
   Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
@@ -208,7 +207,7 @@ class Conv2DTransposeOp final : public GpuOp {
     return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
 
-  std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
+  std::int64_t positions() const { return input_positions(sets_.sample()); }  // in the layer's output
   std::int64_t filters() const { return sets_.sample().in_channels; }
 
   bool bias_;
@@ -371,8 +370,7 @@ class SeparableConv2DOp final : public GpuOp {
   ConvSets sets_;
 };
 
-// x
-/// What Conv3D and Conv3DTranspose call (conv3d_ops.h).
+/// The `Kernels` of Conv3DOp and Conv3DTransposeOp (conv3d_ops.h).
 class VolumeKernels {
  public:
   VolumeKernels(const OpContext& context, Device& device)
@@ -400,7 +398,7 @@ class VolumeKernels {
 
  private:
   GpuDevice& device_;
-  DType type_;  // of activations
+  DType type_;  // the activations' type
   Epilogue epilogue_;
 };
 

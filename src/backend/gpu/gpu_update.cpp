@@ -1,6 +1,6 @@
-// The optimizer's pass of the GPU device over the flat arenas: what all optimizers share (kernels/cuda/optimizer.h),
-// and the op of this one. What changes from step to step is in StepState, so a recorded step can be replayed; what the
-// plan says of segments lies in tables on the device.
+// The optimizer's pass of the GPU device over the flat arenas: the work that all optimizers share
+// (kernels/cuda/optimizer.h), and the op of this one. Values that change from step to step are in StepState, so a
+// recorded step can be replayed. The plan's segments are in tables on the device.
 
 #include <algorithm>
 #include <vector>
@@ -130,7 +130,7 @@ class GpuUpdate final : public Update {
   GpuDevice& device_;
   const plan::Plan& plan_;
   config::Typed optimizer_;
-  const nn::OptimizerCommon& common_;  // of optimizer_
+  const nn::OptimizerCommon& common_;  // part of optimizer_
   const bool goes_on_;
   DeviceTable<kernel::PenaltySegment> penalties_;
   DeviceTable<kernel::StatisticSegment> statistics_;

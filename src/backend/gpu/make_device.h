@@ -1,6 +1,6 @@
 #pragma once
 
-// What the backends (backend/cuda, backend/emu) build their devices with. Any thread.
+// Factories of GPU devices for the backends (backend/cuda, backend/emu). Any thread.
 
 #include <memory>
 

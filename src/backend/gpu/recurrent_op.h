@@ -1,7 +1,8 @@
 #pragma once
 
-// What the recurrent ops of the GPU device share: products of inputs and states with the layer's weights, as
-// convolutions of single points, dropout, and the gradients of weights and inputs from those of all steps' sums.
+// Common base of the GPU device's recurrent ops: dropout, products, and gradients of weights and inputs. Products of
+// inputs and states with the layer's weights are convolutions of single points. The gradients are computed from those
+// of all steps' sums.
 
 #include <string>
 #include <tuple>
@@ -15,8 +16,8 @@
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
-/// What does not depend on the cell. Weights: kernel [features, gates * units] and recurrent kernel [units, gates *
-/// units], both with the columns outermost in the arena, so that a gate's lie together; bias.
+/// The part that does not depend on the cell. Weights: kernel [features, gates * units], recurrent kernel [units, gates
+/// * units] and bias. Both kernels have their columns outermost in the arena, so that a gate's are contiguous.
 class RecurrentOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override;
@@ -26,11 +27,11 @@ class RecurrentOp : public GpuOp {
   std::pair<double, double> flops_per_sample() const override;
 
  protected:
-  /// single_gates: sums stand gate by gate in any case, and the functions of one gate are called.
+  /// single_gates: sums are always stored gate by gate, and the functions for one gate are called.
   RecurrentOp(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
               bool single_gates = false);
 
-  /// Scratch of one call that all cells want, beside what is its own.
+  /// Scratch of one call that all cells use.
   struct Room {
     void *dropped, *factors, *operands, *products, *dz, *h, *hidden;
     float *c, *dh, *dc, *bias;
@@ -41,7 +42,7 @@ class RecurrentOp : public GpuOp {
 
   bool drops_state(const OpArgs& a) const { return a.training && draws_.state_rate() > 0; }
   bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
-  /// With begins found, where there is a mask.
+  /// The steps of the call. Fills room.begins if there is a mask.
   kernel::RecurrentSteps begin(const OpArgs& a, const Room& room) const;
   /// Zeros for a null `from`; both [rows, units].
   void set_state(const OpArgs& a, const void* from, void* h) const;
@@ -52,20 +53,20 @@ class RecurrentOp : public GpuOp {
   void multiply_inputs(const OpArgs& a, const Room& room, void* z);
   /// room.products = h U; with recurrent dropout of room.h times the factors.
   void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room);
-  /// room.dh = room.dz U', or its sum with that, of the rows that have taken step number s.
+  /// room.dh = room.dz U' (with `add`: +=) for the rows that have taken step number s.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add, const Room& room);
-  /// Of one gate: to [rows, units] = h U, and dh = dz U'.
+  /// For one gate: to [rows, units] = h U, or dz U'.
   void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to);
   void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to);
-  /// Of the kernel, the bias and the inputs, where they are wanted.
+  /// Writes the gradients of kernel, bias and inputs, as far as the call needs them.
   void differentiate_inputs(const OpArgs& a, const Room& room, const void* dz);
-  /// Of the recurrent kernel.
+  /// Writes the gradient of the recurrent kernel.
   void differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz);
-  /// Of one part of it, all columns or a gate's.
+  /// Writes one part of it: all columns, or a gate's.
   void differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
                                 const void* dz);
   bool wants_weights() const { return wants_weights_; }
-  /// The gradient of an initial state, where it is wanted.
+  /// Writes the gradient of an initial state, if the call needs it.
   void give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
   const void* factors_of(const OpArgs& a, const Room& room, std::int64_t gate) const {
     return drops_state(a) ? elements(room.factors, gate * states(a.rows)) : nullptr;
@@ -85,7 +86,7 @@ class RecurrentOp : public GpuOp {
   std::int64_t most_rows() const { return rows_; }
 
  private:
-  /// Convolutions for sums of so many columns: of all gates at once, or of one.
+  /// Convolutions for sums of `columns` columns: of all gates at once, or of one.
   struct Sets {
     Sets(RecurrentOp& op, std::int64_t columns);
     void prepare(std::int64_t rows);
@@ -113,9 +114,10 @@ class RecurrentOp : public GpuOp {
   Sets whole_, single_;
 };
 
-/// `Spec` derives from nn::RecurrentSpec; `Cell`, from this, says what it keeps, and of scratch takes for itself:
+/// `Spec` derives from nn::RecurrentSpec. `Cell` derives from this class and defines its saved tensors and its own
+/// scratch:
 ///   Kept keep(Parts&, bool for_backward) const;
-///   Own take_own(Parts&) const;   where it wants any
+///   Own take_own(Parts&) const;   optional
 template <class Cell, class Spec>
 class RecurrentCellOp : public RecurrentOp {
  public:
@@ -138,7 +140,8 @@ class RecurrentCellOp : public RecurrentOp {
   struct Nothing {};
   Nothing take_own(Parts&) const { return {}; }
 
-  /// What is kept, for backward or in scratch; the rest of scratch, the cell's own last; the steps. Factors are drawn.
+  /// Returns the tensors of keep() (saved if for_backward, else in scratch), the rest of scratch, the cell's own
+  /// scratch and the steps. Draws the dropout factors.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
     const auto passing = cell().keep(scratch, false);

@@ -1,9 +1,9 @@
 #pragma once
 
-// The small interface that the GPU device stands on: memory, copies, streams, events, recorded graphs. Two
+// The small interface on which the GPU device is built: memory, copies, streams, events, recorded graphs. Two
 // implementations: backend/cuda (the CUDA runtime) and backend/emu (the emulator, on the CPU). Handles are opaque and
 // belong to the Runtime that made them. One object per device of the process, shared by the replicas on it; all
-// functions may be called from any thread. Errors: Error{kDevice} with what was called and the driver's words;
+// functions may be called from any thread. Errors: Error{kDevice} with the failed call and the driver's message;
 // Error{kMemory} from allocate.
 
 #include <cstddef>
@@ -55,8 +55,8 @@ class Runtime {
   virtual EventHandle make_event() = 0;
   virtual void destroy_event(EventHandle event) noexcept = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
-  /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event
-  /// never recorded holds nothing up.
+  /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event that
+  /// was never recorded does not block.
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
   /// As synchronize and idle, for what was queued before the event as last recorded.
   virtual void synchronize_event(EventHandle event) = 0;

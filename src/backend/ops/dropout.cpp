@@ -1,5 +1,5 @@
-// Dropout, StochasticDepth, SpatialDropout2D, GaussianDropout and GaussianNoise. Nothing is saved for backward: what is
-// drawn is a function of (seed, step of the plan, optimizer step, row of the global batch).
+// Dropout, StochasticDepth, SpatialDropout2D, GaussianDropout and GaussianNoise. Nothing is saved for backward: the
+// draws are a function of (seed, step of the plan, optimizer step, row of the global batch).
 
 #include <optional>
 
@@ -20,7 +20,7 @@ class RandomOp : public KernelOp {
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(purpose) + context.stream()) {}
 
-  /// `Draw`: kernel::Dropout or kernel::Noise. `amount`: its rate or standard deviation.
+  /// `Draw`: kernel::Dropout or kernel::Noise. `amount`: its rate or stddev.
   template <class Draw>
   Draw draw(const OpArgs& a, float amount) const {
     if constexpr (kIsCpu)
@@ -28,8 +28,8 @@ class RandomOp : public KernelOp {
     else
       return {amount, seed_, stream_, a.first_row};
   }
-  /// Calls f(): CPU kernels have the step in Draw. On GPUs f(state): they read it from device memory, so that a
-  /// recorded step draws anew.
+  /// Calls f() on CPUs, whose kernels have the step in Draw. Calls f(state) on GPUs, whose kernels read the step from
+  /// device memory, so that a recorded step draws anew.
   template <class F>
   static void with_state(const OpArgs& a, const F& f) {
     if constexpr (kIsCpu)
@@ -42,7 +42,7 @@ class RandomOp : public KernelOp {
   std::uint32_t seed_, stream_;
 };
 
-/// Dropout of single elements, or of numbers that are spread over the axes of a sample (Dropout's noise_shape,
+/// Dropout of single elements, or of numbers that are broadcast over the axes of a sample (Dropout's noise_shape,
 /// StochasticDepth).
 class DropoutOp final : public RandomOp {
  public:
@@ -65,7 +65,8 @@ class DropoutOp final : public RandomOp {
         spread_(spread),
         scratch_(kIsCpu && spread ? static_cast<std::uint64_t>(context.rows * spread->numbers) * sizeof(float) : 0) {}
 
-  /// Of a Dropout's noise_shape; nullopt where every element draws. Adjacent axes of one kind are joined.
+  /// The axes of a Dropout's noise_shape; nullopt if every element has its own draw. Adjacent axes of one kind are
+  /// joined.
   static std::optional<kernels::SpreadAxes> spread_axes(const nn::DropoutSpec& spec, const Shape& in) {
     const std::optional<nn::SampleNoise> noise = nn::sample_noise(spec, in);
     if (!noise) return std::nullopt;

@@ -38,7 +38,7 @@ class KernelOp : public Op {
   kernel::Launch launch(const OpArgs& a) const { return launch_on(device_, a.stream); }
 
   BackendDevice& device_;
-  DType type_;  ///< of activations, the second argument
+  DType type_;  ///< the activations' type, the second argument of kernels
 };
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

@@ -1,5 +1,6 @@
 // All losses. A loss is a pass over rows of predictions that writes a number per row and the gradient; RowLossOp adds
-// what is common to all: labels, weights, masks, and the sum over rows, whose order depends on the rows alone.
+// the parts that all losses share: labels, weights, masks, and the sum over rows, whose order depends on the rows
+// alone.
 
 #include "nn/losses.h"
 
@@ -37,11 +38,11 @@ SampleRows position_rows(const LossContext& context) {
 struct RowLoss {
   SampleRows sample{};
   std::function<void(const kernel::Launch& at, DType type, const kernel::LossRows& rows)> run{};
-  bool takes_classes = false;  ///< CPUs: class numbers, where other losses need rows
-  bool knows_hits = false;     ///< as LossOp::knows_hits
+  bool takes_classes = false;  ///< CPUs: reads class numbers; other losses need dense rows
+  bool knows_hits = false;     ///< the return value of LossOp's function
 };
 
-/// One row, or of sums and masked losses, which need a number for each position, one per position.
+/// One row per sample. Sums and masked losses need a number for each position, so they have one row per position.
 template <class F>
 RowLoss row_loss(const F& f, const LossContext& context) {
   const bool by_position = losses::kSumsElements<F> || context.loss.masked();
@@ -59,7 +60,7 @@ RowLoss sums_loss(const SampleRows& sample, const F& f) {
           }};
 }
 
-/// Of logits in one pass with softmax, or of probabilities.
+/// Cross-entropy of logits, in one pass with softmax, or of probabilities.
 RowLoss crossentropy(const LossContext& context, double label_smoothing) {
   const bool logits = context.loss.from_logits;
   return {.sample = position_rows(context),
@@ -138,7 +139,7 @@ class RowLossOp final : public LossOp {
     if (!plan_.class_weights.empty()) class_weights_ = upload(plan_.class_weights, device);
   }
 
-  /// The workspace of add_sum, a number for each row, and on CPUs the rows of labels that are classes.
+  /// The workspace of add_sum, a number for each row, and on CPUs class labels expanded to rows.
   plan::Need need() const override {
     const std::int64_t floats = loss_.sample.parts() + (expands_labels_ ? elements_ : 0);
     return {.saved = 0,
@@ -165,7 +166,7 @@ class RowLossOp final : public LossOp {
                            .gradient_scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts)),
                            .loss_scale = a.loss_scale,
                            .hit = static_cast<kernel::Hit*>(a.hits)}});
-    if (a.weighted && class_weights_)  // one class per sample, as the plan has checked
+    if (a.weighted && class_weights_)  // one class per sample; the plan checks this
       kernel::weigh_by_class(at, type_, targets, a.rows, elements_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), values, gradient);
     if (plan_.masked() && gradient != nullptr)
@@ -183,7 +184,7 @@ class RowLossOp final : public LossOp {
     return {.dense = static_cast<const float*>(a.labels)};
   }
 
-  /// CPUs: a class is a row with a one, or with a single output the number itself.
+  /// CPUs: expands class labels to one-hot rows, or, with a single output, to the number itself.
   kernels::LossTargets expanded(const std::int32_t* labels, std::int64_t samples, float* dense) const {
     for (std::int64_t row = 0; row < samples * (elements_ / classes_); ++row)
       for (std::int64_t c = 0; c < classes_; ++c)
@@ -195,7 +196,7 @@ class RowLossOp final : public LossOp {
   const plan::LossStep& plan_;
   DType type_;
   RowLoss loss_;
-  std::int64_t elements_, classes_;  // of one sample, of one row of classes
+  std::int64_t elements_, classes_;  // per sample, per row of classes
   std::int64_t capacity_;
   bool expands_labels_;
   std::unique_ptr<Buffer> class_weights_;  ///< on the device; null where there are none

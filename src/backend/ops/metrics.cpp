@@ -1,5 +1,5 @@
-// All metrics. A metric finds numbers or bins per row and adds them to its state, in an order that depends on the rows
-// alone; on GPUs nothing waits for the host.
+// All metrics. A metric computes numbers or bins per row and adds them to its state, in an order that depends on the
+// rows alone. On GPUs the host does not wait.
 
 #include <vector>
 
@@ -26,11 +26,11 @@ class RowMetric : public MetricOp {
   kernel::Launch at(const MetricArgs& a) const { return launch_on(device_, a.stream); }
   static const Element* prediction(const MetricArgs& a) { return static_cast<const Element*>(a.prediction); }
   static kernels::LossTargets targets(const MetricArgs& a) { return {.labels = a.classes, .dense = a.dense}; }
-  /// Of classes.
+  /// Rows of classes in the call.
   std::int64_t rows(const MetricArgs& a) const { return a.rows * positions_; }
 
   BackendDevice& device_;
-  std::int64_t classes_, positions_;  // of a row, of a sample
+  std::int64_t classes_, positions_;  // per row, per sample
   std::int64_t capacity_;             // the largest number of rows of classes
 };
 
@@ -205,7 +205,7 @@ class MeanIoUMetric final : public CountingMetric {
   std::int64_t size_, ignored_;
 };
 
-/// One probability is compared with 0.5, of several the largest counts.
+/// Compares a single probability with 0.5, or takes the largest of several.
 std::unique_ptr<MetricOp> make_accuracy(const MetricContext& context, Device& device) {
   if (context.classes() == 1) return std::make_unique<BinaryMetric>(0.5, context, device);
   return std::make_unique<ArgmaxMetric>(context.metric.metric.as<nn::AccuracySpec>(), context, device);

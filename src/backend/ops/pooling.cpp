@@ -33,7 +33,7 @@ kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {
           .pad_left = window.w.pad_before};
 }
 
-/// The same for a MaxPooling2D, which saves positions in one byte. Throws Error{kUsage} where that is too small.
+/// The window of a MaxPooling2D, which saves positions in one byte. Throws Error{kUsage} if one byte is too small.
 kernels::PoolWindow max_pool_window(const nn::MaxPooling2DSpec& spec, const OpContext& context, const Device& device) {
   const kernels::PoolWindow window = pool_window(spec, context);
   if (window.kernel_h * window.kernel_w > kernels::kMaxPoolWindow)
@@ -88,7 +88,7 @@ class AveragePooling2DOp final : public KernelOp {
   kernels::PoolWindow window_;
 };
 
-/// Of steps or pixels; of steps, the mean of the valid ones.
+/// The mean over pixels or steps. With a mask it is the mean over the valid steps.
 class GlobalAverageOp final : public KernelOp {
  public:
   GlobalAverageOp(const nn::GlobalAveragePooling1DSpec&, const OpContext& context, Device& device)

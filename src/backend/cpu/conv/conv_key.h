@@ -1,6 +1,6 @@
 #pragma once
 
-// What tells convolution passes apart where choices are kept: in the cache file, in checkpoints. Any thread.
+// Keys that identify convolution passes in the cache file and in checkpoints. Any thread.
 
 #include <string>
 

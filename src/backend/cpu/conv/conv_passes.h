@@ -45,8 +45,8 @@ std::unique_ptr<ConvPass> make_first_conv(ConvPassKind kind, const ConvShape& sh
 /// those of normalizations, and gradients of the input of 1x1 convolutions.
 std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& shape);
 
-/// Whether fusing the pass with the adjacent layer's gains more than oneDNN's pass: there is an adjacent one, and the
-/// weights are few enough to be read again with every chunk.
+/// Whether fusing the adjacent normalization's passes is faster than using oneDNN's pass. True only if there is such a
+/// normalization and the weights are small enough to be read again with every chunk.
 bool gemm_pairs(ConvPassKind kind, const ConvShape& shape);
 
 /// Whether there is such a pass, faster than oneDNN's: by the shape of one sample and the rules of this machine's
