@@ -25,10 +25,10 @@
 namespace dptrain::cli {
 namespace {
 
-// The bar of what goes on before and beside the work that has one of its own: opening data, scanning, preparing
-// replicas. Shown on a terminal, once it has lasted for a moment.
+// Progress bar for work without a bar of its own: opening data, scanning, preparing replicas. Appears on a terminal
+// after kPatienceSeconds.
 
-/// As long as it lives, activities are shown. One at a time; a thread of its own draws.
+/// Shows activities while it exists, one at a time. A thread of its own draws them.
 class ActivityBar {
  public:
   explicit ActivityBar(train::ProgressMode mode);
@@ -90,7 +90,7 @@ int fail(const std::string& text, int code) {
   return code;
 }
 
-/// The JSON line that a config's errors have; "" without a location.
+/// The JSON line of an error with a location; "" without one.
 std::string json_line(const Error& error) {
   const SourceLocation& location = error.location();
   if (!location.is_known()) return "";

@@ -1,7 +1,7 @@
 #pragma once
 
-// `bench CONFIG --predict 'gpus=8,nodes=64,...'`: steps of more replicas than there are here, on paper
-// (session/prediction.h), from a step of one that is given or measured here. Main thread.
+// `bench CONFIG --predict 'gpus=8,nodes=64,...'`: predicts steps of more replicas than this machine has
+// (session/prediction.h). The step of one replica is given or measured here. Main thread.
 
 #include <optional>
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace dptrain::cli {
 
-// What `bench --predict` prints and writes: tables whose headings say that nothing of them was measured. Main thread.
+// Reports of `bench --predict`: tables whose headings state that all values are predicted. Main thread.
 
 struct PredictedRow {
   session::Cluster cluster;
-  std::int64_t rows = 0;  ///< of each replica
+  std::int64_t rows = 0;  ///< samples of one replica
   std::int64_t global_batch = 0;
   session::Prediction predicted{};
   std::optional<double> measured{};  ///< seconds of a step
@@ -30,27 +30,27 @@ struct PredictedRow {
 
 struct PredictionReport {
   std::string config;
-  std::string ranks = "gpus";            ///< what is counted: "gpus" or "processes"
-  std::vector<std::string> assumptions;  ///< sentences: where the numbers come from
-  session::StepParts parts;              ///< of the first row
-  std::vector<PredictedRow> rows;        ///< the first is that to which speedup and efficiency refer
+  std::string ranks = "gpus";            ///< "gpus" or "processes"
+  std::vector<std::string> assumptions;  ///< sentences on the origin of the numbers
+  session::StepParts parts;              ///< step of the first row
+  std::vector<PredictedRow> rows;        ///< speedup and efficiency are relative to the first
 };
 
-/// `columns`: of the terminal; none: of any width.
+/// `columns`: width of the terminal; none: any width.
 std::string prediction_table(const PredictionReport& report, std::optional<std::size_t> columns = std::nullopt);
 std::string prediction_csv(const PredictionReport& report);
 std::string prediction_json(const PredictionReport& report);
 
 struct PredictionCall {
-  std::string text;                           ///< of the flag
-  std::string config;                         ///< its path
-  bool weak = false;                          ///< the batch of a replica stays; of a given `batch` too
-  session::BenchOptions options;              ///< of what is measured; its devices are those of the flags
-  std::vector<session::BenchRow> measured{};  ///< rows of --sweep processes, to be set beside what is predicted
+  std::string text;                           ///< value of the flag
+  std::string config;                         ///< path of the config
+  bool weak = false;                          ///< the batch of a replica is fixed; `batch=` implies it
+  session::BenchOptions options;              ///< for measurements; the devices are those of the flags
+  std::vector<session::BenchRow> measured{};  ///< rows of --sweep processes, to compare with predictions
 };
 
-/// Throws Error{kUsage} for a wrong flag and for more replicas than samples of a batch; Error{kDevice} where what is to
-/// be measured is not there.
+/// Throws Error{kUsage} for a wrong flag and for more replicas than samples of a batch; Error{kDevice} if a device to
+/// measure is missing.
 PredictionReport predict_steps(const experiment::Experiment& experiment, const PredictionCall& call);
 
 }  // namespace dptrain::cli

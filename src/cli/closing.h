@@ -1,7 +1,6 @@
 #pragma once
 
-// What fit says when it has ended: the best epoch, time and speed, where things are, and the commands that come next.
-// Pure.
+// The closing report of fit: the best epoch, time and speed, paths, and the next commands. Pure.
 
 #include <cstdint>
 #include <string>
@@ -16,10 +15,10 @@ namespace dptrain::cli {
 /// The run's folder, and the commands that can follow.
 struct ClosingFacts {
   std::string run;                ///< its folder
-  std::vector<std::string> kept;  ///< names of those files in it that a user may open
-  std::string resume_flags{};     ///< flags for the command that continues the run, each after a space
+  std::vector<std::string> kept;  ///< names of files for users
+  std::string resume_flags{};     ///< for the command that continues it, each after a space
   bool can_eval = false;          ///< the config has validation or test data
-  std::uint64_t peak_bytes = 0;   ///< peak memory of this process
+  std::uint64_t peak_bytes = 0;   ///< peak memory
 };
 
 /// Lines without an end.

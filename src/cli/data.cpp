@@ -1,4 +1,4 @@
-// dptrain data: what a data set holds, its statistics, and what augmentation makes of it. Trains nothing.
+// dptrain data: the contents of a data set, its statistics, and a preview of augmentation.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,13 +30,13 @@ namespace {
 
 struct PreviewOptions {
   std::int64_t samples = 8;            ///< evenly spread over the data set
-  std::optional<std::int64_t> epochs;  ///< the same sample so many times, as the epochs draw it; 6, of clips 2
-  bool evaluation = false;             ///< the eval transforms instead, once
+  std::optional<std::int64_t> epochs;  ///< images of each sample, one per epoch; default: 6, for clips 2
+  bool evaluation = false;             ///< shows each sample once, after the eval transforms
 };
 
-/// What the model gets of one sample, in several epochs.
+/// The model's input for one sample, in several epochs.
 struct Line {
-  std::string label, place;  ///< "#12 tulip", and the file where it is one
+  std::string label, place;  ///< "#12 tulip", and the file name if the sample is a file
   std::vector<std::vector<float>> values;
 };
 
@@ -54,7 +54,7 @@ std::string place_of(const data::Source& source, std::int64_t index) {
   return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string() : "";
 }
 
-/// An input that is an image, or a clip.
+/// Index of an input that is an image or a clip. Throws Error{kUsage} without one.
 std::size_t picture_of(const data::ModelSide& model) {
   if (const auto input = session::picture_input(model)) return *input;
   const Shape shape = model.input_shapes.empty() ? Shape() : model.input_shapes.front();
@@ -87,7 +87,7 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
   return found;
 }
 
-/// What is shown as black and as white.
+/// Values shown as black and white; logged unless they are 0..1 or 0..255.
 session::Shades range_of(const std::vector<Line>& lines) {
   std::vector<std::vector<float>> all;
   for (const Line& line : lines) all.insert(all.end(), line.values.begin(), line.values.end());
@@ -111,7 +111,7 @@ picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, con
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
-/// One row per sample and epoch, one column per frame.
+/// One row per sample and epoch, one column per frame; at most 16 frames, evenly spread.
 picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
   const std::vector<std::int64_t> frames = session::shown_frames(shape, 16);
   std::vector<std::string> titles;
@@ -128,10 +128,8 @@ picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
-/// Of that input. Images: one row per sample under its class and place, one column per epoch. Clips: one row per sample
-/// and epoch, one column per frame, 16 of them evenly spread where there are more. Samples that cannot be read are left
-/// out, with a warning. Values are shown as they are where they lie in 0..1 or 0..255, else stretched over the whole
-/// sheet, with a line that says so. Throws Error where the model has no such input.
+/// Draws the samples of the model's image or clip on one sheet. Warns of samples that cannot be read and leaves them
+/// out.
 picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
@@ -168,7 +166,7 @@ int run_scan(const DataCommandFlags& flags) {
   return damaged ? static_cast<int>(ErrorKind::kData) : 0;
 }
 
-/// Of a config the eval transforms in front of the first Normalization, whose numbers are looked for.
+/// The config's eval transforms before the first Normalization, whose statistics `data stats` computes.
 std::vector<config::Typed> before_normalization(const DataSets& data) {
   std::vector<config::Typed> front;
   if (!data.experiment) return front;
@@ -179,7 +177,7 @@ std::vector<config::Typed> before_normalization(const DataSets& data) {
   return front;
 }
 
-/// Whether the model takes rows of steps as they come: then the last axis has columns, as a Normalization sees them.
+/// Whether the model reads [steps, features] unchanged: then the last axis has columns, as for a Normalization.
 bool has_columns(const DataSets& data, const data::Source& source, int input) {
   const Shape shape = source.input_shape(input);
   return shape.rank() == 2 && std::ranges::find(data.model.input_shapes, shape) != data.model.input_shapes.end();
@@ -211,7 +209,7 @@ int run_stats(const DataCommandFlags& flags) {
   return 0;
 }
 
-/// Some rows of a table, evenly spread, and what they become.
+/// Prints some rows of a table, evenly spread, and their encoded values.
 void print_rows(const data::Source& source, std::int64_t count) {
   count = std::min(count, source.size());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -241,7 +239,7 @@ int run_preview(const DataCommandFlags& flags) {
   const picture::Sheet sheet = preview(data, data.sets.front(), options);
   const picture::Drawing drawing = picture::contact_sheet(sheet);
   const std::string path = flags.output.value_or(picture::can_png() ? "preview.png" : "preview.svg");
-  // An image that is not enlarged has its own pixels in a PNG.
+  // A PNG keeps the pixels of images that are not enlarged.
   const double scale = picture::enlargement(sheet.rows) > 1 ? 2 : 1;
   picture::write(path, drawing, scale);
   log::info(fmt::format("wrote {} ({:.0f} x {:.0f} pixels)", path, drawing.width(), drawing.height()));

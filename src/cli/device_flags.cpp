@@ -16,7 +16,7 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // beyond these it is a slip of the finger
+constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // larger values are taken for typing errors
 
 std::optional<int> positive(const std::string& text, int most) {
   int value = 0;
@@ -25,7 +25,7 @@ std::optional<int> positive(const std::string& text, int most) {
                                                                                                   : std::nullopt;
 }
 
-/// A whole number from 0 on.
+/// An integer from 0 to kMostReplicas - 1.
 std::optional<int> id_of(const std::string& text) {
   int value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,7 +37,7 @@ Error unreadable(const std::string& flag, const std::string& text) {
   return {ErrorKind::kUsage, fmt::format("{} must be ids as in 0,1 or 0-3, or all, or none, found '{}'", flag, text)};
 }
 
-/// Says which GPU of a list is not there; the device's own words.
+/// Throws the device's own error for the first GPU that is not present.
 void require_present(const std::vector<session::GpuId>& gpus, const std::string& asked) try {
   const std::size_t present = backend::list_cuda().size();
   for (const session::GpuId& gpu : gpus)
@@ -68,9 +68,9 @@ std::vector<session::GpuId> all_gpus() {
   return ids;
 }
 
-constexpr std::uint64_t kIdleBytes = 200U << 20;  // a context without work takes more than a GPU that nobody uses
+constexpr std::uint64_t kIdleBytes = 200U << 20;  // even a context without work uses more
 
-/// The first so many GPUs whose memory nobody uses.
+/// The first `count` GPUs with less than kIdleBytes of memory in use.
 session::DeviceRequest idle_gpus(std::int64_t count) {
   const std::string asked = fmt::format("--num-gpus {}", count);
   std::vector<session::GpuId> idle;
@@ -91,7 +91,7 @@ session::DeviceRequest idle_gpus(std::int64_t count) {
   return session::request_of(std::move(idle));
 }
 
-/// Right, but slow, and seldom meant.
+/// Warns if the replicas have more threads than there are cores, which is correct but slow.
 void warn_of_too_many(const session::DeviceRequest& request) {
   const session::DeviceRequest all = session::with_threads(request);
   if (request.on_gpus() || all.replicas * all.threads <= machine::cpus()) return;

@@ -1,4 +1,4 @@
-// dptrain devices: what there is to train on.
+// dptrain devices: lists, checks and measures the processors and GPUs that can train.
 
 #include <memory>
 
@@ -38,12 +38,12 @@ struct Link {
 };
 
 constexpr std::uint64_t kSummedBytes = 64U << 20;
-constexpr std::uint64_t kEmulatedBytes = 64U << 10;  // the emulator takes its time
+constexpr std::uint64_t kEmulatedBytes = 64U << 10;  // small, since the emulator is slow
 constexpr int kRepeats = 20;
 constexpr std::uint64_t kFewBytes = 4U << 10, kManyBytes = 4U << 20;  // between processes
 constexpr int kMessageRepeats = 100;
 
-/// Nothing where there are fewer than two GPUs.
+/// Nothing with fewer than two GPUs.
 std::optional<Link> measure(const DevicesFlags& flags) {
   if (!flags.p2p) return std::nullopt;
   session::DeviceRequest devices;
@@ -159,7 +159,7 @@ void print_devices(const std::vector<backend::GpuFacts>& gpus, const std::option
         link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
 }
 
-/// Those that are named, or all.
+/// The GPUs of --gpus, or all.
 session::DeviceRequest wanted(const DevicesFlags& flags) {
   if (flags.gpus) return parse_gpus(*flags.gpus);
   std::vector<session::GpuId> all;
@@ -198,7 +198,7 @@ int check(const DevicesFlags& flags) {
   return failed == 0 ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-/// In several processes: what messages between them reach, as gradients of the CPU are summed.
+/// Measures the messages between several processes with the sums that CPU replicas use for gradients.
 int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
   const session::LinkSpeed few = session::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
   const session::LinkSpeed many = session::measure_all_reduce(processes, kManyBytes, kMessageRepeats);
@@ -227,7 +227,7 @@ int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
 int run(const DevicesFlags& flags, mpi::Processes* processes) {
   if (processes != nullptr && processes->count() > 1 && flags.p2p && !flags.check && !flags.gpus)
     return measure_messages(flags, *processes);
-  if (processes != nullptr && !processes->is_first()) return 0;  // one speaks for the machine
+  if (processes != nullptr && !processes->is_first()) return 0;  // only the first process prints
   if (flags.check && flags.p2p)
     throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; leave out --p2p");
   if (flags.check) return check(flags);

@@ -37,7 +37,7 @@ std::string entry(const std::string& title, const std::string& doc, std::size_t 
   std::string begin = fmt::format("  {:<{}}", title, kIndent - 2);
   if (title.size() + 3 > kIndent)
     begin = terminal::wrapped("  ", title, kNarrowIndent, columns) + fmt::format("\n{:<{}}", "", kIndent);
-  const std::size_t line = begin.rfind('\n') + 1;  // 0: there is one
+  const std::size_t line = begin.rfind('\n') + 1;  // 0: it has one line
   return begin.substr(0, line) + terminal::wrapped(begin.substr(line), doc, kIndent, columns) + "\n";
 }
 
@@ -189,7 +189,7 @@ std::string item(const std::string& heading, const std::string& text) {
   return fmt::format(".TP\n.B {}\n{}\n", roff(heading), roff(text));
 }
 
-/// Lines as they stand.
+/// Lines printed without filling.
 std::string example(const std::vector<std::string>& lines) {
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string& line : lines) text += roff(line) + "\n";

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a model is worth on a data set: metrics, confusions, scores of classes, and the samples it does worst on. What
-// eval, fit and report share. Main thread; all processes of the session together.
+// Judges a model on a data set: metrics, confusion matrices, scores of classes, and the samples with the largest loss.
+// Shared by eval, fit and report. Main thread; all processes of the session together.
 
 #include <cstdint>
 #include <functional>
@@ -20,40 +20,39 @@
 
 namespace dptrain::cli {
 
-/// Of one output of the model that has a loss.
+/// Results for one output of the model that has a loss.
 struct OutputJudgement {
-  std::string name;  ///< "" where the model has one
+  std::string name;  ///< "" if the model has one output
   Classes classes;
-  std::optional<Confusion> confusion{};  ///< present if classes.known(), as are the scores
+  std::optional<Confusion> confusion{};  ///< absent, like the scores, without classes
   std::vector<ClassScore> scores{};
   std::vector<WorstSample> worst{};              ///< the largest loss first
-  std::optional<std::vector<Answer>> answers{};  ///< to every sample, where classes.one_per_sample()
-  std::vector<ValueAnswer> value_answers{};      ///< to the chosen samples, of a regression of few values
-  std::size_t values = 0;                        ///< of each of these
+  std::optional<std::vector<Answer>> answers{};  ///< for every sample, if classes.one_per_sample()
+  std::vector<ValueAnswer> value_answers{};      ///< for the chosen samples of a regression with few values
+  std::size_t values = 0;                        ///< number of values in each of them
 };
 
 struct Judgement {
   std::string on;                                        ///< "validation"
-  std::int64_t samples = 0;                              ///< whose values these are
-  double samples_per_second = 0;                         ///< of the pass that measures them
+  std::int64_t samples = 0;                              ///< number of measured samples
+  double samples_per_second = 0;                         ///< speed of the measuring pass
   std::vector<std::pair<std::string, double>> values{};  ///< "loss" first, then metrics
   std::vector<OutputJudgement> outputs{};                ///< in the order of the plan's losses
 };
 
-/// Judges the weights in the session's replicas on its data set `on`, which is open. `classes`: of all outputs of the
-/// model. `go_on` is asked after each batch; where one of several processes says no, all stop a few batches later.
-/// Nothing then.
+/// Judges the weights in the session's replicas on its open data set `on`. `classes`: one for each output of the model.
+/// Calls `go_on` after each batch. If it returns false in any process, all stop a few batches later and return nothing.
 std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
                                train::ProgressMode progress, const std::function<bool()>& go_on);
 
 // The values of a judgement that --assert and gates may name. Pure functions.
 
-/// Losses and metrics, and of outputs of classes the averages "precision", "recall" and "f1" over their classes.
-/// `classes`: of all outputs of the model.
+/// Losses, metrics and, for outputs with classes, the averages "precision", "recall" and "f1" over the classes.
+/// `classes`: one for each output of the model.
 std::vector<std::string> judged_names(const plan::Plan& plan, const std::vector<Classes>& classes);
-/// The same with their values. An average that is undefined is NaN; a metric of that name goes before it.
+/// The judged_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
 std::vector<std::pair<std::string, double>> judged_values(const Judgement& judgement);
-/// Those names whose value is a share of all samples, each right or wrong.
+/// Names of metrics whose value is a share of all samples, each of which is right or wrong.
 std::vector<std::string> sample_shares(const plan::Plan& plan);
 
 }  // namespace dptrain::cli

@@ -18,14 +18,14 @@ namespace {
 
 using NamedUnit = std::pair<const char*, double>;
 constexpr NamedUnit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
-/// Per second, with or without "/s" behind them.
+/// Units of rates, per second, with or without the suffix "/s".
 constexpr NamedUnit kRates[] = {{"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {"Tbit", 1e12 / 8},
                                 {"KB", 1e3},       {"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},
                                 {"KiB", 0x1p10},   {"MiB", 0x1p20},   {"GiB", 0x1p30},   {"TiB", 0x1p40}};
 
 [[noreturn]] void refuse_prediction(const std::string& what) { throw Error(ErrorKind::kUsage, "--predict: " + what); }
 
-/// A number > 0 with one of the units.
+/// Parses a number > 0 with one of the units.
 double quantity(const std::string& key, const std::string& value, std::span<const NamedUnit> units,
                 const std::string& suffix, const char* examples) {
   const std::size_t end = value.find_first_not_of("0123456789.");

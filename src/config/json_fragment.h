@@ -1,7 +1,7 @@
 #pragma once
 
-// Pieces of JSON Schema (draft 2020-12) for an editor that checks a config while it is written. They are wider than the
-// reader: wherever a number or a word may stand, so may an expression or a `$NAME`. Pure functions.
+// Pieces of JSON Schema (draft 2020-12) for an editor that checks a config while it is written. They accept more than
+// the reader: any number or word may also be an expression or a `$NAME`. Pure functions.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ Node any_of(std::vector<Node> choices);  ///< nested choices are joined
 Node list(Node item);
 Node reference(const std::string& name);  ///< to "$defs"/<name> of the whole schema
 
-/// The same with a text for people.
+/// Adds a description for the user.
 Node described(Node node, const std::string& text);
 
 }  // namespace dptrain::config::fragment

@@ -1,10 +1,10 @@
 #pragma once
 
-// The rows of a batch in host memory: those of a global batch that a process has, a replica's share of them, a
-// micro-batch of that. Pointers only; whoever made the batch keeps the memory. Any thread.
+// The rows of a batch in host memory: one process's part of a global batch, a replica's share of it, or a micro-batch
+// of that share. Holds pointers only; the creator of the batch owns the memory. Any thread.
 //
-// A batch is cut by position, of which each sample has one, and computed by row, of which a sample has none that could
-// not be read. So a sample that is missing makes its own share smaller and changes nobody else's.
+// A batch is cut by position and computed by row. Every sample has a position; a sample that cannot be read has no row.
+// So a missing sample shrinks its own share and no other one.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace dptrain {
 
-// World: where this process stands among those that train together. A replica has two numbers: its lane counts the
-// replicas of its process, its rank those of all processes. Memory, threads and devices go by lane; shares of a batch,
-// random numbers, sums and names in messages go by rank. Plain data.
+// World: the place of this process among those that train together. A replica has two numbers: its lane counts the
+// replicas of its process, its rank those of all processes. Memory, threads and devices are numbered by lane; shares of
+// a batch, random numbers, sums and names in messages by rank. Plain data.
 
 struct World {
   int process = 0, processes = 1;
-  int first_rank = 0;  ///< of lane 0
+  int first_rank = 0;  ///< rank of lane 0
   int ranks = 1;       ///< replicas of all processes
 
   /// All replicas are in this process.
   static World of_one_process(int replicas) { return {.ranks = replicas}; }
 
   int rank(int lane) const { return first_rank + lane; }
-  /// Who writes files and speaks for all.
+  /// Whether this process writes the files and prints for all processes.
   bool is_first() const { return process == 0; }
 };
 
@@ -64,10 +64,10 @@ struct RowRange {
 /// The positions of a global batch.
 struct BatchPositions {
   std::int64_t count = 0;
-  std::vector<std::int64_t> missing{};  ///< those without a row, ascending
+  std::vector<std::int64_t> missing{};  ///< positions without a row, ascending
 
   std::int64_t rows() const { return count - static_cast<std::int64_t>(missing.size()); }
-  /// The rows that stand there.
+  /// The rows at these positions.
   RowRange rows_at(RowRange positions) const {
     const auto before = [this](std::int64_t position) {
       return position - (std::ranges::lower_bound(missing, position) - missing.begin());
@@ -80,22 +80,22 @@ struct BatchPositions {
 struct BatchRows {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  ///< within the global batch
-  /// Of the global batch, where these are the rows of it that a process has; none: they are all of it.
+  /// Positions of the global batch if these rows are one process's part of it; none: these are the whole batch.
   std::optional<BatchPositions> batch{};
   std::vector<Column> inputs{};  ///< one per input of the plan: float32, int32 or bytes, as its tensor is
   std::vector<Column> labels{};  ///< one per loss of the plan: int32 [rows] or float [rows, width]; empty: none
   Column sample_weights{};       ///< float [rows]; null: all are 1
-  // Instead of `inputs`, where a device makes them itself from a feed of that number.
+  // Used instead of `inputs` if a device makes the inputs itself, from the feed of this number.
   int feed = -1;
   std::int64_t epoch = 0;
-  /// Of the batches of a training run; -1: it is none of them. By it shares that change are looked up.
+  /// Number of the batch in a training run, by which changing shares are looked up; -1: it belongs to no run.
   std::int64_t number = -1;
-  Column samples{};           ///< int64 [rows]: which samples of the feed these are
-  std::vector<Column> raw{};  ///< one per input, rows as the feed has them; empty where it is resident
+  Column samples{};           ///< int64 [rows]: numbers of the samples in the feed
+  std::vector<Column> raw{};  ///< one per input, rows in the form of the feed; empty if the feed is resident
 
-  /// Positions of the global batch that these rows are of.
+  /// Positions of the global batch to which these rows belong.
   BatchPositions positions() const { return batch.value_or(BatchPositions{.count = rows}); }
-  /// `count` rows from row `first` on, counted from the first one here; a part knows nothing of the global batch.
+  /// `count` rows from row `first` on, counted from the first row here. The part has neither `batch` nor `number`.
   BatchRows sub(std::int64_t first, std::int64_t count) const {
     BatchRows part{.rows = count,
                    .first_row = first_row + first,

@@ -33,12 +33,12 @@ inline double relative_difference(double difference, double size) {
   return difference == 0 ? 0 : nan_as_infinite(difference / size);
 }
 
-/// From here on the calling thread reads and writes 0 for floats below 1.2e-38, and so does every thread that it then
-/// starts. x86 takes some hundred cycles for an instruction that meets one, and training does make them: gradients of
-/// what a network is sure of, Adam's moments of weights that get none. TensorFlow does the same.
+/// From now on the calling thread, and each thread that it then starts, reads and writes 0 for floats below 1.2e-38. An
+/// x86 instruction takes some hundred cycles for such a number. Training produces them: gradients of confident
+/// predictions, and Adam's moments of weights without gradients. TensorFlow does the same.
 void flush_subnormals() noexcept;
 
-/// The opposite, as threads are to begin with.
+/// Restores the default: subnormal numbers are kept.
 void keep_subnormals() noexcept;
 
 }  // namespace dptrain

@@ -4,10 +4,10 @@
 
 namespace dptrain::log {
 
-// Lines a person or a script reads. Results and progress lines go to stdout, warnings and errors to stderr; with kJson
-// all lines but results go to stderr, one object each. All but results also go into the run's train.log once one is
-// opened. Names in lines may come from anybody: control characters, but line breaks and tabs, are written as
-// printable() writes them. Safe from every thread. Never called inside a step.
+// Lines for people and scripts. Results and progress lines go to stdout, warnings and errors to stderr; with kJson all
+// lines but results go to stderr, one object each. All but results also go into the run's train.log once it is open.
+// Names in lines are untrusted: control characters except line breaks and tabs are written as by printable(). Safe from
+// every thread. Never called inside a step.
 
 enum class Format { kText, kJson };
 
@@ -19,9 +19,8 @@ struct Options {
 };
 
 void configure(const Options& options);
-/// Of several processes this is not the first: from now on only its warnings and errors are shown, with `who` before
-/// them
-/// ("process 1 (node-b)"), and no results.
+/// For all processes but the first: from now on prints only warnings and errors, with `who` before them ("process 1
+/// (node-b)"), and no results.
 void speak_as(const std::string& who);
 /// Whether lines, and results that have a structure, are JSON.
 bool is_json();
@@ -31,19 +30,19 @@ void close_file();
 
 void debug(const std::string& line);
 void info(const std::string& line);
-void notice(const std::string& line);  ///< stderr, as it is, also with `quiet`: an answer to the user
-void warn(const std::string& line);    ///< stderr, "warning: " before it
-void error(const std::string& line);   ///< stderr, as it is: the caller has composed the whole text
-/// A terminal that is closed and a reader that ends (`| head`) take lines with them and nothing else: SIGPIPE is
-/// ignored from now on, and they are no stdout_failure(). For what must go on to its end.
+void notice(const std::string& line);  ///< An answer to the user: to stderr unchanged, also with `quiet`.
+void warn(const std::string& line);    ///< To stderr after "warning: ".
+void error(const std::string& line);   ///< To stderr unchanged: the caller has composed the whole text.
+/// Ignores SIGPIPE from now on. A closed terminal or a reader that ends (`| head`) then loses its lines, and
+/// stdout_failure() does not count it. For commands that must run to their end even then.
 void outlive_readers();
-/// errno of the first write to stdout that failed, 0: none.
+/// errno of the first write to stdout that failed; 0: none.
 int stdout_failure();
 
-/// A line on a terminal's stderr that stays where it is: the next one replaces it, and any other line removes it first.
-/// "": removes it.
+/// Shows a status line at the bottom of a terminal's stderr. The next call replaces it, and other lines appear above
+/// it. "" removes it.
 void show_status(const std::string& text);
-/// From now on there is none.
+/// Removes the status line for the rest of the process.
 void hide_status();
 
 /// A result on stdout even with --quiet, never decorated (tables, `name: value`).

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of this machine the process may use: containers, job schedulers and taskset leave a part of it. Read anew at
+// The part of this machine that the process may use: containers, job schedulers and taskset restrict it. Read anew at
 // each call; any thread.
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dptrain::machine {
 
-/// Where the system tells; tests give folders of their own.
+/// System files to read; tests use folders of their own.
 struct Places {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
@@ -18,62 +18,60 @@ struct Places {
 };
 
 struct Memory {
-  std::uint64_t total = 0;  ///< bytes: of the machine, or the lowest limit of the process's control groups
-  std::uint64_t available =
-      0;  ///< bytes that can still be taken without swapping or meeting a limit; 0: the system does not tell
+  std::uint64_t total = 0;      ///< bytes: of the machine, or the lowest limit of the process's control groups
+  std::uint64_t available = 0;  ///< bytes free without swapping or exceeding a limit; 0: unavailable
 };
 
 /// A level of the data caches.
 struct Cache {
   int level = 1;            ///< 1 is the nearest
-  std::uint64_t bytes = 0;  ///< of one of them
-  int count = 1;            ///< how many of them the CPUs have that the process may use
+  std::uint64_t bytes = 0;  ///< of one cache
+  int count = 1;            ///< caches of this level that the CPUs of the process have
   bool operator==(const Cache&) const = default;
-  /// Of those that so many threads, each on a CPU of its own and as far apart as can be, reach together.
+  /// Bytes that `threads` threads reach together, each on a CPU of its own and as far apart as possible.
   std::uint64_t reached_by(int threads) const {
     return bytes * static_cast<std::uint64_t>(threads < count ? threads : count);
   }
 };
 
-/// Nearest first. From the system's files; where they are missing, from the C library, which does not say what shares a
-/// cache: the first two levels are then one for each CPU, the third is one. Empty where neither tells.
+/// Nearest first. Read from the system's files or, without them, from the C library, which does not report sharing.
+/// Then each CPU has its own first two levels, and all share the third. Empty if neither reports caches.
 std::vector<Cache> caches(const Places& places = {});
 
 /// CPUs that the affinity mask (taskset, cpusets) allows, ascending.
 std::vector<int> allowed_cpus();
-/// How many they are, or fewer where a control group's quota gives less time than that: the quota rounded up. At least
-/// 1.
+/// Their number, or a control group's quota of CPU time, rounded up, if that is lower. At least 1.
 int cpus(const Places& places = {});
 /// The quota alone, in CPUs; 0: none.
 double cpu_quota(const Places& places = {});
-/// Control groups of version 1 and 2, those around the process's own too. What a group holds in its page cache counts
-/// as free.
+/// Applies the limits of control groups of version 1 and 2, enclosing groups included. Inactive page cache of a group
+/// counts as free.
 Memory memory(const Places& places = {});
-/// Whether the system gives huge pages to memory that wishes for them; where it does not tell, it has none.
+/// Whether the system supports huge pages on request (madvise); false if it does not report it.
 bool gives_huge_pages(const Places& places = {});
 
-// Which CPUs of this machine are near one another. Read anew at each call; any thread.
+// Groups of CPUs that are close to one another. Read anew at each call; any thread.
 
-/// Of these CPUs those that share the last level of the caches and a NUMA node, one for each core: hardware threads of
-/// one core share its arithmetic, too. Ascending, as the groups are by their first. One group of all where the system
-/// does not tell.
+/// Groups of CPUs that share a last-level cache and a NUMA node. Each core counts once, since its hardware threads
+/// share its arithmetic units. Each group is ascending, and so are the groups by their first CPU. One group of all if
+/// the system does not report caches and nodes.
 std::vector<std::vector<int>> core_groups(const Places& places = {}, const std::vector<int>& cpus = allowed_cpus());
 
-/// So many replicas, each of so many threads on CPUs of its own.
+/// Replicas with `threads` threads each, on CPUs of their own.
 struct Layout {
   int threads = 1;
-  std::vector<std::vector<int>> cpus{};  ///< of each replica
+  std::vector<std::vector<int>> cpus{};  ///< CPUs of each replica
 };
 
-/// One replica for each group; where groups differ in size the largest number of threads that leaves at most a tenth of
-/// the cores idle. Of the groups as many as have `most` cores together (cpus(), for a quota).
+/// Fills each group with replicas. Their number of threads is the largest that leaves at most a tenth of the cores
+/// idle. Uses the first `most` cores of the groups only (cpus(), for a quota).
 Layout layout_of(std::vector<std::vector<int>> groups, int most);
 
-/// As the system writes them: "0-3,8".
+/// In the notation of the system: "0-3,8".
 std::string cpu_list(const std::vector<int>& cpus);
 
-/// The calling thread, and those that it starts, run on these alone. What the system refuses changes nothing: where
-/// threads run changes no result.
+/// Binds the calling thread, and the threads that it then starts, to these CPUs. Ignores a refusal of the system, since
+/// results do not depend on where threads run.
 void bind_thread(const std::vector<int>& cpus) noexcept;
 
 }  // namespace dptrain::machine

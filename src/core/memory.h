@@ -7,32 +7,32 @@
 
 namespace dptrain {
 
-// Large pages for memory that is read here and there: with small ones nearly every look at tens of megabytes is a walk
-// through page tables as well, in a virtual machine through two of them, and what is prefetched is dropped.
+// Large pages for memory with scattered reads. With small pages nearly every read from tens of megabytes also walks the
+// page tables, in a virtual machine two of them, and prefetches are dropped.
 
-/// Bytes of one, on all processors that matter here.
+/// Bytes of a huge page on all processors that dptrain targets.
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// A wish about memory that nobody has written to yet; small pieces and systems without large pages stay as they are.
-/// Any thread.
+/// Requests huge pages for memory that has not been written to yet. Has no effect on small pieces and on systems
+/// without huge pages. Any thread.
 void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept;
 
-/// Room for so many elements, before the first is there.
+/// Reserves `count` elements in huge pages. Call it before the first element is added.
 template <class T>
 void reserve_huge(std::vector<T>& vector, std::size_t count) {
   vector.reserve(count);
   wish_for_huge_pages(vector.data(), vector.capacity() * sizeof(T));
 }
 
-// Memory straight from the system, in huge pages where it has them. What a step works on is read with strides of many
-// kilobytes and streamed through by the hundred megabytes: with small pages nearly each row is a walk through page
-// tables, in a virtual machine through two of them, and the processor's prefetching ends at every page.
+// Memory mapped from the system, in huge pages if available. A step reads its memory with strides of many kilobytes and
+// streams hundreds of megabytes. With small pages nearly each row walks the page tables, in a virtual machine two of
+// them, and hardware prefetching stops at every page boundary.
 
-/// Zero-filled, touched by nobody. From kHugePage bytes on it begins at a multiple of them and is wished for in huge
-/// pages; less begins on a page. Owns what it maps.
+/// Zero-filled and not yet touched. Memory of kHugePage bytes or more begins at a multiple of kHugePage and requests
+/// huge pages; smaller memory begins at a page. Owns the mapping.
 class MappedMemory {
  public:
-  /// Throws std::system_error with what the system said.
+  /// Throws std::system_error with the system's error code.
   explicit MappedMemory(std::size_t bytes);
   ~MappedMemory();
   MappedMemory(const MappedMemory&) = delete;
@@ -47,8 +47,8 @@ class MappedMemory {
   void* data_;
 };
 
-/// The calling core fetches the cache line if it has not got it. GCC takes a function that does nothing else for one
-/// without effects and leaves out calls and loops of it; the empty statement keeps them.
+/// Loads the cache line into the calling core's cache. GCC treats a function that only prefetches as free of effects
+/// and removes calls and loops of it; the empty statement prevents that.
 inline void prefetch(const void* memory) {
   __builtin_prefetch(memory);
   asm volatile("" : : "r"(memory));

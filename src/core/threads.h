@@ -17,19 +17,19 @@
 
 namespace dptrain {
 
-// TaskPool: a few threads for work in the background, such as compiling. They start with the first tasks and sleep
-// between tasks. Any thread may call; a task must not wait for a later one.
+// TaskPool: a few threads for background work, such as compiling. They start with the first tasks and sleep between
+// tasks. Any thread may call; a task must not wait for a later one.
 
 class TaskPool {
  public:
-  /// At most so many threads, one at least.
+  /// Uses at most `threads` threads, but at least one.
   explicit TaskPool(int threads);
-  /// Waits for tasks that have begun; the others are forgotten, and who waits for one gets std::future_error.
+  /// Waits for tasks that have begun. Drops the others: their futures throw std::future_error.
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
 
-  /// What `task` returns or throws. Tasks begin in the order in which they were sent.
+  /// Queues `task`; the future has its result or exception. Tasks begin in the order of the calls.
   template <class Task>
   auto send(Task task) -> std::future<decltype(task())> {
     auto packed = std::make_shared<std::packaged_task<decltype(task())()>>(std::move(task));
@@ -53,8 +53,8 @@ class TaskPool {
   std::vector<std::thread> threads_;
 };
 
-/// Bounded first-in first-out queue between threads. close() wakes everybody: push then drops and returns false,
-/// pop drains what is left and then returns nothing.
+/// Bounded first-in first-out queue between threads. close() wakes all waiting threads: push() then drops its value and
+/// returns false, pop() returns the remaining values and then nothing.
 template <class T>
 class Queue {
  public:

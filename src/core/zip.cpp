@@ -15,8 +15,8 @@ namespace {
 // The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16.
 
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
-constexpr std::uint32_t kSee64 = 0xFFFFFFFF;                    ///< the number stands in the 64-bit record
-constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to here any ratio goes: all numbers may be zero
+constexpr std::uint32_t kSee64 = 0xFFFFFFFF;                    ///< the value is in the 64-bit record
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20U;  ///< up to this size any ratio is valid (all zeros)
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 
 /// A range of another file.
@@ -42,7 +42,7 @@ struct Member {
   std::uint64_t packed = 0, size = 0, header = 0;
 };
 
-/// Where the central directory is; the record that says so ends the file, but for a comment.
+/// Finds the central directory by its end record, which ends the file except for a comment.
 Directory find_directory(const FileBytes& file) {
   const std::uint64_t reach = std::min(file.size(), kEndBytes + kLongestComment);
   const std::vector<std::byte> tail = file.read(file.size() - reach, reach);
@@ -51,7 +51,7 @@ Directory find_directory(const FileBytes& file) {
     if (at.u32() != zip::kEnd) continue;
     at.skip(8);
     const std::uint32_t size = at.u32(), offset = at.u32();
-    if (at.u16() != back - kEndBytes) continue;  // not the record but bytes that look like it
+    if (at.u16() != back - kEndBytes) continue;  // these bytes only resemble the record
     if (offset != kSee64 && size != kSee64) return {offset, size};
     const std::uint64_t end = file.size() - back;
     if (end < kLocatorBytes) break;
@@ -69,7 +69,7 @@ Directory find_directory(const FileBytes& file) {
   file.damaged("it is a zip archive without its directory, cut off perhaps");
 }
 
-/// Sizes and offset beyond 32 bits, in the order in which the entry leaves them out.
+/// Reads sizes and offset beyond 32 bits. The field has, in this order, those that the entry leaves out.
 void read_extra64(const FileBytes& file, std::span<const std::byte> extra, Member& member) {
   Cursor at(file, extra);
   while (at.left() >= 4) {
@@ -82,7 +82,7 @@ void read_extra64(const FileBytes& file, std::span<const std::byte> extra, Membe
   }
 }
 
-/// Calls f(name, member) for each entry of the directory until it says that it has found what it looks for.
+/// Calls f(name, member) for each entry of the directory until f returns true.
 template <class F>
 void each_member(const FileBytes& file, const F& f) {
   const Directory directory = find_directory(file);
@@ -119,7 +119,7 @@ std::optional<Member> find_member(const FileBytes& file, const std::string& want
   return found;
 }
 
-/// zlib's state, ended whatever happens in between.
+/// Owns zlib's inflate state.
 class Inflater {
  public:
   explicit Inflater(const FileBytes& file) {
@@ -129,8 +129,8 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Goes on in `in` and `out`, which lose what was read and written. False at the end of the stream, and where it is
-  /// none.
+  /// Continues with `in` and `out` and removes the read and written bytes from them. False at the end of the stream and
+  /// for invalid data.
   bool run(std::span<std::byte>& in, std::span<std::byte>& out) {
     constexpr std::size_t kStep = std::size_t{1} << 30U;  // zlib counts in 32 bits
     const auto some_in = static_cast<uInt>(std::min(kStep, in.size()));
@@ -151,8 +151,8 @@ class Inflater {
   int state_ = Z_OK;
 };
 
-/// All of a raw deflate stream, which must give as many bytes as the directory says. Memory follows what has been
-/// inflated, never what is claimed.
+/// Inflates a raw deflate stream, whose size must equal the directory's. Memory grows with the inflated bytes, not with
+/// the claimed size.
 std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std::uint64_t data,
                                 const std::string& name, std::uint64_t highest_ratio) {
   if (member.size > kFreeBytes && member.size / highest_ratio > member.packed)
@@ -165,7 +165,7 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
   Inflater inflater(file);
   for (bool more = true; more;) {
     const std::uint64_t written = all.size();
-    if (written == member.size) {  // the end of the stream may still be to come, but no byte more
+    if (written == member.size) {  // the end of the stream may follow, but no further byte
       std::byte beyond{};
       std::span<std::byte> out(&beyond, 1);
       more = inflater.run(in, out);
@@ -241,10 +241,10 @@ namespace {
 // The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16,
 // 4.5.3 (sizes of 64 bits).
 
-constexpr std::uint16_t kPlain = 20, kZip64 = 45;  ///< versions of the format that a reader must know
-constexpr std::uint16_t kFirstDay = (1 << 5) | 1;  ///< 1980-01-01, the first that the format has
+constexpr std::uint16_t kPlain = 20, kZip64 = 45;  ///< versions of the format that a reader must support
+constexpr std::uint16_t kFirstDay = (1 << 5) | 1;  ///< 1980-01-01, the earliest date of the format
 
-/// Numbers in little endian, behind each other.
+/// Little-endian numbers, one after the other.
 class Record {
  public:
   void u16(std::uint64_t value) { put(value, 2); }

@@ -27,11 +27,11 @@ namespace dptrain {
 
 bool is_archive(const FileBytes& file);
 
-/// What deflate packs at most: beyond it a claim is a lie.
+/// Highest compression ratio of deflate; a member that claims more is damaged or malicious.
 inline constexpr std::uint64_t kDeflateRatio = 1032;
 
-/// The member's bytes, its CRC-32 checked; null where there is none of that name. Named after the archive. A member
-/// that claims to be more than 64 MiB and more than `highest_ratio` times as many as it is packed in is refused.
+/// The member's bytes, with the archive's name and after a check of their CRC-32; null if the archive has no such
+/// member. Refuses a member that claims more than 64 MiB and more than `highest_ratio` times its packed size.
 std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const FileBytes>& archive,
                                                 const std::string& name, std::uint64_t highest_ratio = kDeflateRatio);
 /// In the order of the directory.
@@ -41,22 +41,22 @@ std::vector<std::string> archive_names(const FileBytes& archive);
 
 struct ZipMember {
   std::string name;                    ///< ASCII, at most 65,535 bytes
-  std::span<const std::byte> bytes{};  ///< the caller's
+  std::span<const std::byte> bytes{};  ///< owned by the caller
 };
 
-/// Sizes and offsets from here on stand in the format's 64-bit records.
+/// Sizes and offsets from this value on are in the format's 64-bit records.
 inline constexpr std::uint64_t kZip32Limit = 0xFFFFFFFF;
 
-/// The archive in pieces, in their order: those of the members are the caller's bytes, all others lie in `headers`.
+/// The pieces of an archive, in order: members refer to the caller's bytes, all other pieces to `headers`.
 struct ZipPieces {
   std::vector<std::vector<std::byte>> headers;
   std::vector<std::span<const std::byte>> pieces;
 };
 
-/// Without time stamps: the same members give the same bytes. `limit` is for tests.
+/// The archive has no time stamps: the same members give the same bytes. `limit` is for tests.
 ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit = kZip32Limit);
 
-/// Atomically (core/files.h); returns bytes written. Throws Error{kWrite}.
+/// Writes atomically (core/files.h) and returns the bytes written. Throws Error{kWrite}.
 std::uint64_t write_zip(const std::string& path, const std::vector<ZipMember>& members);
 
 }  // namespace dptrain

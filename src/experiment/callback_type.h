@@ -1,7 +1,7 @@
 #pragma once
 
-// The definition of a callback as far as a config goes: its keys, what it wants of the rest of the config, the files it
-// writes. One per callback, registered by the module that runs them (train/callbacks/<name>.cpp). The registry is
+// The definition of a callback for configs: its keys, its requirements on the rest of the config, and the files that it
+// writes. The module that runs the callbacks registers one for each (train/callbacks/<name>.cpp). The registry is
 // filled before main and read-only afterwards: any thread may read it.
 
 #include <functional>
@@ -18,12 +18,12 @@
 
 namespace dptrain::experiment {
 
-/// The parts of a config that callbacks can read, and where they report what does not fit. One for all of a config's
-/// callbacks, in their order.
+/// Gives callbacks access to a config and reports their errors. One object checks all callbacks of a config, in their
+/// order.
 class CallbackCheck {
  public:
-  /// `graph` decides the names of the values; null where it could not be built or where nothing will call the
-  /// callbacks: then the names are not known. Reports at the callback's place.
+  /// `graph` determines the names of the values. It is null if it could not be built or if nothing will call the
+  /// callbacks; the names are then unavailable. Errors have the callback's place.
   CallbackCheck(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
   const ConfigFile& file() const { return file_; }
@@ -43,9 +43,9 @@ class CallbackCheck {
   void error_as_is(const std::string& message);
   /// Reports a value that no epoch has. With `needs_direction` also reports a value without a direction.
   void require_value(const std::string& name, bool needs_direction);
-  /// This callback adds a value that the callbacks after it see.
+  /// Adds a value of this callback, which later callbacks can read.
   void adds(const std::string& name);
-  /// False where another callback has the file already.
+  /// Claims a file; false if another callback has it already.
   bool claim(const std::string& file) { return claimed_.insert(file).second; }
 
  private:
@@ -61,7 +61,7 @@ class CallbackCheck {
 };
 
 struct CallbackType : config::TypeDef {
-  /// Reports what does not fit. May be empty.
+  /// Reports conflicts with the rest of the config. May be empty.
   std::function<void(const void* spec, CallbackCheck& check)> check;
   /// Files and folders of its own, relative to the run's folder; checkpoints are not among them. May be empty.
   std::function<std::vector<std::string>(const void* spec)> files;
@@ -70,8 +70,7 @@ struct CallbackType : config::TypeDef {
 /// The definition of a callback of a config.
 const CallbackType& type_of(const CallbackConfig& callback);
 
-/// Lets each definition look at its callback, in their order. A config is refused when it is read, not when an epoch is
-/// over. Pure.
+/// Calls each definition's check, in the order of the callbacks, so that errors appear when the config is read. Pure.
 void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
 /// Every file or folder that a config's callbacks write, relative to the run's folder.

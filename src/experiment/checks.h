@@ -12,14 +12,13 @@
 
 namespace dptrain::experiment {
 
-/// Errors at `place`, the key's: a number that is no power of two, and what needs more than its own shard or cuts
-/// batches otherwise. `graph` may be null.
+/// Reports at `place`, the key's position: a number that is not a power of two, and settings that need more than one
+/// shard or cut batches in another way. `graph` may be null.
 void check_virtual_shards(config::Reader& reader, const config::Mark& place, const ConfigFile& file,
                           const graph::Graph* graph);
 
-// Transforms and the labels that they change or would have to change: MixUp and CutMix mix labels, which are rows of
-// values then, whatever the data set holds; no transform moves labels with a value for each place of an image. Main
-// thread.
+// Checks of transforms against labels. MixUp and CutMix mix labels, which become rows of values whatever the data set
+// holds. Transforms move no labels that have a value for each position of an image. Main thread.
 
 /// The first transform that mixes samples; null when there is none.
 const config::Typed* mixing_transform(const DataSection& data);
@@ -32,11 +31,11 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
 void check_positional_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                              const graph::Graph& graph);
 
-// Whether the images reach a network as its published weights want them: the commonest reason why a pre-trained network
-// knows nothing. Pure.
+// Checks that images have the preprocessing of a network's published weights. Its absence is the most common reason for
+// useless predictions of a pre-trained network. Pure.
 
-/// For a model whose weights come from a file: warns of each network that reads an Input directly where the transforms
-/// of evaluation lack its preprocessing. Nothing without data.
+/// Warns of each network that reads an Input directly if the eval transforms lack its preprocessing. For models whose
+/// weights come from a file. Does nothing without data.
 void advise_preprocessing(const graph::Graph& graph, const DataSection& data, config::Diagnostics& diagnostics);
 
 }  // namespace dptrain::experiment

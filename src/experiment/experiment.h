@@ -1,6 +1,6 @@
 #pragma once
 
-// Experiment: one config, read, checked and typed: what every command starts from. Immutable after loading.
+// Experiment: a config that is read, checked and typed; every command begins with one. Immutable after loading.
 
 #include <cstdint>
 #include <map>
@@ -14,10 +14,10 @@
 namespace dptrain::experiment {
 
 struct Experiment {
-  std::string file;  ///< as the user wrote it; the checkpoint's path when it came from there
+  std::string file;  ///< as the user wrote it, or the checkpoint that contains the config
   ConfigFile config;
   graph::Graph graph;
-  config::Mark weights_place;         ///< of the path in `model.weights`; unknown without the key
+  config::Mark weights_place;         ///< position of the path in `model.weights`, if the config has one
   std::vector<std::string> warnings;  ///< about the config, already with their places
 };
 
@@ -25,14 +25,14 @@ struct Experiment {
 struct Overrides {
   std::vector<std::string> sets;                 ///< `--set a.b=value`, in order
   std::map<std::string, std::string> variables;  ///< `--var NAME=VALUE`
-  bool callbacks = true;  ///< false where nothing will call them: what they monitor need not be there
-  /// `--learning-rate`: of the optimizer; where the config has a schedule, its highest rate.
+  bool callbacks = true;                         ///< false if nothing calls them: monitored values may be missing
+  /// `--learning-rate`: replaces the optimizer's rate or, with a schedule, its highest rate.
   std::optional<double> learning_rate{};
 };
 
 /// Throws Error{kUsage} with every error of the file, sorted by line.
 Experiment load_experiment(const std::string& path, const Overrides& overrides);
-/// From text kept in a checkpoint (`resolved_config`); `name` stands in messages.
+/// Loads text from a checkpoint (`resolved_config`); `name` identifies it in messages.
 Experiment load_experiment_text(const std::string& text, const std::string& name, const Overrides& overrides);
 
 /// The config spelled out: every key with its value, blocks expanded, paths absolute; loads to an equal experiment.

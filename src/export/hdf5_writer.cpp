@@ -16,7 +16,7 @@
 namespace dptrain::exporting {
 namespace {
 
-/// What the library says about its last failure: the innermost record of its error stack.
+/// The library's last error: the innermost record of its error stack.
 std::string library_error() {
   std::string text = "no reason given";
   const auto note = [](unsigned /*depth*/, const H5E_error2_t* record, void* out) -> herr_t {
@@ -102,13 +102,13 @@ struct Hdf5Writer::Impl {
 Hdf5Writer::Hdf5Writer(std::uint64_t expected_bytes) : impl_(std::make_unique<Impl>()) {
   checked(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr), "silence its error printing");
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a property list");
-  // One piece of memory for the lot if the guess holds, and never less than 256 KiB at a time.
+  // Allocates once if the estimate holds, and at least 256 KiB at a time.
   const std::size_t increment = std::max<std::size_t>(std::size_t{1} << 18U, expected_bytes + expected_bytes / 64);
   checked(H5Pset_fapl_core(access, increment, 0 /* nothing on disk */), "select its memory driver");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set the closing of files");
   // checkpoint/hdf5 reads the oldest format, which is not the default of HDF5 2.0.
   checked(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of its format");
-  // The library takes two open files in memory of one name for the same file.
+  // The library treats two open in-memory files of one name as the same file.
   static std::uint64_t count = 0;
   const std::string name = fmt::format("dptrain-checkpoint-in-memory-{}", ++count);
   impl_->file = checked(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "make a file in memory");
@@ -162,8 +162,7 @@ void Hdf5Writer::list_attribute(const std::string& path, const std::string& name
   if (width > kAttributeBytes)
     throw Error(ErrorKind::kUsage, fmt::format("a name of {} bytes is too long for a Keras file: at most {} bytes",
                                                width, kAttributeBytes));
-  // As numpy.array_split: the fewest parts of at most kAttributeBytes, the first ones one longer where it does not
-  // divide.
+  // As numpy.array_split: the fewest parts of at most kAttributeBytes, of which the first may have one element more.
   const std::size_t count = values.size(), fits = kAttributeBytes / width, parts = (count + fits - 1) / fits;
   const Handle type = string_type(width, H5T_STR_NULLPAD, is_ascii(values) ? H5T_CSET_ASCII : H5T_CSET_UTF8);
   std::size_t next = 0;
@@ -180,9 +179,9 @@ void Hdf5Writer::list_attribute(const std::string& path, const std::string& name
 std::span<const std::byte> Hdf5Writer::bytes() {
   checked(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), "flush a file in memory");
   const ssize_t size = checked(H5Fget_file_image(impl_->file, nullptr, 0), "tell the size of a file in memory");
-  void* handle = nullptr;  // for the memory driver: where it keeps the address of its buffer
+  void* handle = nullptr;  // where the memory driver stores the address of its buffer
   checked(H5Fget_vfd_handle(impl_->file, H5P_DEFAULT, &handle), "hand over a file in memory");
-  impl_->lock.unlock();  // the bytes are ours: who reads a data set need not wait while they go to the disk
+  impl_->lock.unlock();  // other users of HDF5 need not wait while the caller writes the bytes to disk
   return {*static_cast<const std::byte* const*>(handle), static_cast<std::size_t>(size)};
 }
 

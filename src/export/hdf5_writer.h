@@ -1,10 +1,10 @@
 #pragma once
 
-// Hdf5Writer builds an HDF5 file in memory, in the oldest layout of the format: the one that every reader knows. The
-// bytes are then ours to write with full control of errors, which the library's own file access has not (a full disk
-// may show only when it closes). Cost: the size of the file in memory. The library is not thread-safe: a writer holds
-// one lock of the process from its birth to its end, so keep it short-lived. Everything throws Error{kInternal} with
-// the library's words.
+// Hdf5Writer builds an HDF5 file in memory, in the oldest layout of the format, which every reader supports. The caller
+// then writes the bytes with full control of errors; the library's own file access may report a full disk only when it
+// closes the file. The whole file must fit in memory. The library is not thread-safe: a writer holds one process-wide
+// lock from its construction to bytes() or its destruction, so keep it short-lived. Everything throws Error{kInternal}
+// with the library's message.
 
 #include <array>
 #include <cstddef>
@@ -24,11 +24,11 @@ constexpr std::size_t kAttributeBytes = 64512;
 
 class Hdf5Writer {
  public:
-  /// `expected_bytes`: of all data; a guess saves growing.
+  /// `expected_bytes`: estimate of all data, which saves reallocations.
   explicit Hdf5Writer(std::uint64_t expected_bytes);
   ~Hdf5Writer();
 
-  // Paths are given from the root ("model_weights/conv1"; "" is the root); groups on the way are made.
+  // Paths start at the root ("model_weights/conv1"; "" is the root); missing groups are created.
 
   void group(const std::string& path);
   /// float32, little endian, contiguous.
@@ -42,11 +42,10 @@ class Hdf5Writer {
   void text_attribute(const std::string& path, const std::string& name, const std::string& value);
   void number_attribute(const std::string& path, const std::string& name, std::uint32_t value);
   /// One-dimensional, fixed length, null-padded; beyond kAttributeBytes cut into `name0`, `name1`, ... as Keras does.
-  /// An empty list is a dataspace of no elements, never H5S_NULL, which h5py hands to Keras as something that is no
-  /// list.
+  /// An empty list is a dataspace without elements, not H5S_NULL, which h5py does not return as a list.
   void list_attribute(const std::string& path, const std::string& name, const std::vector<std::string>& values);
 
-  /// The whole file; good as long as the writer lives. Nothing may be added after it.
+  /// The whole file, valid as long as the writer exists. Nothing may be added afterwards.
   std::span<const std::byte> bytes();
 
  private:
@@ -54,9 +53,9 @@ class Hdf5Writer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The seal: 24 bytes after the end of the HDF5 data, "\ndptrain crc32 1a2b3c4d\n", the CRC-32 of all bytes before them.
-// Readers of HDF5 look no further than the end address in the file's head, so they do not see it; whoever changes the
-// file with such a library cuts it off, and the file counts as unsealed. Pure; any thread.
+// The seal: 24 bytes after the end of the HDF5 data, "\ndptrain crc32 1a2b3c4d\n", with the CRC-32 of all bytes before
+// them. Readers of HDF5 ignore it, since they stop at the end address in the file's header. A library that changes the
+// file cuts it off, and the file counts as unsealed. Pure; any thread.
 
 constexpr std::size_t kSealBytes = 24;
 constexpr std::string_view kSealWords = "\ndptrain crc32 ";  ///< it begins with these

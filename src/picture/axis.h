@@ -1,6 +1,6 @@
 #pragma once
 
-// Axis: from values to pixels and back to round numbers beside ticks. Pure; any thread.
+// Axis: maps values to pixels, and chooses round numbers for ticks. Pure; any thread.
 
 #include <limits>
 #include <string>
@@ -40,7 +40,7 @@ std::string log_tick_text(double value);
 
 class Axis {
  public:
-  /// `range` onto pixels from `begin` to `end`. A logarithmic axis wants range.low > 0. A range of one value is
+  /// Maps `range` to pixels from `begin` to `end`. A logarithmic axis requires range.low > 0. A range of one value is
   /// widened.
   Axis(Range range, bool log, double begin, double end);
 
@@ -58,11 +58,11 @@ class Axis {
   double begin_, end_;
 };
 
-// The names beside samples of lines. Pure; any thread.
+// Legends: names next to samples of lines. Pure; any thread.
 
 struct LegendEntry {
   std::string name;
-  std::string note{};  ///< behind it, with less weight: "best 0.912"
+  std::string note{};  ///< after the name, less prominent: "best 0.912"
   LineStyle style{};
   Dash dash = Dash::kSolid;
   enum class Sample {
@@ -72,14 +72,14 @@ struct LegendEntry {
     kRing,
     kCross,
     kBar
-  } sample = Sample::kMarkedLine;  ///< what stands before it
+  } sample = Sample::kMarkedLine;  ///< drawn before the name
 };
 
-/// One line of entries from `at` (the baseline) to the right: what the kinds of lines mean.
+/// Draws one line of entries from `at` (the baseline) to the right, which explains the kinds of lines.
 void draw_keys(const std::vector<LegendEntry>& entries, Point at, Drawing& out);
 
-/// All entries in columns of one width, filled one after the other: as many columns as leave four fifths of the names
-/// whole. The other names lose their middle and keep it in the title; no entry is left out.
+/// All entries in columns of one width, filled one after the other. The number of columns leaves four fifths of the
+/// names whole. Other names are shortened in the middle and whole in the title; no entry is left out.
 class Legend {
  public:
   Legend(const std::vector<LegendEntry>& entries, double width);
@@ -94,7 +94,7 @@ class Legend {
 };
 
 double sample_width(const LegendEntry& entry);
-/// The line, mark or ring alone, its middle at height `at.y`.
+/// Draws the line, mark or ring without its name, with its middle at height `at.y`.
 void draw_sample(const LegendEntry& entry, Point at, Drawing& out);
 
 }  // namespace dptrain::picture

@@ -9,7 +9,7 @@
 namespace dptrain::picture {
 namespace {
 
-/// Where a panel stands, with its title and axes.
+/// Position and size of a panel, with its title and axes.
 struct PanelPlace {
   double left = 0, top = 0, width = 0, height = 0;
 };
@@ -66,7 +66,7 @@ Range y_range(const Panel& panel, bool log) {
   return {panel.from_zero || touches ? std::min(0.0, range.low) : range.low - pad, range.high + pad};
 }
 
-/// As many points as there are pixels, twice: of each bucket the lowest and the highest, and every gap.
+/// At most about kMostPoints points: the lowest and the highest of each bucket, and every gap.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   if (points.size() <= kMostPoints) return points;
   const std::size_t bucket = (2 * points.size() + kMostPoints - 1) / kMostPoints;
@@ -224,7 +224,7 @@ class PanelDrawing {
         out_.add({MarkItem{.at = at(point), .radius = 2.2, .ink = line.style.ink, .opacity = line.opacity}, ""});
   }
 
-  /// On lines of many points they stand apart, and not where the neighbours' do.
+  /// On lines of many points marks are sparse and at other places than on the neighbouring lines.
   void marks(const Line& line, std::size_t number) {
     for (std::size_t i = 0; i < line.spread.size() && i < line.points.size(); ++i) {
       const double x = x_.at(line.points[i].x);

@@ -5,12 +5,12 @@
 namespace dptrain::picture {
 namespace {
 
-constexpr std::size_t kLineInks = 7, kMarks = 5;  // without a common divisor: 35 pairs before one comes again
+constexpr std::size_t kLineInks = 7, kMarks = 5;  // coprime: 35 pairs before a repetition
 
 }  // namespace
 
-// Lines: hues that readers with any one kind of cone missing tell apart, partly by lightness (after Okabe and Ito),
-// with a contrast of three to one or more on either page.
+// Lines: hues that readers without any one type of cone can distinguish, partly by lightness (after Okabe and Ito).
+// Their contrast is three to one or more on either page.
 const std::vector<Hue>& hues() {
   static const std::vector<Hue> all{
       {Ink::kPaper, "paper", 0xffffff, 0x15181c},     {Ink::kText, "text", 0x1c2024, 0xe6e8ea},

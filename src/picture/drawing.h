@@ -1,8 +1,8 @@
 #pragma once
 
-// Drawing: a picture as a list of boxes, lines, marks, words and images, which svg.h and png.h write. It knows colours
-// by what they stand for (ink.h), and nothing of charts. Lengths are in pixels, y counts downwards. A value: one thread
-// at a time.
+// Drawing: a picture as a list of boxes, lines, marks, words and images, which svg.h and cairo/ write. Colours are
+// inks, named by their purpose; a drawing has no notion of charts. Lengths are in pixels, y counts downwards. A value:
+// one thread at a time.
 
 #include <cmath>
 #include <cstddef>
@@ -16,19 +16,19 @@
 
 namespace dptrain::picture {
 
-// The colours of all pictures, by what they stand for, each for a light and a dark page. Constants and pure functions;
-// any thread.
+// The colours of all pictures, by their purpose, each for a light and a dark page. Constants and pure functions; any
+// thread.
 
 enum class Ink : std::uint8_t {
   kPaper,
   kText,
-  kMuted,  ///< words of less weight: ticks, notes
+  kMuted,  ///< less prominent words: ticks, notes
   kGrid,
   kAxis,
-  kRight,     ///< cells and bars of what is right
+  kRight,     ///< cells and bars of correct answers
   kWrong,     ///< cells of mistakes
   kOnMiddle,  ///< words on kRight and kWrong of opacities from 0.6 to 0.88
-  kOnColor,   ///< words on stronger ones
+  kOnColor,   ///< words on higher opacities
   kLine0,     ///< lines, by line_ink()
   kLine1,
   kLine2,
@@ -47,7 +47,7 @@ struct Hue {
 const std::vector<Hue>& hues();
 const Hue& hue(Ink ink);
 
-/// Marks on a line, which tell lines apart where colours do not: for readers who see few colours, and in print.
+/// Marks that distinguish lines where colours do not: for readers who see few colours, and in print.
 enum class Mark : std::uint8_t { kDisc, kSquare, kTriangle, kDiamond, kCross };
 
 /// How one run, or one swept value, looks in every panel.
@@ -59,8 +59,8 @@ struct LineStyle {
   friend bool operator==(const LineStyle&, const LineStyle&) = default;
 };
 
-/// Of the i-th of many: the first seven differ in colour, neighbours in colour and mark, and the first 70 in one of
-/// both or in hollow marks; then they repeat.
+/// Style of the i-th line. The first seven differ in colour, and neighbours in colour and mark. The first 70 differ in
+/// colour, mark or hollow marks; then they repeat.
 LineStyle line_style(std::size_t i);
 
 struct Point {

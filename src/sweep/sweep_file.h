@@ -1,7 +1,7 @@
 #pragma once
 
-// sweep.json: all of a sweep in one file, which is replaced as a whole whenever a trial begins or ends, so that a sweep
-// goes on from it whatever has ended the process. One writer, who holds the folder's lock (train/run_directory.h).
+// sweep.json: the whole state of a sweep in one file, replaced atomically whenever a trial begins or ends. So a sweep
+// can resume after any end of its process. The only writer holds the folder's lock (train/run_directory.h).
 
 #include <string>
 
@@ -20,9 +20,9 @@ Sweep read_sweep(const std::string& folder);
 /// Whether the folder has one.
 bool is_sweep(const std::string& folder);
 
-/// Folders of runs for what a command line names: of a sweep's folder those of its trials that have run; files beside a
-/// sweep.json, which `DIR/*` names too, are left out. All others stay. Throws
-/// Error{kData} where that leaves none.
+/// Run folders for the names on a command line. A sweep's folder is replaced by its trials that have a train.csv. Files
+/// next to a sweep.json, which `DIR/*` also matches, are left out. Other names are unchanged. Throws Error{kData} if
+/// none is left.
 std::vector<std::string> runs_of(const std::vector<std::string>& named);
 
 }  // namespace dptrain::sweep

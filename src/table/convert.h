@@ -1,7 +1,7 @@
 #pragma once
 
-// Converter: the fields of a block to cells. One for each thread, which owns it; what threads have to agree on, codes
-// of new words and the first row of a block, is left open in its Result until the rows before are done.
+// Converter: converts the fields of a block to cells. Each thread owns one. Codes of new words and the number of the
+// block's first row depend on earlier rows; Converted leaves them open.
 
 #include <cstdint>
 #include <optional>
@@ -15,27 +15,27 @@
 
 namespace dptrain::table {
 
-// Layout: where the cells of a schema stand in a row of the table. FileLayout: which field of one file is which column.
-// Both are constant once made; any thread.
+// Layout: positions of a schema's cells in a row of the table. FileLayout: the column of each field of one file. Both
+// are immutable; any thread.
 
 struct Layout {
   explicit Layout(const Schema& schema);
 
-  std::vector<int> cell_of;  ///< of each column, or -1
-  std::vector<int> text_of;  ///< likewise, among the texts of a row
+  std::vector<int> cell_of;  ///< cell of each column, or -1
+  std::vector<int> text_of;  ///< index of each column among the texts of a row, or -1
   int cells = 0, texts = 0;
 };
 
-/// A cell that means nothing.
+/// The cell of a missing value.
 Cell missing_cell(ColumnType type);
 
 struct FileLayout {
-  /// `names`: of the header, or empty without one. Throws Error{kData} where a column is not there, or a name twice.
+  /// `names`: from the header, or empty without one. Throws Error{kData} for a missing column or a repeated name.
   FileLayout(const Schema& schema, const Layout& layout, std::vector<std::string> names, const std::string& file);
 
   std::size_t count = 0;           ///< fields in a row
-  std::vector<std::string> names;  ///< of each field
-  std::vector<int> column_of;      ///< of each field, or -1
+  std::vector<std::string> names;  ///< name of each field
+  std::vector<int> column_of;      ///< column of each field, or -1
 
   struct Place {
     std::uint32_t field, slot;
@@ -50,12 +50,12 @@ struct FileLayout {
   kernels::cpu::CsvColumns numbers() const { return {number_fields.data(), number_slots.data(), number_fields.size()}; }
 };
 
-/// "train.csv:1:1: ..." in Error{kData} where a header has a name twice; names that are empty are given one.
+/// Names empty names. Throws Error{kData} with "train.csv:1:1: ..." for a repeated name.
 void settle_names(std::vector<std::string>& names, const std::string& file);
 /// "column3", for the third.
 std::string column_name(std::size_t i);
 
-/// A text of a row, where the block's text has it, with its quotes.
+/// Position of a row's text in the block's text, with its quotes.
 struct TextSpan {
   std::uint64_t offset = 0;
   std::uint32_t size = 0;
@@ -67,8 +67,8 @@ struct Converted {
   std::vector<TextSpan> texts;
   std::vector<LineRun> lines;
   std::uint64_t line_count = 0;
-  std::vector<BadField> bad;       ///< in the order of the text, one of a row
-  std::vector<std::size_t> fresh;  ///< places among the cells of words without a code, by column
+  std::vector<BadField> bad;       ///< in the order of the text, at most one per row
+  std::vector<std::size_t> fresh;  ///< indices of cells whose words have no code yet, by column
 };
 
 class Converter {
@@ -76,7 +76,7 @@ class Converter {
   /// `vocabularies` of all columns; all arguments outlive it.
   Converter(const Schema& schema, const Layout& layout, const std::vector<Vocabulary>& vocabularies);
 
-  /// The block's fields are found.
+  /// Converts a block whose fields are found already.
   void convert(const Block& block, const FileLayout& file, Converted& out);
   /// The words of a column of categories.
   WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }

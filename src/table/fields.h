@@ -1,8 +1,8 @@
 #pragma once
 
-// Fields: where the rows and fields of a block of text begin and end, by RFC 4180. Found mark by mark from the places
-// that the kernel gives; a block whose rows are all alike and without quotes costs a look at each row's end. Owned and
-// used by one thread.
+// Fields: the positions of rows and fields in a block of text, by RFC 4180. Found mark by mark from the positions that
+// the kernel returns; in a block of equal rows without quotes only each row's end is checked. Owned and used by one
+// thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,15 +25,15 @@ struct BadField {
   std::string words;       ///< found, expected, what to try
 };
 
-/// What the end of the text is.
+/// Meaning of the end of the text.
 enum class TextEnd {
-  kMore,   ///< an accident: the row that has not ended, and a quote that has not, go on
-  kLimit,  ///< the same, but no row may be longer: a quote that has not ended never will
+  kMore,   ///< arbitrary: a row or a quote that has not ended continues
+  kLimit,  ///< as kMore, but no row may be longer: an open quote never ends
   kFile,
 };
 
-/// A row and the line where it begins, counted from the block's first; the rows behind it begin in the lines behind it,
-/// up to the next run.
+/// A row and the line where it begins, counted from the block's first. Each later row begins one line further, up to
+/// the next run.
 struct LineRun {
   std::size_t row;
   std::uint64_t line;
@@ -41,13 +41,12 @@ struct LineRun {
 
 class Fields {
  public:
-  /// text[0, size) begins with a row; kTextPad bytes before and behind it can be read. Rows of another number of fields
-  /// than `count` are bad. Returns how much has been taken: all
-  /// whole rows, and at the end of a file all of it; but less behind a quote that does not end or, in text with quotes,
-  /// behind many bad rows.
+  /// text[0, size) begins with a row; kTextPad bytes before and after it must be readable. Rows with another number of
+  /// fields than `count` are bad. Returns the bytes taken: all whole rows, or everything at the end of a file. Takes
+  /// less after a quote that does not end or, in text with quotes, after many bad rows.
   std::size_t find(const char* text, std::size_t size, char separator, std::size_t count, TextEnd end);
 
-  /// Instead: one bad row and nothing else.
+  /// In place of find(): one bad row and nothing else.
   void refuse(std::string words);
 
   std::size_t rows() const { return begins_.size(); }
@@ -63,13 +62,13 @@ class Fields {
 
   const std::vector<BadField>& bad() const { return bad_; }
   const std::vector<LineRun>& lines() const { return runs_; }
-  /// Of the text that was taken.
+  /// Lines of the text that was taken.
   std::uint64_t line_count() const { return line_; }
   std::uint64_t line_of(std::size_t row) const;
-  /// Whether a byte of 0x80 or more is in the text.
+  /// Whether the text has a byte of 0x80 or more.
   bool high() const { return high_; }
 
-  /// The BadField of a field of a row that is in order but for what it holds.
+  /// A BadField for one field of a row that is valid except for its contents.
   BadField bad_field(std::size_t row, std::size_t field, std::string words) const;
 
  private:
@@ -88,34 +87,34 @@ class Fields {
   bool high_ = false;
 };
 
-/// "found 'abc'", with what a terminal must not get written out and long text cut.
+/// "found 'abc'", with control characters escaped and long text cut.
 std::string found(std::string_view text);
 
 /// Whether a byte ends a line (with '\r' before '\n', the first one does).
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-// One row, field by field and without hurry: for headers and for looking. Pure; any thread.
+// One row, field by field: for headers and samples, where speed does not matter. Pure; any thread.
 
-/// More than anybody has: where a file seems to have them, it is something else.
+/// A file with more columns is not a table.
 inline constexpr std::size_t kMostColumns = 1'000'000;
 
 struct Row {
   std::vector<std::string> fields;  ///< without quotes and, outside of quotes, without spaces around
   std::vector<bool> quoted;
-  std::size_t end = 0;    ///< of the text that it takes, with its line's end
-  std::size_t lines = 0;  ///< line ends in that text
-  bool whole = false;     ///< false: the text ends first
+  std::size_t end = 0;    ///< bytes taken, with the line's end
+  std::size_t lines = 0;  ///< line ends in these bytes
+  bool whole = false;     ///< false: the text ends within the row
   bool sound = true;      ///< false: it breaks RFC 4180
 };
 
-/// The row that begins `text`; with `all` the text's end is the file's. Empty lines before it are taken, too. Without
-/// any row: whole, and no fields. Fields beyond kMostColumns and one more are left.
+/// The row at the beginning of `text`; with `all` the text's end is the file's. Also takes empty lines before it.
+/// Without a row: whole, and no fields. Returns at most kMostColumns + 1 fields.
 Row take_row(std::string_view text, char separator, bool all);
 
 /// Bytes of the first line, with its end.
 std::size_t line_size(std::string_view text);
 
-/// A field without its quotes, and one for each pair within.
+/// Appends a field without its quotes, with one quote for each pair within.
 void append_unquoted(std::string_view field, std::string& out);
 /// Without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);

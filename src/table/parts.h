@@ -1,6 +1,6 @@
 #pragma once
 
-// TableParts: what a Table is made of. append() is called by one thread at a time, in the order of the rows.
+// TableParts: the contents of a Table. Only one thread at a time calls append(), in the order of the rows.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,38 +21,38 @@
 
 namespace dptrain::table {
 
-// Pages: rows of a fixed width that grow without being moved, and lie one behind the other within a page. grow() is
-// called by one thread at a time, and other threads may meanwhile write to pieces that they have.
+// Pages: rows of a fixed width, which are never moved and are contiguous within a page. Only one thread at a time calls
+// grow(), while other threads may write to their pieces.
 
 template <class T>
 class Pages {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// T's in a row.
+  /// `width`: elements in a row.
   explicit Pages(std::size_t width = 0) : width_(width) {
     while (shift_ > 0 && (std::size_t{1} << shift_) * width_ * sizeof(T) > kPageBytes) --shift_;
   }
 
   std::size_t width() const { return width_; }
-  /// Null where rows hold nothing.
+  /// Null if rows are empty.
   const T* row(std::int64_t i) const {
     if (width_ == 0) return nullptr;
     const auto at = static_cast<std::size_t>(i);
     return pages_[at >> shift_].get() + (at & ((std::size_t{1} << shift_) - 1)) * width_;
   }
-  /// Makes room for rows [0, rows).
+  /// Allocates rows [0, rows).
   void grow(std::int64_t rows) {
     if (width_ == 0) return;
     const std::size_t pages = (static_cast<std::size_t>(rows) + (std::size_t{1} << shift_) - 1) >> shift_;
     while (pages_.size() < pages) pages_.push_back(make_page());
   }
-  /// Rows that lie together: `count` of them, the first of which is number `first` of those asked for.
+  /// Contiguous rows: `count` of them, from number `first` of the requested rows on.
   struct Piece {
     T* to;
     std::size_t first, count;
   };
-  /// The pieces of rows [begin, begin + rows), for which there is room; they stay where they are.
+  /// The pieces of rows [begin, begin + rows), which must be allocated; they are never moved.
   std::vector<Piece> pieces(std::int64_t begin, std::size_t rows) {
     std::vector<Piece> all;
     const std::size_t page_rows = std::size_t{1} << shift_;
@@ -85,25 +85,25 @@ class Pages {
   std::vector<Page> pages_;
 };
 
-/// Where the rows of a block lie in a file.
+/// Position of a block in a file.
 struct BlockPlace {
   int file;
-  std::uint64_t first_line;  ///< of the block, from 0
+  std::uint64_t first_line;  ///< first line of the block, from 0
 };
 
 class TableParts {
  public:
-  /// `vocabularies` of all columns, which others may go on to fill.
+  /// `vocabularies`: of all columns; other code may still extend them.
   TableParts(Schema schema, std::shared_ptr<std::vector<Vocabulary>> vocabularies);
 
-  /// The number of a file, in messages and for its texts. Where `bytes` is null texts are held.
+  /// Adds a file and returns its number. If `bytes` is null, its texts are held in memory.
   int add_file(std::string name, std::shared_ptr<const FileBytes> bytes);
-  /// Rows [first, first + count) of what was converted from a block; its texts stand in `text` from the file's `offset`
-  /// on. Returns the first one's number: their cells are yet to be copied, by copy_cells().
+  /// Adds rows [first, first + count) of a converted block, whose `text` begins at `offset` of the file. Returns the
+  /// number of the first row. The cells must then be copied with copy_cells().
   std::int64_t append(const Converted& rows, std::size_t first, std::size_t count, const BlockPlace& place,
                       const char* text, std::uint64_t offset);
 
-  /// Adds how often a thread has met each word.
+  /// Adds the converter's counts of each word.
   void add_counts(Converter& converter);
 
   Schema schema;
@@ -130,7 +130,7 @@ class TableParts {
     std::int64_t first_row;
   };
   struct Held {
-    std::uint64_t offset;  // of its first byte among all that are held
+    std::uint64_t offset;  // offset of its first byte within all held texts
     std::string text;
   };
   const File& file_of(std::int64_t row) const;
@@ -142,7 +142,7 @@ class TableParts {
   std::uint64_t held_bytes_ = 0;
 };
 
-/// Copies the cells of rows from `first` on to where append() said they are.
+/// Copies the cells of rows from `first` on to the pieces of the rows that append() added.
 void copy_cells(const Converted& rows, std::size_t first, const std::vector<Pages<Cell>::Piece>& to);
 
 }  // namespace dptrain::table

@@ -28,11 +28,10 @@ struct BadRow {
 
 struct ReadOptions {
   int threads = 1;
-  bool skip = false;  ///< leave rows out that cannot be read; else the first one in the files is an Error{kData}
-  /// Hears of each row left out, in the order of the files, from any of the threads but never from two at a time. May
-  /// throw.
+  bool skip = false;  ///< leave out rows that cannot be read; else the first one is an Error{kData}
+  /// Called for each row left out, in file order, from any of the threads but one at a time. May throw.
   std::function<void(const BadRow&)> on_bad{};
-  std::int64_t block_bytes = 256 << 10;    ///< that a thread takes at a time; results do not depend on it
+  std::int64_t block_bytes = 256 << 10;    ///< that a thread reads at a time; results do not depend on it
   std::int64_t most_row_bytes = 64 << 20;  ///< longer rows cannot be read
   std::int64_t most_words = 4'000'000;     ///< of one column's vocabulary; more are an error
 };
@@ -41,12 +40,12 @@ struct ReadOptions {
 /// and columns that the schema lacks are ignored; without one each row has the schema's number of fields. A vocabulary
 /// in the schema is not extended.
 ///
-/// A row is bad if it has another number of fields, a quote that does not end or is within a field without quotes, a
-/// NUL byte, a category or text that is not UTF-8, a field that is not of the column's type, a number beyond the range
-/// of floats, or more than most_row_bytes. Reading continues after the row; after a quote that does not end, in the
-/// next line. Throws Error{kData} for a bad row unless `skip` is set, and for a file that cannot be read.
+/// A row is bad if it has another number of fields, more than most_row_bytes, a NUL byte, or a quote that does not end
+/// or is within an unquoted field. A category or text that is not UTF-8, a field of another type, and a number beyond
+/// the range of floats are also bad. Reading continues after the row or, after a quote that does not end, on the next
+/// line. Throws Error{kData} for a bad row unless `skip` is set, and for a file that cannot be read.
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
-/// The same of files that are open already, or in memory (table/bytes.h has their voice).
+/// Reads files that are open already, or in memory. Open them with csv_voice() (table/bytes.h).
 Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,
            const ReadOptions& options);
 
@@ -55,26 +54,26 @@ Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Sch
 struct FedBlock {
   Block block;
   std::shared_ptr<const FileLayout> layout{};
-  std::string name;                          ///< of the file
-  std::shared_ptr<const FileBytes> bytes{};  ///< of a plain one
-  bool opens_file = false;                   ///< the first block of its file
-  std::uint64_t lines_before = 0;            ///< of the header
+  std::string name;                          ///< name of the file
+  std::shared_ptr<const FileBytes> bytes{};  ///< of the file, unless it is compressed
+  bool opens_file = false;                   ///< it is the first block of its file
+  std::uint64_t lines_before = 0;            ///< lines of the header
 };
 
 class Feed {
  public:
   using Open = std::function<std::unique_ptr<Bytes>(std::size_t)>;
-  /// Hears of each file's header before its fields are laid out. May change the schema and the layout, if nobody else
-  /// reads them yet; may throw.
+  /// Called with each file's header before its fields are laid out. May throw. May change the schema and the layout if
+  /// nothing else reads them yet.
   using OnHeader = std::function<void(const std::vector<std::string>& names)>;
   Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
        OnHeader on_header = {});
 
-  /// False behind the last one.
+  /// False after the last block.
   bool next(FedBlock& out);
-  /// Opens the first file, unless that is done.
+  /// Opens the first file unless it is open already.
   void start();
-  /// Of the file that is open.
+  /// Layout of the open file.
   const FileLayout& layout() const { return *file_; }
 
  private:
@@ -94,12 +93,12 @@ class Feed {
 
 Blocks::Limits limits_of(const ReadOptions& options);
 
-// Intake: adds converted blocks in the order of their rows: reports bad rows, and assigns codes to words and places to
-// rows. One thread at a time.
+// Steps that take converted blocks in the order of their rows: they report bad rows and assign codes to words. One
+// thread at a time.
 
 /// "train.csv:12:7" and what is wrong there.
 BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line);
-/// Gives the block's new words their codes, in the order of the rows. Throws Error{kData} where a vocabulary gets too
+/// Assigns codes to the block's new words, in the order of the rows. Throws Error{kData} if a vocabulary becomes too
 /// large.
 void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
                   std::int64_t most_words);

@@ -20,7 +20,7 @@ namespace dptrain::table {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256 << 10;
-constexpr std::size_t kMostBytes = 64 << 20;  // of a row, and of the sample
+constexpr std::size_t kMostBytes = 64 << 20;  // limit of a row, and of the sample
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
@@ -82,7 +82,7 @@ void check_declared(const LookOptions& options, const std::vector<std::string>& 
                                                  printable(name), type_name(type), did_you_mean(name, names)));
 }
 
-/// The formats that the wish leaves.
+/// The formats that `wish` allows.
 NumberMarks allowed_marks(const DialectWish& wish) {
   NumberMarks marks = 0;
   for (std::size_t i = 0; i < kNumberMarks.size(); ++i) {
@@ -124,7 +124,7 @@ Column column_of(const std::string& name, const ColumnSample& sample, const Look
   return column;
 }
 
-/// Whether a file's header has the columns of the first one's, in whatever order.
+/// Throws unless a file's header has the columns of the first file, in any order.
 void check_header(const FileBytes& file, std::vector<std::string> names, std::vector<std::string> expected,
                   const std::string& first) {
   std::sort(names.begin(), names.end());

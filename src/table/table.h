@@ -15,38 +15,38 @@
 
 namespace dptrain::table {
 
-// Schema: what is known of the columns before rows are read. A plain value.
+// Schema: the columns, as determined before rows are read. A plain value.
 
 enum class ColumnType {
   kNumber,    ///< decimal, as in 12, -0.5 and 1e-3, in the column's NumberFormat; no hexadecimal, no "inf"
   kCategory,  ///< one of some words
   kDate,      ///< a day, or a minute of a day
   kText,      ///< sentences
-  kId,        ///< another one in each row: of no use to a network. Its fields are held to RFC 4180 alone.
+  kId,        ///< different in each row, so useless to a network. Its fields are only checked against RFC 4180.
 };
 
 /// "number", "category", "date", "text", "id".
 std::string_view type_name(ColumnType type);
 
 /// How a column writes its dates. kIso: 2026-11-25, alone or with T or a space and 10:20[:30[.5]] and perhaps Z, +01:00
-/// or +0100. The others have / . or - between, 25/11/2026, and the same times of day behind.
+/// or +0100. The others separate with / . or -, as in 25/11/2026, and may have the same times of day after the date.
 enum class DateForm { kIso, kDayFirst, kMonthFirst };
 
 struct Column {
   std::string name;  ///< from the header, or "column1", "column2" without one
   ColumnType type = ColumnType::kNumber;
-  bool kept = true;       ///< false: its fields are held to RFC 4180 and forgotten
+  bool kept = true;       ///< false: its fields are checked against RFC 4180 and dropped
   bool optional = false;  ///< a file with a header may lack the column; its cells are missing then
-  /// A kText with the unchanged field of the column of that name, which the schema may contain as well. These columns
+  /// A kText with the unchanged field of the column of the same name, which may also be in the schema. These columns
   /// are last.
   bool verbatim = false;
   DateForm form = DateForm::kIso;
   NumberFormat numbers{};  ///< kNumber
-  /// A vocabulary from elsewhere: a word's place is its code, and others are Cell::kUnknown.
+  /// A given vocabulary: a word's index is its code, and other words are Cell::kUnknown.
   std::optional<std::vector<std::string>> words{};
 };
 
-/// Fields that mean nothing. Spaces around a field that is not in quotes do not count, here and in numbers, dates and
+/// Fields that mark a missing value. Spaces around an unquoted field do not count, here and in numbers, dates and
 /// categories.
 std::vector<std::string> usual_missing_words();
 
@@ -59,7 +59,7 @@ struct Schema {
   int find(std::string_view name) const;
 };
 
-/// Four bytes; the column's type says which one it is.
+/// Four bytes; the column's type determines the member.
 union Cell {
   float number;          ///< kNumber; NaN: missing
   std::int32_t code;     ///< kCategory: place in the vocabulary, kMissing, or kUnknown where the vocabulary was given
@@ -71,7 +71,7 @@ union Cell {
 };
 static_assert(sizeof(Cell) == 4);
 
-class TableParts;  // what it is made of; read() fills it
+class TableParts;  // the contents; read() fills them
 
 class Table {
  public:
@@ -81,36 +81,36 @@ class Table {
   Table(Table&&) noexcept;
   Table& operator=(Table&&) noexcept;
 
-  /// As it was read.
+  /// The schema by which it was read.
   const Schema& schema() const;
   std::int64_t rows() const;
-  /// In a row: of kept columns that are numbers, categories or dates, in the schema's order.
+  /// Cells in a row: those of kept columns of numbers, categories or dates, in the schema's order.
   int cells() const;
-  /// Where in a row the cell of a column of the schema stands, or -1.
+  /// Index in a row of the cell of a column of the schema, or -1.
   int cell_of(int column) const;
-  /// cells() of them; null where that is 0.
+  /// The row's cells(); null if there are none.
   const Cell* row(std::int64_t i) const;
-  /// The row is read soon: the calling core asks for its memory.
+  /// Prefetches a row that is read soon.
   void expect(std::int64_t i) const;
 
-  /// The vocabulary of a category: the one given, else in the order of first appearance, whatever the number of
+  /// The vocabulary of a category: the given one, else the words in the order of first appearance, for any number of
   /// threads.
   const std::vector<std::string>& words(int column) const;
-  /// Of each word, in how many rows it stands.
+  /// The number of rows with each word.
   const std::vector<std::int64_t>& counts(int column) const;
 
-  /// Appends the text of a kept kText column, without its quotes. Read again from the file where that is plain, else
-  /// held in memory. Throws Error{kData} where the file has become shorter or has no such field any more; who must know
-  /// of other changes compares the file's stamp.
+  /// Appends the text of a kept kText column, without its quotes. Read again from the file if that is uncompressed,
+  /// else held in memory. Throws Error{kData} if the file has become shorter or has no such field any more. Compare the
+  /// file's stamp to detect other changes.
   void append_text(int column, std::int64_t row, std::string& out) const;
 
   /// "train.csv:1234": the line where the row begins, counted from 1, as an editor counts.
   std::string place(std::int64_t row) const;
-  /// The file of that, as it was opened; "stdin".
+  /// The name of that file as it was opened; "stdin".
   const std::string& file(std::int64_t row) const;
   /// Rows that were left out because they could not be read.
   std::int64_t skipped() const;
-  /// Bytes that it holds.
+  /// Memory in bytes.
   std::int64_t bytes() const;
 
  private:

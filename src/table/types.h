@@ -55,10 +55,10 @@ std::string number_words(std::string_view text, NumberFault fault, const NumberF
 /// The end of a message: the keys for a column of words.
 std::string words_hint(std::string_view text, std::string_view column);
 
-// How a file of rows is written: what stands between its fields, and whether its first row has names.
-// The rest is RFC 4180 in every file: a field may stand in double quotes, within which "" is one quote and separators
-// and line breaks are text; lines end with LF, CRLF or CR, mixed as they come; a byte-order mark of UTF-8 is passed
-// over, empty lines are no rows, and the last line may lack its end.
+// The dialect of a file of rows: the separator of its fields, and whether its first row has names. The rest is RFC 4180
+// in every file. A field may be in double quotes, within which "" is one quote, and separators and line breaks are
+// text. Lines end with LF, CRLF or CR, in any mixture. A UTF-8 byte-order mark and empty lines are skipped, and the
+// last line may lack its end.
 
 struct Dialect {
   char separator = ',';
@@ -76,8 +76,8 @@ struct DialectWish {
 
 /// Detects the separator, among , ; tab and |, that divides the rows of `beginning` (the beginning of a file) into the
 /// same number of fields. If several do, the one with the most numbers among its fields wins, then the one with the
-/// most fields; if none does, the comma. The first row is a header if it is text above a column of numbers or dates,
-/// or, without such columns, if its words all differ and occur in no other row.
+/// most fields; if none does, the comma. The first row is a header if it is text above a column of numbers or dates.
+/// Without such columns it is a header if its words all differ and occur in no other row.
 Dialect detect_dialect(std::string_view beginning, const DialectWish& wish);
 
 /// Throws Error{kUsage} for a quote, the end of a line, or a byte that is not ASCII.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Vocabulary: the words of a category and their codes, one for all threads, changed under the reader's lock. WordTable:
-// what one thread knows of it, and how often it met each word; a new word has no code until the rows before it are
-// done.
+// Vocabulary: the words of a category and their codes, shared by all threads and changed under the reader's lock.
+// WordTable: one thread's copy of the codes, with counts of the words that it found. A new word has no code until the
+// rows before it are done.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace dptrain::table {
 struct WordKey {
   std::uint64_t low = 0, high = 0;
 
-  static constexpr std::size_t kShort = 15;     ///< bytes of a word that stands in the key itself
-  static constexpr std::size_t kReadable = 16;  ///< bytes that must be readable from a word's first one on
+  static constexpr std::size_t kShort = 15;     ///< most bytes of a word that is its own key
+  static constexpr std::size_t kReadable = 16;  ///< bytes that must be readable from a word's beginning on
 
   bool operator==(const WordKey&) const = default;
 
@@ -32,11 +32,11 @@ struct WordKey {
     WordKey key;
     std::memcpy(&key.low, word, 8);
     std::memcpy(&key.high, word + 8, 8);
-    // By table: lengths are hard to guess.
+    // By table: branches on the length would be mispredicted.
     return {key.low & kKept.low[size], (key.high & kKept.high[size]) | std::uint64_t{size} << 56};
   }
   std::size_t hash() const {
-    // Words often differ in their last bytes alone, the highest ones here: what a product has above 64 bits knows them.
+    // Words often differ only in their last bytes, the highest ones here: they affect the upper half of a product.
     const unsigned __int128 mixed =
         static_cast<unsigned __int128>(low ^ 0x9E3779B97F4A7C15) * (high ^ 0xD6E8FEB86659FD93);
     const unsigned __int128 again =
@@ -63,12 +63,12 @@ struct WordKey {
 class Vocabulary {
  public:
   Vocabulary() = default;
-  /// Closed: words beside these get no code.
+  /// Closed: other words get no code.
   explicit Vocabulary(std::vector<std::string> words);
 
   bool closed() const { return closed_; }
   const std::vector<std::string>& words() const { return words_; }
-  /// The word's code, a new one if need be. Not for closed ones.
+  /// The word's code; adds the word if it is new. Not for closed vocabularies.
   std::int32_t code(const std::string& word);
 
  private:
@@ -84,11 +84,11 @@ class Vocabulary {
 
 class WordTable {
  public:
-  /// `missing` have Cell::kMissing.
+  /// Words of `missing` have the code Cell::kMissing.
   WordTable(const Vocabulary& vocabulary, std::span<const std::string> missing);
 
-  /// The code of word[0, size), counted once more; sixteen bytes from `word` on can be read. A word that is new has
-  /// kNew - i, where i is its place among new_words(), or, where the vocabulary is closed, Cell::kUnknown.
+  /// Counts word[0, size) and returns its code; sixteen bytes from `word` on must be readable. A new word gets kNew -
+  /// i, where i is its index in new_words() or, if the vocabulary is closed, Cell::kUnknown.
   std::int32_t find(const char* word, std::size_t size) {
     const WordKey key = WordKey::of(word, size);
     for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
@@ -102,9 +102,9 @@ class WordTable {
   }
   static constexpr std::int32_t kNew = -16;
 
-  /// Since the last settle().
+  /// New words since the last settle().
   const std::vector<std::string>& new_words() const { return new_words_; }
-  /// Gives new_words() their codes.
+  /// Assigns codes to new_words().
   void settle(std::span<const std::int32_t> codes);
   /// Adds how often each code was found.
   void add_counts(std::vector<std::int64_t>& counts) const;

@@ -170,7 +170,7 @@ std::optional<Error> Keeper::export_model() {
     return saver_.export_model(
         {.model = model, .compiled = compiled(), .class_names = session.class_names(), .learned = session.learned()});
   };
-  // What EarlyStopping has restored is meant as it is, in Keras too.
+  // Weights that EarlyStopping has restored are exported unchanged, as in Keras.
   if (restored_ || !nn::common(session.experiment().config.train.optimizer).use_ema) return hand_on(*snapshot());
   graph::Model model = *snapshot();
   use_averages(run_.session, model);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Keeper: the weights of the step that the run stands at, and the files that keep them. Owned by the trainer, on its
-// thread.
+// Keeper: the weights at the run's current step, and the files that store them. Owned by the trainer, on its thread.
 
 #include <cstdint>
 #include <functional>
@@ -21,41 +20,40 @@
 
 namespace dptrain::train {
 
-// Saver: writes a run's checkpoints while training goes on, and keeps account of what that costs. Owned by the trainer,
-// on its thread; the files are written by a thread of the checkpoint room. In a process without the run's directory it
-// writes and removes nothing.
+// Saver: writes a run's checkpoints while training continues, and measures the cost. Owned by the trainer, on its
+// thread; a thread of the checkpoint module writes the files. In a process without the run's directory it writes and
+// removes nothing.
 
 class Saver {
  public:
   explicit Saver(const RunDirectory& run);
 
-  /// A snapshot under checkpoints/<name>. `job` without its paths; it is asked for at once, and the time that takes
-  /// counts as part of the save.
+  /// Writes a snapshot as checkpoints/<name>, for each name. Calls `job` at once, for a Job without paths, and counts
+  /// its time as part of the save.
   void submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job);
-  /// Waits; whether the last save of that name went well.
+  /// Waits for all saves; whether the last save of that name succeeded.
   bool is_saved(const std::string& name);
-  /// Waits; removes a checkpoint if its successor is_saved().
+  /// Waits for all saves; removes a checkpoint if its successor is_saved().
   void remove(const std::string& name, const std::string& successor);
-  /// The file to hand on: no private state. What is returned has been warned of.
+  /// Writes model.h5, without private state. A returned error has already been logged.
   std::optional<Error> export_model(const exporting::Exported& exported);
-  /// Until everything is on disk; the error of the last save if it failed.
+  /// Waits until everything is on disk; returns the error of the last save if it failed.
   std::optional<Error> drain();
 
-  /// Between these two now_or_later() keeps its actions: what callbacks ask for at an epoch's end waits until all of
-  /// them have seen it, for a file holds their state too.
+  /// From hold_back() to catch_up() now_or_later() delays its actions: files that callbacks request at an epoch's end
+  /// must contain the state of all callbacks after it.
   void hold_back() { holds_back_ = true; }
   void catch_up();
   void now_or_later(std::function<void()> action);
 
   std::int64_t saves() const { return saves_; }
-  double stall() const { return stall_; }  ///< seconds that training stood still for them
+  double stall() const { return stall_; }  ///< seconds that training waited for saves
 
  private:
   const RunDirectory& run_;
   std::mutex mutex_;
-  std::set<std::string>
-      failed_;                 ///< paths whose last save went wrong; under mutex_, for the writer's thread adds to it
-  checkpoint::Writer writer_;  ///< after what its thread uses
+  std::set<std::string> failed_;  ///< paths whose last save failed; under mutex_, since the writer's thread changes it
+  checkpoint::Writer writer_;     ///< declared after the members that its thread uses
   bool holds_back_ = false;
   std::vector<std::function<void()>> held_back_;
   std::int64_t saves_ = 0;
@@ -64,25 +62,25 @@ class Saver {
 
 class Keeper {
  public:
-  /// `not_finite` hears of weights that are not.
+  /// Calls `not_finite` for weights that are not finite.
   Keeper(Run& run, std::function<void(const std::string& what)> not_finite);
 
-  /// The weights after Run::position.step. All who ask there share one, the writer's thread too.
+  /// The weights after Run::position.step. All callers at that step share one, and so does the writer's thread.
   std::shared_ptr<const graph::Model> snapshot();
-  /// The devices have made a step.
+  /// Call it after each step of the devices.
   void forget_snapshot() { snapshot_.reset(); }
-  /// Whether the weights are fit to be kept, evaluated or shown.
+  /// Whether the weights may be kept, evaluated or shown: they are finite, and the run has not failed.
   bool may_keep();
 
-  /// last.h5, if the weights are finite.
+  /// Writes last.h5 if may_keep().
   void save_last();
-  bool last_is_old() const;  ///< last.h5 is to roll along while an epoch takes long
-  /// checkpoints/<name>, for a callback.
+  bool last_is_old() const;  ///< whether to write last.h5 within a long epoch
+  /// Writes checkpoints/<name> for a callback, if may_keep().
   void save(const std::string& name, bool weights_only, const std::string& note);
   void remove(const std::string& name, const std::string& successor);
-  /// What a callback has kept, into the replicas.
+  /// Copies weights that a callback has kept into the replicas.
   void push_weights(const std::vector<std::vector<float>>& weights);
-  /// model.h5: the averages where use_ema.
+  /// Writes model.h5, with the averages of use_ema unless a callback has restored weights.
   std::optional<Error> export_model();
 
   exporting::Compiled compiled() const;
@@ -96,7 +94,7 @@ class Keeper {
   Run& run_;
   std::function<void(const std::string&)> not_finite_;
   Saver saver_;
-  std::shared_ptr<const graph::Model> snapshot_;  ///< null until somebody asks
+  std::shared_ptr<const graph::Model> snapshot_;  ///< null until requested
   bool snapshot_is_finite_ = true;
   bool restored_ = false;  ///< a callback has pushed weights
   double last_save_;

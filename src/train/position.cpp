@@ -43,7 +43,7 @@ std::string kept_name(std::size_t callback, const std::string& weight) {
   return fmt::format("callback{}/{}", callback, weight);
 }
 
-/// What the plan's sums mean, one line for each loss and metric: sums of others are of no use.
+/// Meanings of the plan's sums, one line for each loss and metric; saved sums of other meanings are useless.
 std::vector<std::string> meanings(const plan::Plan& plan) {
   std::vector<std::string> all;
   for (const plan::LossStep& loss : plan.losses) {
@@ -58,7 +58,7 @@ json sums_json(const replica::StepSums& sums, const plan::Plan& plan) {
   return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}, {"meanings", meanings(plan)}};
 }
 
-/// Before there were several outputs, the metrics stood alone, behind the loss.
+/// Older checkpoints, of one output, have `metrics` in place of `outputs`.
 void restore_output_sums(const json& saved, replica::StepSums& sums) {
   if (!saved.contains("outputs")) sums.outputs.push_back(sums.loss);
   for (const json& sum : saved.contains("outputs") ? saved["outputs"] : saved.at("metrics"))
@@ -77,7 +77,7 @@ void restore_validation(const json& saved, Position& position) {
   position.validation_seconds = saved.at("seconds").get<double>();
 }
 
-/// Where the plan has other metrics than the checkpoint, the rest of the epoch stands for all of it.
+/// If the plan's metrics differ from the checkpoint's, the epoch's values cover only the rest of the epoch.
 void begin_other_sums(const json& saved, const plan::Plan& plan, replica::StepSums& sums) {
   const bool same = !saved.contains("meanings") || saved["meanings"].get<std::vector<std::string>>() == meanings(plan);
   if (same && sums.outputs.size() == plan.sums()) return;
@@ -154,7 +154,7 @@ void compare_data(const json& trainer, const session::Session& session) {
     log::warn(fmt::format("the training data are not those of the checkpoint (then {}, now {})", before, data));
 }
 
-/// Labels are numbers of classes: with other classes, or another order, they would mean others.
+/// Labels are class numbers: with other classes, or another order, they would have other meanings.
 void compare_classes(const ClassNames& before, const ClassNames& now) {
   if (!before.differs_from(now)) return;
   throw Error(
@@ -185,8 +185,8 @@ std::string title(const std::string& name, const std::string& subject) {
   return subject.empty() ? name : fmt::format("{} ({})", name, subject);
 }
 
-/// Which saved entry is whose: of the same type and subject, in order of occurrence. An entry without a subject (an
-/// older version wrote it) is any one's of its type.
+/// Pairs saved entries with callbacks of the same type and subject, in order of occurrence. An entry without a subject,
+/// from an older version, matches any callback of its type.
 std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) {
   std::vector<const json*> found(callbacks.size(), nullptr);
   for (const json& entry : saved) {
@@ -241,8 +241,8 @@ std::string shuffle_text(const session::Session& session) {
   return shuffle.kind == Kind::kNone ? "none" : "full";
 }
 
-/// Within an epoch samples are taken once if the order is the same on both sides: with buckets it is of their window
-/// and the batch.
+/// Within an epoch the order must be that of the checkpoint, so that each sample is used once. With buckets it depends
+/// on their window and the batch.
 void check_order(const json& trainer, const Position& position, session::Session& session) {
   if (position.samples == 0 || position.samples == session.train_loader().samples()) return;
   const std::string shuffle = shuffle_text(session);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values of the JSON that a checkpoint keeps of a run. The file may be damaged, or made by somebody else.
+// Values of the JSON state of a run in a checkpoint. The file is untrusted and may be damaged.
 
 #include <cstdint>
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace dptrain::train {
 
-/// A count, 0 where there is none. Throws Error{kCheckpoint} for what no run reaches: sums and products of counts stay
-/// counts.
+/// A count, 0 if absent. Throws Error{kCheckpoint} for values that no run reaches, so that sums and products of counts
+/// do not overflow.
 std::int64_t saved_count(const nlohmann::json& state, const char* name);
 
-/// A number that was perhaps not finite, which JSON writes as null: NaN.
+/// A number; NaN for null, which JSON has for numbers that are not finite.
 double saved_number(const nlohmann::json& value);
 
 /// The best value so far; none where it was not finite.
@@ -28,9 +28,9 @@ std::optional<double> saved_best(const nlohmann::json& state);
 nlohmann::json logs_json(const experiment::Logs& logs);
 experiment::Logs saved_logs(const nlohmann::json& saved);
 
-// What a file for other programs says of how its model was trained. Pure functions; any thread.
+// The training configuration for files of other programs. Pure functions; any thread.
 
-/// `train:` of a config, with the learning rate as it is at this moment.
+/// `train:` of a config, with the current learning rate.
 exporting::Compiled compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate);
 
 struct HandedOn {
@@ -38,8 +38,8 @@ struct HandedOn {
   std::optional<exporting::OptimizerState> optimizer_state{};
 };
 
-/// The same of a checkpoint, and the optimizer's slots; nothing of a state that does not say the learning rate. Throws
-/// Error{kCheckpoint} where the state cannot be read.
+/// Training configuration and optimizer slots of a checkpoint; empty if its state has no learning rate. Throws
+/// Error{kCheckpoint} if the state cannot be read.
 HandedOn handed_on(const checkpoint::State& state, const experiment::Experiment& experiment);
 
 }  // namespace dptrain::train

@@ -17,7 +17,7 @@ namespace {
 std::atomic<int> stop_requested{0};
 std::atomic<const char*> stop_answer{""}, quit_answer{""};
 std::atomic<bool> save_requested{false}, status_requested{false}, training{false}, ended{false};
-std::atomic<bool> answers_as_json{false};  // of the log, whose lock quit() must not take
+std::atomic<bool> answers_as_json{false};  // copied from the log, whose lock quit() must not take
 
 sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
@@ -28,7 +28,7 @@ sigset_t set_of(std::initializer_list<int> signals) {
 
 sigset_t taken() { return set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1}); }
 
-/// As by default.
+/// Applies the signal's default action.
 void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   const sigset_t set = set_of({signal});
@@ -37,11 +37,11 @@ void end_by(int signal) {
 }
 
 void put(const char* text) {
-  // If stderr is gone, the exit code is left.
+  // Without stderr only the exit code remains.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// Without the log, whose lock may be held by a thread that hangs. Replaces the progress bar on a terminal.
+/// Does not use the log, whose lock a hanging thread may hold. Replaces the progress bar on a terminal.
 [[noreturn]] void quit() {
   const bool is_json = answers_as_json;
   if (!is_json && terminal::has_cursor(STDERR_FILENO)) put("\r\033[K");

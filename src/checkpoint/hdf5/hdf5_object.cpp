@@ -61,7 +61,7 @@ Hdf5Layout decode_layout(const Hdf5Bytes& file, std::span<const std::byte> messa
     kind = at.u8();
     at.skip(5);
     if (kind != 0) layout.address = at.u64();
-    at.skip(4 * std::size_t{rank});  // extents, cut to 32 bits: the dataspace says it better
+    at.skip(4 * std::size_t{rank});  // extents, cut to 32 bits; the dataspace has them in full
     layout.size = kind == 0 ? at.u32() : std::numeric_limits<std::uint64_t>::max();
   } else if (version == 3 || version == 4) {
     kind = at.u8();
@@ -99,7 +99,7 @@ Hdf5Attribute decode_attribute(const Hdf5Bytes& file, std::span<const std::byte>
   return attribute;
 }
 
-/// Links are messages of the header, or too many for that: then they are in a fractal heap.
+/// Links are messages of the header or, if there are too many, in a fractal heap.
 void decode_link_info(const Hdf5Bytes& file, std::span<const std::byte> message, Hdf5Header& header) {
   header.is_group = true;
   Cursor at(file, message);
@@ -228,7 +228,7 @@ Hdf5Space decode_space(const Hdf5Bytes& file, std::span<const std::byte> message
   for (int i = 0; i < rank; ++i) {
     space.dims.push_back(at.u64());
     const std::uint64_t dim = space.dims.back();
-    // No tensor needs more, and the product stays in 63 bits as Shape wants it.
+    // No tensor needs more, and Shape requires a product below 2^63.
     constexpr std::uint64_t kMost = std::uint64_t{1} << 48U;
     if (dim > kMost || (dim != 0 && space.elements > kMost / dim)) file.damaged("a dataspace is impossibly large");
     space.elements *= dim;

@@ -11,7 +11,7 @@
 
 namespace dptrain::cli {
 
-/// Of networks for rows of numbers.
+/// Sizes of a network for rows of numbers, and of its training.
 struct Sizes {
   std::int64_t batch, epochs, patience;
   std::vector<std::int64_t> layers;
@@ -22,7 +22,7 @@ Sizes sizes_for(std::int64_t rows);
 /// `train:` and `callbacks:`, for classes or for numbers.
 std::string training_of(const Sizes& sizes, bool classes);
 
-/// The middle one of some sizes, at least one.
+/// The middle one of `sizes`, which must not be empty.
 std::int64_t middle_of(std::vector<std::int64_t> sizes);
 
 /// "[28, 28, 1]"
@@ -37,15 +37,15 @@ std::string conv_stages(const Shape& input, const std::string& name);
 /// A last Rescaling by deviation and mean of the labels, one number each, so that the layers above stay near 0 and 1.
 std::string rescaled_end(const data::Source& train, const std::string& target);
 
-// What drafts for photos have in common, be the photos in class folders or named by a table: their size for the
-// network, the transforms, how long it trains. Pure functions.
+// Parts that all drafts for photos share, with photos in class folders or named in a table: sizes, transforms and the
+// length of training. Pure functions.
 
-/// The size to which photos are brought.
+/// The size to which photos are resized.
 struct PhotoSize {
-  std::int64_t height = 0, width = 0;  ///< half of the photos are as large, or larger
-  std::int64_t side = 0;               ///< of what the network gets
+  std::int64_t height = 0, width = 0;  ///< half of the photos have this size or more
+  std::int64_t side = 0;               ///< of the network's input
 };
-/// Of some photos, at least one, by what their files say.
+/// The size for photos with these shapes, of which there must be at least one.
 PhotoSize photo_size(const std::vector<Shape>& shapes);
 
 /// `transforms:` of training, with augmentation, and of evaluation.

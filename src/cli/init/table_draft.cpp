@@ -1,4 +1,4 @@
-// init --from a table: the column to predict, how the others become numbers, and a network for as many rows.
+// init --from a table: chooses the target column, the encodings of the others, and a network for the number of rows.
 
 #include <algorithm>
 #include <array>
@@ -32,11 +32,11 @@
 namespace dptrain::cli {
 namespace {
 
-// Which columns of a table name photos. Main thread.
+// Columns of a table with paths of photos. Main thread.
 
 struct PhotoColumns {
   std::vector<std::string> names;
-  std::vector<Shape> shapes;  ///< of some photos, by what their files say
+  std::vector<Shape> shapes;  ///< shapes of some photos, from their files' headers
 };
 
 namespace fs = std::filesystem;
@@ -44,8 +44,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kRowsRead = 2'000, kRowsLookedAt = 100;
 constexpr double kNearlyAll = 0.9;
 
-/// Columns in whose fields, in some of the first rows, nearly all stand paths of image files that are there, absolute
-/// or relative to the folder of the table. Throws Error{kData} where rows cannot be read.
+/// Columns in which nearly all sampled fields of the first rows are paths of existing image files, absolute or relative
+/// to the table's folder. Throws Error{kData} if rows cannot be read.
 PhotoColumns find_photo_columns(const std::string& path, const table::Schema& schema) {
   table::Schema nothing = schema;
   table::KeptColumns kept;
@@ -88,20 +88,20 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array kUsualTargets{"target", "label", "class", "outcome", "response"};
-/// A column of whole numbers is one of classes up to so many.
+/// A column of whole numbers has classes up to this number of different values.
 constexpr std::int64_t kMostClasses = 20, kLeastRowsOfClass = 10;
-/// Words of a column up to which they become one-hot; more get an Embedding.
+/// Columns with at most this many words become one-hot; others get an Embedding.
 constexpr std::int64_t kMostOneHot = 50;
 constexpr std::int64_t kMostTokens = 20'000;
-/// Of words that are mostly different nothing can be learned.
+/// A column with a larger share of different words is useless for learning.
 constexpr double kMostlyDifferent = 0.5;
-/// Bytes on average from which on a column of texts holds more than names.
+/// Average bytes from which a column holds texts rather than names.
 constexpr double kShortestText = 40;
 constexpr std::int64_t kLeastRowsForTest = 300;
 constexpr std::int64_t kLooks = 200'000;  // rows
 
 enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kPhotos, kLeftOut };
-/// Inputs of their own, of ids or of photos.
+/// Whether the column has an Input of its own, of ids or of photos.
 constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::kWords || use == Use::kPhotos; }
 
 struct Column {
@@ -109,7 +109,7 @@ struct Column {
   const table::ColumnFacts* facts;
   table::ColumnType type;
   Use use = Use::kLeftOut;
-  std::string why{};  ///< it is left out
+  std::string why{};  ///< reason for leaving it out
 };
 
 bool is_class_like(const table::ColumnFacts& facts, table::ColumnType type, std::int64_t rows) {
@@ -118,7 +118,7 @@ bool is_class_like(const table::ColumnFacts& facts, table::ColumnType type, std:
          rows >= facts.distinct * kLeastRowsOfClass;
 }
 
-/// The column that was asked for, one with a usual name, else the last that could be one.
+/// The requested column, else one with a usual name, else the last suitable one.
 std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& request) {
   std::vector<std::string> names;
   for (const Column& column : columns) names.push_back(column.name);
@@ -136,7 +136,7 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
   for (const char* const usual : kUsualTargets)
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (can_be(i) && lowercase(names[i]) == usual) return i;
-  if (can_be(0) && lowercase(names[0]) == "y") return 0;  // elsewhere it may stand beside an x and a z
+  if (can_be(0) && lowercase(names[0]) == "y") return 0;  // in another place it may be a coordinate next to x and z
   for (std::size_t i = columns.size(); i-- > 0;)
     if (can_be(i)) return i;
   throw Error(ErrorKind::kData, fmt::format("{}: no column of numbers or words could be predicted", request.path));
@@ -203,13 +203,13 @@ class TableDraft {
  private:
   std::int64_t count(Use use) const { return std::ranges::count(columns_, use, &Column::use); }
   bool has_table_input() const { return count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) > 0; }
-  /// One input alone needs no name.
+  /// Whether the table is the only input, which then needs no name.
   bool is_plain() const { return own_inputs() == 0; }
   std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords) + count(Use::kPhotos); }
   bool has_photos() const { return count(Use::kPhotos) > 0; }
-  /// Rows that cannot be learned from, and that people leave in.
+  /// Whether some rows have no label.
   bool lacks_labels() const { return target_->facts->missing > 0; }
-  /// Rows and cells that on_error: skip leaves out.
+  /// Descriptions of the rows and cells that on_error: skip leaves out.
   std::vector<std::string> skipped() const {
     std::vector<std::string> skipped;
     if (looked_.bad_rows > 0)
@@ -236,8 +236,7 @@ class TableDraft {
   static std::int64_t tokens(const Column& column) {
     return std::min(column.facts->distinct + 1, kMostTokens);  // one for unknown words
   }
-  /// Of the Input of a column that has one: letters, digits and _ of the column's name, and another one for each
-  /// column.
+  /// Unique name of a column's own Input: letters, digits and _ of the column's name.
   std::string input_name(const Column& column) const {
     std::string name;
     for (const char letter : column.name) name += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
@@ -246,7 +245,7 @@ class TableDraft {
     return plain && name != "table" ? name : fmt::format("column{}_{}", place, name);
   }
 
-  /// Of a text, as long as twice the mean one; a word and its space are about six bytes.
+  /// Tokens of a text of twice the mean length; a word and its space take about six bytes.
   static std::int64_t length(const Column& column) {
     return std::clamp<std::int64_t>(std::llround(column.facts->mean_length / 3), 8, 200);
   }
@@ -257,7 +256,7 @@ class TableDraft {
     return data::encoder_family().make(std::move(spec));
   }
 
-  /// If all cells of a column are like 1,234, the separator decides the format, and the config gets the key.
+  /// If all numbers of a column have the form 1,234, the separator decides the format, and the config gets the key.
   void look() {
     table::LookOptions options{.rows = kLooks};
     looked_ = table::look({request_.path}, options);
@@ -283,7 +282,7 @@ class TableDraft {
     return decimal;
   }
 
-  /// As fit will open it: what an input of floats is wide depends on the words of the training rows.
+  /// Opens the data as fit does: the width of a float input depends on the words of the training rows.
   void open() {
     data::CSVSpec spec;
     spec.files = {config::Path{request_.path}};
@@ -468,7 +467,7 @@ class TableDraft {
     return training_of(sizes, classes_);
   }
 
-  /// "test.csv" beside "train.csv".
+  /// "test.csv" for "train.csv", if it exists in the same folder.
   static std::optional<std::string> test_beside(const std::string& path) {
     std::string name = fs::path(path).filename().string();
     const std::size_t at = name.find("train");
@@ -481,7 +480,7 @@ class TableDraft {
   const DraftRequest& request_;
   std::optional<std::string> test_;
   table::Looked looked_;
-  std::optional<std::string> decimal_, thousands_;  ///< as CSV has them
+  std::optional<std::string> decimal_, thousands_;  ///< as keys of CSV
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
   const Column* target_ = nullptr;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The two JSON texts by which a Keras file describes its model, each one line, in the dialect of Keras 2 that Keras 3
-// also loads: docs/keras-files.md lists every rule with the version that fails without it. Pure functions, any thread.
+// The two JSON texts that describe the model in a Keras file, each on one line. They are in the dialect of Keras 2 that
+// Keras 3 also loads. docs/keras-files.md lists every rule with the version that fails without it. Pure functions, any
+// thread.
 
 #include <string>
 
@@ -12,12 +13,11 @@
 namespace dptrain::exporting::keras {
 
 std::string model_config(const graph::Graph& graph);
-/// "" where Keras cannot say it: without optimizer or loss, and where Keras 2 would fail to load the file (AdamW,
-/// weight decay, averages).
+/// "" without optimizer or loss, and if Keras 2 would fail to load the file (AdamW, weight decay, averages).
 std::string training_config(const Compiled& compiled);
-/// The string that all releases of Keras know, or, where keys differ from their defaults, class name and config.
+/// The string that all releases of Keras accept or, if keys differ from their defaults, class name and config.
 config::Node loss_config(const config::Typed& loss);
-/// A word of Keras, or the arguments as a map.
+/// A string of Keras, or the arguments as a map.
 config::Node metric_config(const config::Typed& metric);
 /// Whether Keras 2 loads the optimizer from a file, as one of its "legacy" optimizers.
 bool in_keras2(const config::Typed& optimizer);

@@ -17,10 +17,10 @@ namespace {
 
 // Metrics
 
-/// By default Keras writes the class with the keys of the schema; what differs is an expression here.
+/// By default a metric is its class with the keys of the schema; an expression here states each difference.
 struct MetricForm {
-  std::string word{};  ///< a string of Keras in place of the class; "": none
-  /// Keras's arguments, from all keys as a config contains them.
+  std::string word{};  ///< Keras's string in place of the class; "": none
+  /// Converts all keys of the config to Keras's arguments.
   std::function<config::Node(const void* spec, config::Node written)> arguments{};
 };
 
@@ -39,12 +39,12 @@ struct RegisteredMetric {
   }
 };
 
-/// Keras resolves the word against the output, as we do.
+/// Keras resolves the string by the output, as dptrain does.
 const RegisteredMetric<nn::AccuracySpec> kAccuracy("accuracy");
 
 config::Node auc(const nn::AUCSpec& spec, config::Node written) {
   config::Node config = config::Node::map();
-  for (const config::Node::Entry& entry : written.entries())  // Keras reads a list of thresholds before their number
+  for (const config::Node::Entry& entry : written.entries())  // in Keras a list of thresholds overrides their number
     if (entry.key != "thresholds" || !spec.thresholds.empty()) config.set(entry.key, entry.value);
   if (spec.label_weights.empty()) config.set("label_weights", config::Node());
   return config;
@@ -62,7 +62,7 @@ config::Node mean_io_u(const nn::MeanIoUSpec&, config::Node written) {
 
 const RegisteredMetric<nn::MeanIoUSpec> kMeanIoU(mean_io_u);
 
-/// Of Precision and Recall: Keras takes no empty list.
+/// For Precision and Recall: Keras accepts no empty list.
 template <class Spec>
 config::Node counted_above(const Spec& spec, config::Node written) {
   if (spec.thresholds.empty()) written.set("thresholds", config::Node());
@@ -106,8 +106,8 @@ nlohmann::ordered_json metric_json(const config::Typed& metric) {
   return with_class(metric.name(), std::move(config));
 }
 
-/// Null where one of the worlds would fail to load the model. Keras 2 reads optimizers of a file as its "legacy" ones,
-/// which know neither weight decay nor averages (and the key that would tell it otherwise is refused by Keras 3).
+/// Null if Keras 2 or Keras 3 would fail to load the model. Keras 2 loads optimizers as "legacy" ones, without weight
+/// decay and averages; Keras 3 refuses the key that would change this.
 nlohmann::ordered_json optimizer_json(const config::Typed& optimizer, double learning_rate) {
   const nn::OptimizerCommon& common = nn::common(optimizer);
   if (!in_keras2(optimizer) || common.weight_decay.value_or(0) != 0 || common.use_ema) return {};

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A class that Keras does not have is found by the name that it is registered by.
+/// Keras finds a class that it lacks by its registered name.
 Json layer_entry(const graph::Graph& graph, int index) {
   const graph::Layer& layer = graph.layers[static_cast<std::size_t>(index)];
   const std::string name = class_name(layer.spec);
@@ -59,7 +59,7 @@ std::string keras3_metadata() {
 
 namespace {
 
-/// Whether Keras makes these slots behind all those before them, not by turns with them.
+/// Whether Keras creates this slot for all weights after the earlier slots, not interleaved with them.
 bool stands_apart(const config::Typed& optimizer, const std::string& slot) {
   return slot == "velocity_hat" || optimizer.type() == typeid(nn::RMSpropSpec);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What ONNX has for each type of layer: a function that adds its nodes to a graph, registered by the type of the spec
-// in export/onnx/layers/, a file per theme:
+// Converts each type of layer to ONNX: a function adds the layer's nodes to a graph. It is registered by the type of
+// the spec in export/onnx/layers/, with a file per theme:
 //   const RegisteredForm kFlatten = form<nn::FlattenSpec>([](const nn::FlattenSpec&, Call& call) { ... });
 // The table is filled before main and read-only afterwards: any thread may read it.
 
@@ -21,7 +21,7 @@
 
 namespace dptrain::exporting::onnx {
 
-/// What such an input holds.
+/// Element type of an Input.
 inline Element element_of(const nn::InputSpec& spec) {
   return spec.dtype == nn::InputType::kInt32 ? Element::kInt32 : Element::kFloat;
 }
@@ -30,19 +30,19 @@ inline Element element_of(const nn::InputSpec& spec) {
 struct Call {
   Builder& to;
   std::vector<Value> inputs;                  ///< in dptrain's layout
-  std::vector<Value> masks;                   ///< of each input, bool [batch, steps]; without a name: none
-  std::vector<const graph::Weight*> weights;  ///< of the layer, in its order
+  std::vector<Value> masks;                   ///< mask of each input, bool [batch, steps]; without a name: none
+  std::vector<const graph::Weight*> weights;  ///< weights of the layer, in its order
   std::string layer;                          ///< its name
-  Shape output;                               ///< of one sample, the first output's
+  Shape output;                               ///< shape of one sample of the first output
 
   const Value& x() const { return inputs.front(); }
   /// By Keras's name, or the part of it after a "/"; null where the layer has none.
   const graph::Weight* find(const std::string& name) const;
   const graph::Weight& weight(const std::string& name) const;
-  /// As it is, or with its axes permuted and then taken for `dims`.
+  /// The weight unchanged, or with its axes permuted and then reshaped to `dims`.
   Value constant(const graph::Weight& weight) const;
   Value constant(const graph::Weight& weight, const std::vector<std::int64_t>& perm, const Dims& dims) const;
-  /// Made from weights, once for all calls of the layer; `what` names it.
+  /// A constant computed from weights, once for all calls of the layer; `what` identifies it within the layer.
   Value made(const std::string& what, const Dims& dims, const std::function<std::vector<float>()>& values) const;
   bool masked() const;
 };
@@ -61,7 +61,7 @@ struct FormBuilder {
   Form build() && { return std::move(form); }
 };
 
-/// `write` gives the layer's output, or a vector of them.
+/// `write` returns the layer's output, or a vector of outputs.
 template <class Spec, class Function>
 FormBuilder<Spec> form(Function write) {
   return {{.write = [write](const void* spec, Call& call) -> std::vector<Value> {
@@ -73,7 +73,7 @@ FormBuilder<Spec> form(Function write) {
 }
 
 config::Registry<std::type_index, Form>& forms();
-/// The outputs of a layer, at the top or in another one. Throws Error{kUsage}.
+/// The outputs of a layer, which may be nested in another one. Throws Error{kUsage}.
 std::vector<Value> write_layer(const config::Typed& layer, Call& call);
 
 using RegisteredForm = config::SpecRegistration<forms>;

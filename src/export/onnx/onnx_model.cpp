@@ -52,7 +52,7 @@ class Converter {
     return values_[static_cast<std::size_t>(port.node)][static_cast<std::size_t>(port.port)];
   }
 
-  /// Names of inputs and outputs are those of steps, whatever else would like them.
+  /// Reserves the names of inputs and outputs, so that no other value takes them.
   void reserve_names() {
     std::set<std::string> inputs;
     for (const int input : model_.graph.inputs) inputs.insert(model_.graph.nodes[static_cast<std::size_t>(input)].name);
@@ -67,7 +67,7 @@ class Converter {
     }
   }
 
-  /// Of an Input whose samples come raw; else null.
+  /// The preparation of an Input whose samples are raw; else null.
   const PreparedInput* prepared_of(const graph::Node& node) const {
     if (preparation_ == nullptr) return nullptr;
     for (std::size_t i = 0; i < model_.graph.inputs.size(); ++i)
@@ -86,7 +86,7 @@ class Converter {
     const bool heeds = nn::type_of(layer.spec).heeds_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
     for (const graph::Port& port : node.inputs) call.inputs.push_back(at(port));
-    // A layer that heeds masks has none that joins several (graph::check_masks).
+    // A layer that reads masks has no input whose mask joins several (graph::check_masks).
     for (const graph::Mask& mask : graph::input_masks(model_.graph, node, masks))
       call.masks.push_back(heeds && !mask.empty() ? at(mask.front()) : Value{});
     for (const int weight : layer.weights) call.weights.push_back(&model_.weights[static_cast<std::size_t>(weight)]);
@@ -95,7 +95,7 @@ class Converter {
 
   /// The graph's outputs get the names of their steps.
   void name_outputs(Graph& graph) const {
-    std::set<std::string> fixed;  // not a node's, or an output's already
+    std::set<std::string> fixed;  // names of inputs, constants and earlier outputs
     for (const Value& input : graph.inputs) fixed.insert(input.name);
     for (const auto& [name, constant] : graph.constants) fixed.insert(name);
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -141,18 +141,18 @@ int ir_version_of(int opset) {
 
 namespace {
 
-/// How far from the config's length others are tried: strides and pools up to this show themselves.
+/// Range of lengths tried around the config's; it reveals strides and pools up to this size.
 constexpr std::int64_t kReach = 8;
-constexpr std::size_t kFewest = 3;  ///< so many lengths at least must fit the model
+constexpr std::size_t kFewest = 3;  ///< lengths that must fit the model, at least
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it the file takes the config's length", why));
 }
 
-/// Ids, or steps of features.
+/// Whether the input has ids or steps of features.
 bool is_sequence(const nn::OutputDef& input) { return input.shape.rank() == (input.type == DType::kI32 ? 1 : 2); }
 
-/// The length of the sequences that come in.
+/// The common length of all input sequences.
 std::int64_t length_of(const graph::Graph& graph) {
   std::int64_t length = 0;
   for (const int input : graph.inputs) {
@@ -167,7 +167,7 @@ std::int64_t length_of(const graph::Graph& graph) {
   return length;
 }
 
-/// Whether the layer's weights are what they are for its first call.
+/// Whether the layer's weights have the same shapes for these inputs.
 bool fits_weights(const graph::Model& model, const graph::Layer& layer, const std::vector<Shape>& inputs) {
   const std::vector<nn::WeightDef> defs = nn::type_of(layer.spec).weights(layer.spec.spec(), inputs);
   for (std::size_t i = 0; i < layer.weights.size(); ++i)
@@ -175,7 +175,7 @@ bool fits_weights(const graph::Model& model, const graph::Layer& layer, const st
   return true;
 }
 
-/// Gives the model's graph sequences of another length; false where a layer takes none of it.
+/// Sets the length of the graph's input sequences; false if a layer refuses that length.
 bool set_length(graph::Model& model, std::int64_t length) {
   graph::Graph& graph = model.graph;
   for (const int input : graph.inputs) {
@@ -222,7 +222,7 @@ bool same(const AttributeValue& a, const AttributeValue& b) {
   return std::ranges::equal(inner.nodes, other.nodes, equal);
 }
 
-/// The first node that is another one, or reads another constant; nothing where there is none.
+/// Name of the first node that differs or reads a different constant; nothing if all are equal.
 std::optional<std::string> difference(const Graph& a, const Graph& b) {
   for (std::size_t i = 0; i < a.nodes.size(); ++i) {
     const Node& one = a.nodes[i];
@@ -242,7 +242,7 @@ std::optional<std::string> difference(const Graph& a, const Graph& b) {
   return std::nullopt;
 }
 
-/// The extents that differ between two lengths: those that go with them are the steps, others are free without a name.
+/// Frees extents that differ between two lengths: those equal to the lengths are kSteps, others kNameless.
 void free_extents(std::vector<Value>& values, const std::vector<Value>& others, std::int64_t length,
                   std::int64_t other) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -262,7 +262,7 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
   graph::Model other = model;
   std::size_t tried = 0;
   std::optional<std::pair<std::int64_t, Graph>> last;
-  // Not 1: an extent of 1 is stretched, and looks like others.
+  // Not 1: an extent of 1 is broadcast and matches others.
   for (std::int64_t next = std::max<std::int64_t>(2, length - kReach); next <= length + kReach; ++next) {
     if (next == length || !set_length(other, next)) continue;
     Graph made = model_graph(other, opset, options);

@@ -49,7 +49,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// What no Embedding has: its Gather fails.
+/// An id that no Embedding has, so that its Gather fails.
 constexpr std::int64_t kNoId = std::numeric_limits<std::int32_t>::max();
 
 class Column {
@@ -76,7 +76,7 @@ class Column {
   Value operator()(const FindBin& bins) {
     const auto count = static_cast<std::int64_t>(bins.boundaries.size());
     const Value x = filled(Element::kFloat);
-    // Not x times 0, which is no number for an infinite one.
+    // Not x times 0, which is NaN for infinity.
     if (count == 0) return index(to_.cast(to_.where(nan(x), to_.scalar(0), to_.scalar(0)), Element::kInt64), nan(x), 1);
     const Value above = to_.binary("GreaterOrEqual", x, to_.floats({count}, bins.boundaries), Element::kBool);
     const Value below = to_.reduce("ReduceSum", to_.cast(above, Element::kFloat), {1}, true);
@@ -93,7 +93,7 @@ class Column {
   }
 
   Value operator()(const LookUpWord& look) {
-    std::vector<std::string> words = missing_;  // before the vocabulary, as tables are read
+    std::vector<std::string> words = missing_;  // take precedence over the vocabulary, as in tables
     std::vector<std::int64_t> indices(words.size(), look.missing.value_or(look.count));
     for (const auto& [word, index] : look.words)
       if (std::ranges::find(missing_, word) == missing_.end()) words.push_back(word), indices.push_back(index);
@@ -108,7 +108,7 @@ class Column {
   }
 
  private:
-  /// The number, or what stands for a missing one.
+  /// The number, or the fill value of a missing one.
   Value filled(Element type) {
     const Value x = to_.cast(cells_, type);
     if (!column_.fill) return x;
@@ -119,7 +119,7 @@ class Column {
 
   Value nan(const Value& x) { return to_.node("IsNaN", {x}, x.dims, {}, Element::kBool); }
 
-  /// [batch, 1] as one-hot or as ids. `refused`: which rows are; without a name none is.
+  /// [batch, 1] as one-hot or as ids. `refused`: mask of the refused rows; without a name none is refused.
   Value index(const Value& found, const Value& refused, std::int64_t count) {
     if (ids_) {
       Value id = found;
@@ -148,12 +148,11 @@ Value prepare_column(Builder& to, const Value& cells, const PreparedColumn& colu
 
 namespace {
 
-// Images: channels mapped, pictures cropped and resized. ONNX's Resize is not used: how it rounds places between two
-// pixels differs between its versions and from TensorFlow's. Nodes compute the places and weights from the image's
-// size, in the floats of data/images/image_resize.cpp, so the pixels are the same. x: [batch, height, width,
-// channels].
+// Images: maps channels, crops and resizes. ONNX's Resize is not used: its rounding differs between its versions and
+// from TensorFlow's. Nodes compute positions and weights from the image's size, in the floats of
+// data/images/image_resize.cpp, so the pixels are the same. x: [batch, height, width, channels].
 
-/// A rectangle; every value an integer [1].
+/// A rectangle of integers, each [1].
 struct Window {
   Value top, left, height, width;
 };
@@ -199,7 +198,7 @@ class Images {
       x_ = to_.slice(to_.slice(x_, 1, top, top + crop.height), 2, left, left + crop.width);
       return;
     }
-    // A window of the crop's size is not changed by resizing it to that size.
+    // Resizing a window of the crop's size to that size does not change it.
     const Window small = centred(crop.height, crop.width);
     const Value h = to_.integers({crop.height}), w = to_.integers({crop.width});
     const Value fits = to_.binary("And", to_.binary("GreaterOrEqual", extent(1), h, Element::kBool),
@@ -227,7 +226,7 @@ class Images {
   Value result() const { return x_; }
 
  private:
-  /// An axis's, [1].
+  /// The extent of an axis, [1].
   Value extent(std::int64_t axis) {
     const std::int64_t known = x_.dims[static_cast<std::size_t>(axis)];
     if (known >= 0) return to_.integers({known});
@@ -241,7 +240,7 @@ class Images {
   /// (a - b) / 2, for a >= b.
   Value half(const Value& a, const Value& b) { return whole("Div", whole("Sub", a, b), to_.integers({2})); }
 
-  /// data/images/image_resize.cpp, centred().
+  /// As centred() of data/images/image_resize.cpp.
   Window centred(std::int64_t height, std::int64_t width) {
     const auto fit = [this](const Value& most, const Value& other, std::int64_t target, std::int64_t other_target) {
       const Value product = float_of(whole("Mul", other, to_.integers({target})));
@@ -268,7 +267,7 @@ class Images {
                   {x_.dims[0], kHeight, kWidth, x_.dims[3]}, {}, x_.type);
   }
 
-  /// Where the centres of the result's pixels lie among the image's, whose own are at one half, [size].
+  /// Centres of the result's pixels in coordinates of the image, whose own centres are at one half, [size].
   Value centres(std::int64_t axis, std::int64_t size) {
     const Value step = to_.binary("Div", float_of(extent(axis)), to_.scalar(static_cast<float>(size)));
     return to_.binary("Mul", halves(size), step);
@@ -282,7 +281,7 @@ class Images {
     });
   }
 
-  /// Rows or columns, by numbers that are whole.
+  /// Gathers rows or columns by integral indices.
   Value pick(std::int64_t axis, const Value& which) {
     Dims dims = x_.dims;
     dims[static_cast<std::size_t>(axis)] = which.dims[0];
@@ -303,7 +302,7 @@ class Images {
     x_ = to_.binary("Add", part(low, rest), part(high, fraction));
   }
 
-  /// A matrix of weights [size, extent] times the pixels.
+  /// Multiplies a matrix of weights [size, extent] by the pixels.
   void triangle(std::int64_t axis, std::int64_t size) {
     x_ = to_.cast(x_, Element::kFloat);
     const Value in = float_of(extent(axis));

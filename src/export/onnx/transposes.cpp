@@ -16,7 +16,7 @@
 namespace dptrain::exporting::onnx {
 namespace {
 
-/// Ops that see one element at a time, extents of 1 stretched.
+/// Elementwise ops, which broadcast extents of 1.
 const std::set<std::string> kElementwise{
     "Abs",         "Add",      "And",       "Cast",       "Clip",    "Div",
     "Elu",         "Equal",    "Erf",       "Exp",        "Greater", "GreaterOrEqual",
@@ -35,7 +35,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& perm) {
   return back;
 }
 
-/// Axes of what the Transpose gives as those of what it reads.
+/// Converts axes of a Transpose's output to those of its input.
 std::vector<std::int64_t> axes_before(std::vector<std::int64_t> axes, const std::vector<std::int64_t>& perm) {
   for (std::int64_t& axis : axes)
     axis = perm[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(perm.size()) : axis)];
@@ -92,7 +92,7 @@ std::optional<Sunk> Sinking::elementwise(const Node& node, const TransposeOf& tr
     } else if (graph_.constants.contains(input)) {
       inputs.push_back(permuted_constant(input, *perm));
       if (inputs.back().empty()) return std::nullopt;
-    } else {  // worth it where the other input is smaller
+    } else {  // only worth it if the other input is smaller
       const Dims* dims = dims_of(input);
       if (dims == nullptr || dims->size() != perm->size() || size_of(*dims) >= size) return std::nullopt;
       const Perm back = inverse(*perm);
@@ -129,7 +129,7 @@ std::optional<Sunk> Sinking::reduction(const Node& node, const Node& transpose) 
                                                                    : nullptr;
   if (axes == nullptr) return std::nullopt;
   const std::vector<std::int64_t> reduced = axes_before(*axes, perm);
-  Perm rest = perm;  // of the output
+  Perm rest = perm;  // permutation of the output
   if (std::get<std::int64_t>(*node.find("keepdims")) == 0) {
     const auto gone = [&](std::int64_t axis) { return std::ranges::find(reduced, axis) != reduced.end(); };
     std::erase_if(rest, gone);
@@ -173,7 +173,7 @@ std::optional<Sunk> Sinking::softmax(const Node& node, const Node& transpose) {
   return sunk;
 }
 
-/// A Transpose that moves extents of 1 alone leaves the values where they are.
+/// A Transpose that moves only extents of 1 leaves the values in place.
 std::optional<Sunk> Sinking::reshape(const Node& node, const Node& transpose) {
   const Dims* dims = dims_of(node.inputs[0]);
   if (dims == nullptr) return std::nullopt;
@@ -184,7 +184,7 @@ std::optional<Sunk> Sinking::reshape(const Node& node, const Node& transpose) {
     if (from < last) return std::nullopt;
     last = from;
   }
-  // A 0 is the extent in that place, which another one would be behind the Transpose.
+  // A 0 copies the extent at its own position, which the Transpose must not have moved.
   const std::vector<std::int64_t>* told = integers_of(node.inputs[1]);
   for (std::size_t i = 0; told != nullptr && i < told->size(); ++i)
     if ((*told)[i] == 0 && perm_of(transpose)[i] != static_cast<std::int64_t>(i)) return std::nullopt;
@@ -248,7 +248,7 @@ bool is_identity(const Perm& perm) {
   return true;
 }
 
-/// One walk over the nodes, from the inputs on.
+/// One pass over the nodes, from the inputs on.
 class Pass {
  public:
   explicit Pass(Graph& graph) : graph_(graph), sinking_(graph) {}
@@ -271,7 +271,7 @@ class Pass {
     return found == aliases_.end() ? name : found->second;
   }
 
-  /// Merges it with the one that it reads, and with an equal one.
+  /// Merges it with the Transpose that it reads, and with an equal one.
   void put_transpose(Node node) {
     Perm perm = std::get<Perm>(*node.find("perm"));
     if (const Node* before = transpose_of(node.inputs[0])) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Takes away the Transposes between layers that both want the channels behind the batch: a Transpose sinks through what
-// does not care for the layout (elementwise ops, Concat, reductions, Pad, Slice, Softmax), whose axes change with it,
-// until it meets another one; two make one, or none. What then nobody reads goes, too. Pure; any thread.
+// Removes Transposes between layers that both need channels-first. A Transpose moves past nodes that do not depend on
+// the layout (elementwise ops, Concat, reductions, Pad, Slice, Softmax) and adapts their axes. When it reaches another
+// Transpose, the two merge or cancel. Nodes without readers are then removed. Pure; any thread.
 
 #include <functional>
 #include <optional>
@@ -13,14 +13,13 @@
 
 namespace dptrain::exporting::onnx {
 
-// How a Transpose sinks through one node: what becomes of the node's axes and constants. Owned by the pass that calls
-// it.
+// Moves a Transpose past one node: adapts the node's axes and constants. Owned by the pass that calls it.
 
-/// What takes the place of a node.
+/// The replacement of a node.
 struct Sunk {
   std::vector<Node> before{};  ///< Transposes of smaller inputs
   Node node{};
-  std::optional<Node> behind{};  ///< gives what the node gave
+  std::optional<Node> behind{};  ///< Transpose with the output of the replaced node
 };
 
 class Sinking {
@@ -30,7 +29,7 @@ class Sinking {
 
   /// The Transpose that makes a value, or null.
   using TransposeOf = std::function<const Node*(const std::string&)>;
-  /// Nothing where the node reads no Transpose, or cares for the layout.
+  /// Nothing if the node reads no Transpose or depends on the layout.
   std::optional<Sunk> sink(const Node& node, const TransposeOf& transpose_of);
 
  private:
@@ -44,9 +43,9 @@ class Sinking {
   std::optional<Sunk> softmax(const Node& node, const Node& transpose);
   std::optional<Sunk> reshape(const Node& node, const Node& transpose);
 
-  /// The node under a new name, with a Transpose behind it that has the old one.
+  /// The node with a new output name, followed by a Transpose with the old one.
   Sunk behind(const Node& node, const Perm& perm, std::vector<std::string> inputs);
-  /// A constant of the elementwise op of rank perm.size() on what the Transpose reads; "" where it does not go.
+  /// A constant of an elementwise op of rank perm.size(), in the layout before the Transpose; "" if impossible.
   std::string permuted_constant(const std::string& name, const Perm& perm);
   std::string integers(const std::vector<std::int64_t>& values);
   const std::vector<std::int64_t>* integers_of(const std::string& name) const;

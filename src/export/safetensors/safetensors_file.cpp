@@ -1,5 +1,5 @@
-// A model's weights as a safetensors file, "conv1/kernel" by "conv1/kernel", in Keras's order and layout. What the
-// format's texts can hold beside them is what dptrain needs to build the model again.
+// A model's weights as a safetensors file, "conv1/kernel" by "conv1/kernel", in Keras's order and layout. The metadata
+// contain what dptrain needs to build the model again.
 
 #include <nlohmann/json.hpp>
 
@@ -12,9 +12,9 @@
 namespace dptrain::exporting {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  ///< of the data: the format asks for 8
+constexpr std::size_t kAlignment = 64;  ///< alignment of the data; the format requires 8
 
-/// The length in eight bytes, little endian, and the text, filled up with spaces.
+/// The text's length in eight bytes, little endian, and the text, padded with spaces.
 std::vector<std::byte> header_bytes(std::string text) {
   constexpr std::size_t kLengthBytes = 8;
   while ((kLengthBytes + text.size()) % kAlignment != 0) text += ' ';

@@ -39,8 +39,8 @@ void gather_scalars(const std::string& path, const config::Node& node, std::vect
     gather_scalars(path.empty() ? entry.key : path + "." + entry.key, entry.value, all);
 }
 
-/// What tells runs apart: optimizer, learning rate (of a schedule its name) and seed, and all of `train` that is no
-/// default.
+/// Settings that distinguish runs: optimizer, learning rate (for a schedule its name), seed, and all values of `train`
+/// that differ from their defaults.
 std::vector<HyperParameter> hyper_parameters(const config::Node& config, const config::Node& minimal) {
   std::vector<HyperParameter> all;
   if (const config::Node* const seed = config.find("seed")) gather_scalars("seed", *seed, all);
@@ -120,11 +120,11 @@ class TensorBoard final : public Callback {
   void train_end(TrainingControl&) override { static_cast<void>(flush()); }
   bool flush() override { return sink_ == nullptr || sink_->flush(); }
 
-  /// A run that goes back within itself says so here, too.
+  /// Also called when a run rolls back to an earlier state.
   void restore(const nlohmann::json&) override { goes_back_ = true; }
 
  private:
-  /// For a run with so many whole epochs and steps behind it.
+  /// Begins new files after `epochs` whole epochs and `steps` steps.
   void begin_files(TrainingControl& control, std::int64_t epochs, std::int64_t steps) {
     goes_back_ = false;
     try {
@@ -156,8 +156,8 @@ class TensorBoard final : public Callback {
 
   const TensorBoardSpec spec_;
   std::unique_ptr<RunSink> sink_;
-  Board* board_ = nullptr;  ///< the sink; null where another process writes
-  bool goes_back_ = false;  ///< to an older state: the next report says to which
+  Board* board_ = nullptr;  ///< the sink; null if another process writes
+  bool goes_back_ = false;  ///< to an older state, which the next report identifies
   Stopwatch watch_;         ///< since steps_ was 0
   std::int64_t steps_ = 0;
 };

@@ -77,8 +77,8 @@ class EpochTable final : public RunSink {
   std::string path_;
   LineFile file_;
   bool validated_;
-  std::vector<std::string> columns_;  ///< once known
-  std::int64_t last_row_ = 0;         ///< its epoch
+  std::vector<std::string> columns_;  ///< empty before the first row
+  std::int64_t last_row_ = 0;         ///< epoch of the last row
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ class EventLines final : public RunSink {
  public:
   explicit EventLines(const std::string& path) : path_(path), file_(path) {}
 
-  /// What happened stays: only a torn line goes.
+  /// Keeps all events and removes only a torn line.
   void cut(std::int64_t, std::int64_t) override {
     LineFile::filter(path_, [](const std::string& line) { return nlohmann::json::accept(line); });
   }
@@ -183,7 +183,7 @@ class DataErrors final : public RunSink {
     for (const std::string& row : LineFile::read(path)) known_.insert(row);
   }
 
-  /// Files that could not be read are no matter of a state: only a torn line goes.
+  /// Files that cannot be read do not depend on the state of a run: removes only a torn line.
   void cut(std::int64_t, std::int64_t) override {
     LineFile::filter(path_, [](const std::string&) { return true; });
   }
@@ -208,7 +208,7 @@ std::unique_ptr<RunSink> make_data_errors(const std::string& path) { return std:
 
 namespace {
 
-/// Draws what stands in train.csv, so that it also has what the run wrote before it was resumed.
+/// Draws the contents of train.csv, so that epochs before a resume are included.
 class CurvesPicture final : public RunSink {
  public:
   explicit CurvesPicture(std::string folder) : folder_(std::move(folder)) {}
@@ -224,8 +224,7 @@ class CurvesPicture final : public RunSink {
   }
 
  private:
-  static constexpr std::chrono::seconds kLeastTime{
-      2};  // between pictures: a run of short epochs has other things to do
+  static constexpr std::chrono::seconds kLeastTime{2};  // between pictures: epochs may be short
 
   void draw() {
     try {
@@ -243,8 +242,7 @@ class CurvesPicture final : public RunSink {
 
   std::string folder_;
   std::chrono::steady_clock::time_point drawn_{};
-  bool stale_ =
-      true;  // also at first: a run that goes on only to find that it is done may have been killed while drawing
+  bool stale_ = true;  // also at first: a run that is done may have been killed while drawing
   bool warned_ = false;
 };
 
@@ -260,7 +258,7 @@ class ResultFile final : public RunSink {
  public:
   explicit ResultFile(const RunDirectory& directory) : directory_(directory) {}
 
-  /// A run that is resumed has not ended.
+  /// A resumed run has no result yet.
   void cut(std::int64_t, std::int64_t) override {
     std::error_code error;
     std::filesystem::remove(directory_.file("result.json"), error);

@@ -23,7 +23,7 @@ namespace {
 // The network as a GraphDef (tensorflow/core/framework/graph.proto), for TensorBoard's tab Graphs: a node for each call
 // of a layer with its arguments, sizes and number of parameters; blocks and networks are scopes. Pure.
 
-constexpr int kProducer = 22;  ///< of graphs with versions as TensorFlow 1 and 2 write them
+constexpr int kProducer = 22;  ///< `versions` of graphs that TensorFlow 1 and 2 write
 
 /// "stage1/conv1" of "stage1_conv1" in the block "stage1".
 std::string scoped_name(const graph::Node& node) {
@@ -211,7 +211,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-/// The second in a file's name.
+/// The time in a file's name, in seconds.
 std::int64_t second_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   std::int64_t second = 0;
@@ -219,7 +219,7 @@ std::int64_t second_of(const std::string& path) {
   return second;
 }
 
-/// A name behind all that there are: TensorBoard reads files in their order. The second is of ten digits.
+/// A name that sorts after all existing ones: TensorBoard reads files in order. The time has ten digits.
 std::string new_file(const std::string& folder) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -250,13 +250,13 @@ void Board::cut(std::int64_t epochs, std::int64_t steps) {
   for (std::size_t place = 0; place < kPlaces; ++place) {
     files_[place].reset();
     for (const std::string& file : event_files((fs::path(folder_) / kFolders[place]).string())) {
-      std::error_code failed;  // then the file stays, and its events too
+      std::error_code failed;  // the file then keeps its events
       if (epochs == 0 && steps == 0)
         fs::remove(file, failed);
       else
         filter_records(file, [&](std::string_view record) {
           const EventHead head = head_of(record);
-          if (head.is_graph || head.tag.starts_with(kOfHyperParameters)) return false;  // the new files have them
+          if (head.is_graph || head.tag.starts_with(kOfHyperParameters)) return false;  // the new files contain them
           return head.tag.empty() || (counts_steps(head.tag) ? head.step <= steps : head.step < epochs);
         });
     }
@@ -308,7 +308,7 @@ void Board::validation_picture(const std::string& tag, std::int64_t step, std::s
     return value;
   };
   flush();
-  files_[kValidation].reset();  // what comes next begins a file of its own
+  files_[kValidation].reset();  // the next event begins a new file
   for (const std::string& file : event_files((fs::path(folder_) / kFolders[kValidation]).string()))
     filter_records(file, [&](std::string_view record) { return head_of(record).tag != tag; });
   add(kValidation, image_event(tag, step, extent(20), extent(16), 3, png));

@@ -1,9 +1,9 @@
 #pragma once
 
-// Board: the files of events of a run, which TensorBoard shows: `train`, `validation` and, for the hyper-parameters,
-// the folder itself. Each part of a run begins files of its own. When a run goes on, what older files have beyond its
-// state goes: a point is there once, and a TensorBoard that is looking on reads the new file as it does after any
-// restart. Owned by the callback TensorBoard, in the process that writes; trainer's thread.
+// Board: the event files of a run for TensorBoard: `train`, `validation` and, for the hyper-parameters, the folder
+// itself. Each part of a run begins new files. When a run resumes, events after its state are removed from older files,
+// so each point exists once. A running TensorBoard reads the new file as after any restart. Owned by the callback
+// TensorBoard, in the process that writes; trainer's thread.
 
 #include <cstdint>
 #include <memory>
@@ -20,11 +20,11 @@
 
 namespace dptrain::train::tensorboard {
 
-// Events as TensorBoard reads them (tensorflow/core/util/event.proto, framework/summary.proto): each function gives the
-// bytes of one Event. `step` is an epoch or an optimizer step, as the tag says. Scalars, histograms and images are in
-// the form that every version of TensorBoard and every reader of its files knows. Pure, but for the time of day.
+// Events as TensorBoard reads them (tensorflow/core/util/event.proto, framework/summary.proto): each function returns
+// the bytes of one Event. `step` is an epoch or an optimizer step, depending on the tag. Scalars, histograms and images
+// have the form that every version of TensorBoard and every reader supports. Pure, except for the time of day.
 
-/// What a file begins with.
+/// The first event of a file.
 std::string version_event();
 std::string scalar_event(const std::string& tag, std::int64_t step, double value);
 /// 30 buckets of one width between the least and the largest finite value; one bucket where they are equal. Values that
@@ -40,10 +40,10 @@ struct HyperParameter {
   std::string name;
   std::variant<double, bool, std::string> value;
 };
-/// A session of the HParams plugin begins. `group`: the name of the trial.
+/// Begins a session of the HParams plugin. `group`: the name of the trial.
 std::string hyper_parameters_event(const std::vector<HyperParameter>& all, const std::string& group);
 
-/// What a cut of a file asks of an event: its step and the tag of its value, "" without one.
+/// Step of an event and the tag of its value, "" without one. Board::cut() selects events by them.
 struct EventHead {
   std::int64_t step = 0;
   std::string tag{};
@@ -55,20 +55,20 @@ class Board final : public RunSink {
  public:
   explicit Board(std::string folder);
 
-  /// Takes out what lies beyond a state, and begins new files. An event counts epochs unless its tag begins with
-  /// "batch_" or "evaluation_".
+  /// Removes events after a state and begins new files. An event counts epochs unless its tag begins with "batch_" or
+  /// "evaluation_".
   void cut(std::int64_t epochs, std::int64_t steps) override;
   bool flush() override;
 
-  /// A scalar of every training value: `prefix` "batch_" or "epoch_" before its name.
+  /// Adds a scalar of every training value, with `prefix` "batch_" or "epoch_" before its name.
   void training(const std::string& prefix, std::int64_t step, const experiment::Logs& logs);
-  /// Of the values "val_...": without these letters, in `validation`, "evaluation_loss_vs_iterations" or "epoch_loss".
+  /// Adds the values "val_..." to `validation`, as "evaluation_loss_vs_iterations" or "epoch_loss".
   void validation(const std::string& prefix, const std::string& suffix, std::int64_t step,
                   const experiment::Logs& logs);
   void scalar(const std::string& tag, std::int64_t step, double value);
   void histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
   void image(const std::string& tag, std::int64_t step, const picture::RgbImage& image);
-  /// The bytes of a PNG file, in `validation`; it takes the place of those that the tag has there.
+  /// Adds the bytes of a PNG file to `validation`, in place of older ones of this tag.
   void validation_picture(const std::string& tag, std::int64_t step, std::string_view png);
   void graph(const graph::Model& model);
   void hyper_parameters(const std::vector<HyperParameter>& all, const std::string& group);

@@ -1,9 +1,8 @@
 #pragma once
 
-// EventFile: a file of events that grows while a run goes on. It is a file of TFRecord: each record is its length (8
-// bytes, little-endian), the masked CRC-32C of these, the bytes, and their masked CRC-32C. Records are gathered and
-// written about every two seconds, whole ones only; what cannot be written is kept and tried again, and training does
-// not stop for it. One thread.
+// EventFile: a file of events that grows during a run, in the format TFRecord. Each record is its length (8 bytes,
+// little-endian), the masked CRC-32C of the length, the bytes, and their masked CRC-32C. Whole records are buffered and
+// written about every two seconds. After a failure they are kept and written later, and training continues. One thread.
 
 #include <cstdint>
 #include <functional>
@@ -16,9 +15,9 @@
 
 namespace dptrain::train::tensorboard {
 
-// Message: a message of Protocol Buffers that is being written, field by field, in their wire format
-// (protobuf.dev/programming-guides/encoding). The few messages of TensorBoard need no more than this, so the executable
-// does without the library. `field` is the number that the .proto file gives. A value.
+// Message: builds a message of Protocol Buffers, field by field, in their wire format
+// (protobuf.dev/programming-guides/encoding). The few messages of TensorBoard need no more, so dptrain does not link
+// the library. `field` is the number in the .proto file. A value.
 
 class Message {
  public:
@@ -45,11 +44,11 @@ class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  /// The next field; false at the end, and where the bytes are no message.
+  /// The next field; false at the end and for malformed bytes.
   bool next();
   int number() const { return number_; }
-  std::uint64_t integer() const { return integer_; }  ///< of a varint; the bits of a fixed one
-  std::string_view bytes() const { return bytes_; }   ///< of a string, bytes or message
+  std::uint64_t integer() const { return integer_; }  ///< value of a varint, or bits of a fixed field
+  std::string_view bytes() const { return bytes_; }   ///< contents of a string, bytes or message
 
  private:
   bool take_varint(std::uint64_t& value);
@@ -62,13 +61,13 @@ class Fields {
 
 class EventFile {
  public:
-  /// The file appears with its first records.
+  /// The first write creates the file.
   explicit EventFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  /// Behind those that there are; to the disk when it is time.
+  /// Adds an event at the end, and writes to disk if it is time.
   void append(std::string_view event);
-  /// Writes what is gathered; false: it could not be written. Warns once while it fails.
+  /// Writes buffered events; false if that fails. Warns once while it fails.
   bool flush();
 
  private:
@@ -80,11 +79,11 @@ class EventFile {
 /// A record around these bytes.
 std::string framed(std::string_view bytes);
 
-/// What the records of such a file hold, up to the first that is torn or damaged; they point into `file`.
+/// Contents of a file's records, up to the first torn or damaged one; they point into `file`.
 std::vector<std::string_view> records(std::string_view file);
 
-/// Takes the records out that `keep` does not like, and what is torn or damaged with all behind it. Atomically; a file
-/// of which all may stay is not touched. Throws Error{kWrite}; then it is as it was.
+/// Removes records for which `keep` returns false, and all from the first torn or damaged one on. Atomic; rewrites the
+/// file only if something is removed. Throws Error{kWrite}; the file is then unchanged.
 void filter_records(const std::string& path, const std::function<bool(std::string_view record)>& keep);
 
 }  // namespace dptrain::train::tensorboard

@@ -4,7 +4,7 @@
 namespace dptrain::exporting::keras {
 namespace {
 
-/// Keras 2 knows the older name alone, and Keras 3 takes it from an .h5.
+/// Keras 2 accepts only the older name, and Keras 3 accepts it in an .h5.
 const RegisteredLayer kLeakyReLU = layer<nn::LeakyReLUSpec>().in_keras2().renamed("negative_slope", "alpha");
 
 const RegisteredLayer kPReLU = layer<nn::PReLUSpec>()

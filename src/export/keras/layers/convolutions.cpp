@@ -1,4 +1,4 @@
-// Dense and the convolutions: Keras has constraints besides.
+// Dense and the convolutions: Keras has further arguments, such as constraints.
 
 #include "nn/convolutions.h"
 #include "export/keras/keras_layer.h"

@@ -14,7 +14,7 @@ const RegisteredLayer kSpatialDropout2D =
 const RegisteredLayer kSpatialDropout3D =
     layer<nn::SpatialDropout3DSpec>().last("data_format", channels_last()).without_trainable();
 
-/// Of keras.applications: load_model() wants to be told where it is.
+/// A class of keras.applications: load_model() needs it in custom_objects.
 const RegisteredLayer kStochasticDepth =
     layer<nn::StochasticDepthSpec>().custom_objects("scripts/interop/applications.py");
 

@@ -8,7 +8,7 @@ const RegisteredLayer kBatchNormalization = layer<nn::BatchNormalizationSpec>()
                                                 .unset({"beta_constraint", "gamma_constraint"})
                                                 .in_call("inference_mode")
                                                 .in_keras2()
-                                                .leaves_out("synchronized");  // older releases do not know it
+                                                .leaves_out("synchronized");  // older releases lack the argument
 
 const RegisteredLayer kGroupNormalization =
     layer<nn::GroupNormalizationSpec>().unset({"beta_constraint", "gamma_constraint"});
@@ -22,7 +22,7 @@ const RegisteredLayer kLayerNormalization =
                 })
         .unset({"beta_constraint", "gamma_constraint"});
 
-/// One value stands for all channels; none: the layer has weights.
+/// One value applies to all channels; none: the layer has weights.
 config::Node channel_values(const std::vector<double>& values) {
   if (values.empty()) return {};
   if (values.size() == 1) return real(values[0]);
@@ -41,13 +41,13 @@ const RegisteredLayer kRescaling =
         .writes("scale", [](const nn::RescalingSpec& spec) { return channel_values(spec.scale.values); })
         .writes("offset", [](const nn::RescalingSpec& spec) { return channel_values(spec.offset.values); });
 
-/// Of keras.applications: load_model() wants to be told where they are.
+/// Classes of keras.applications: load_model() needs them in custom_objects.
 const RegisteredLayer kLayerScale = layer<nn::LayerScaleSpec>().custom_objects("scripts/interop/applications.py");
 
 const RegisteredLayer kCustomScaleLayer =
     layer<nn::CustomScaleLayerSpec>().custom_objects("scripts/interop/applications.py");
 
-/// TensorFlow's function, and no layer of Keras.
+/// A function of TensorFlow, for which Keras has no layer.
 const RegisteredLayer kLocalResponseNormalization =
     layer<nn::LocalResponseNormalizationSpec>().custom_objects("scripts/interop/lrn.py");
 

@@ -1,5 +1,5 @@
-// Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]; `same` and
-// `causal` are explicit pads, whose larger part may be behind, as Keras has them.
+// Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]. `same` and
+// `causal` become explicit pads; an odd element of `same` is after the input, as in Keras.
 
 #include "nn/convolutions.h"
 #include "export/onnx/layers/windows.h"

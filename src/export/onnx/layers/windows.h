@@ -1,6 +1,6 @@
 #pragma once
 
-// Windows of convolutions and poolings in ONNX's attributes, and convolutions. Private to export/onnx/layers. Pure
+// Windows of convolutions and poolings as ONNX attributes, and convolutions. Private to export/onnx/layers. Pure
 // functions.
 
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace dptrain::exporting::onnx {
 
-/// Of as many axes as there are.
+/// One value for each axis of the window.
 struct Windows {
   std::vector<std::int64_t> size, strides, dilation;
   nn::Padding padding = nn::Padding::kValid;
@@ -28,7 +28,7 @@ inline nn::Padding padding_of(nn::StepsPadding padding) {
   return padding == nn::StepsPadding::kSame ? nn::Padding::kSame : nn::Padding::kValid;
 }
 
-/// Of a convolution.
+/// The windows of a convolution.
 template <class Spec>
 Windows windows_of(const Spec& spec) {
   return {.size = extents_of(spec.kernel_size),
@@ -37,7 +37,7 @@ Windows windows_of(const Spec& spec) {
           .padding = padding_of(spec.padding)};
 }
 
-/// Of a pooling.
+/// The windows of a pooling.
 template <class Spec>
 Windows pools_of(const Spec& spec) {
   const std::vector<std::int64_t> size = extents_of(spec.pool_size);
@@ -47,12 +47,12 @@ Windows pools_of(const Spec& spec) {
           .padding = spec.padding};
 }
 
-/// ONNX's `pads`, all that come before and then all that come behind, and how many windows there are.
+/// ONNX's `pads` (all before the input, then all after it) and the number of windows on each axis.
 struct Padded {
   std::vector<std::int64_t> pads, out;
 };
 
-/// x has its channels behind the batch.
+/// x is channels-first.
 inline Padded pads_of(const Value& x, const Windows& windows) {
   Padded padded;
   std::vector<std::int64_t> after;
@@ -67,7 +67,7 @@ inline Padded pads_of(const Value& x, const Windows& windows) {
   return padded;
 }
 
-/// x and the result have their channels behind the batch; kernel and bias as ONNX has them.
+/// x and the result are channels-first; kernel and bias are in ONNX's layout.
 inline Value convolve(Builder& to, const Value& x, const Value& kernel, const Value& bias, const Windows& windows,
                       std::int64_t groups) {
   const Padded padded = pads_of(x, windows);
