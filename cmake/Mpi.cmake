@@ -1,5 +1,5 @@
 # MPI's modules: one small library for each MPI that is there, from src/mpi/module/mpi_module.cpp. The executable links none
-# of them and no MPI; it opens the one of the launcher that started it (src/mpi/launcher.h).
+# of them and no MPI; it opens the one of the launcher that started it (src/mpi/mpi_transport.cpp).
 #
 #   libdptrain_openmpi.so   with mpicc.openmpi, or an mpicc that is Open MPI's
 #   libdptrain_mpich.so     with mpicc.mpich, or an mpicc that is MPICH's or one of its kin (Intel MPI, MVAPICH, Cray MPICH)

@@ -18,7 +18,8 @@ using kernels::GroupNorm;
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);
 
 /// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
-/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null.
+/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null. Where the norm is not centered the
+/// mean counts as 0.
 void group_norm_forward(const GroupNorm& norm, const float* x, const float* gamma, const float* beta, int64_t rows,
                         float* workspace, float* y, float* mean, float* inv_std);
 

@@ -14,7 +14,8 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 using kernels::GroupNorm;
 
 /// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
-/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null.
+/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null. Where the norm is not centered the
+/// mean counts as 0.
 void group_norm_forward(const Launch& at, DType type, const GroupNorm& norm, const void* x, const float* gamma,
                         const float* beta, std::int64_t rows, void* y, float* mean, float* inv_std);
 

@@ -62,7 +62,7 @@ bool has_metric_op(DeviceKind kind, std::type_index spec);
 /// Throws Error{kInternal} where the device has no such metric.
 std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device);
 
-/// `const RegisteredMetricOp kCpuAccuracy = metric_op<AccuracySpec, AccuracyOp>(DeviceKind::kCpu);`
+/// `const RegisteredMetricOp kR2Score = metric_op<nn::R2ScoreSpec, R2ScoreMetric>(kKind);`
 /// The op's constructor takes (const Spec&, const MetricContext&, Device&).
 using RegisteredMetricOp = DeviceRegistration<metric_op_registry>;
 template <class Spec, class OpType>

@@ -2,8 +2,8 @@
 
 // OptimizerOp: the arithmetic in which optimizers differ, for one replica. Update (backend/update.h) has the parts that
 // all optimizers share: regularizer gradients, clipping, statistics, averages and the check for non-finite gradients.
-// It makes the op of its optimizer and calls it from the replica's thread. The ops are in backend/ops/optimizers.cpp,
-// for all backends, and register themselves before main.
+// It makes the op of its optimizer and calls it from the replica's thread. The ops are in backend/ops/optimizers.cpp
+// (Lamb: cpu/lamb.cpp, gpu/lamb.cpp) and register themselves before main.
 
 #include <cstdint>
 #include <functional>
@@ -44,7 +44,7 @@ bool has_optimizer_op(DeviceKind kind, std::type_index spec);
 /// the op; the context need not.
 std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Device& device);
 
-/// `const RegisteredOptimizerOp kCpuAdam = optimizer_op<AdamSpec, AdamOp>(DeviceKind::kCpu);`
+/// `const RegisteredOptimizerOp kLamb = optimizer_op<nn::LambSpec, LambOp>(kKind);`
 /// The op's constructor takes (const Spec&, const UpdateContext&, Device&).
 using RegisteredOptimizerOp = DeviceRegistration<optimizer_op_registry>;
 template <class Spec, class OpType>

@@ -39,8 +39,8 @@ std::string rate_table(const train::RateCurve& curve) {
 }
 
 /// A schedule with values of its own for each interval, also after a warm-up.
-bool piecewise(const nn::LearningRate& rate) {
-  if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) return piecewise(warmup->then);
+bool has_several_rates(const nn::LearningRate& rate) {
+  if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) return has_several_rates(warmup->then);
   return rate.is_schedule() && rate.schedule.get_if<nn::PiecewiseConstantDecaySpec>() != nullptr;
 }
 
@@ -53,7 +53,7 @@ void say(const train::RateCurve& curve, const experiment::Experiment& experiment
     return;
   }
   const auto& rate = nn::common(experiment.config.train.optimizer).learning_rate;
-  const bool has_several = piecewise(rate);
+  const bool has_several = has_several_rates(rate);
   const std::string best = short_rate(advice->rate);
   log::print("suggestion: " +
              (has_several ? best + " for the largest of the schedule's values" : "--learning-rate " + best));

@@ -140,14 +140,19 @@ class Schema {
     return *this;
   }
   /// A key that is refused; `words` are what to write instead.
+  void add_former(std::string key, std::string words) { former_.emplace_back(std::move(key), std::move(words)); }
   Schema&& former(std::string key, std::string words) && {
-    former_.emplace_back(std::move(key), std::move(words));
+    add_former(std::move(key), std::move(words));
     return std::move(*this);
   }
   /// A rule over several keys: returns "" or the message.
   template <class Spec>
-  Schema&& rule(std::function<std::string(const Spec&)> check) && {
+  void add_rule(std::function<std::string(const Spec&)> check) {
     rules_.push_back([check](const void* spec) { return check(*static_cast<const Spec*>(spec)); });
+  }
+  template <class Spec>
+  Schema&& rule(std::function<std::string(const Spec&)> check) && {
+    add_rule<Spec>(std::move(check));
     return std::move(*this);
   }
 

@@ -47,12 +47,12 @@ class TypeBuilder {
   Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
   /// A key that is refused; `advice` is what to write instead.
   Derived&& former(std::string key, std::string advice) {
-    static_cast<void>(std::move(type_->schema).former(std::move(key), std::move(advice)));  // returns the same object
+    type_->schema.add_former(std::move(key), std::move(advice));
     return self();
   }
   /// Over several keys: returns "" or the message.
   Derived&& rule(std::string (*check)(const Spec&)) {
-    static_cast<void>(std::move(type_->schema).template rule<Spec>(check));  // returns the same object
+    type_->schema.template add_rule<Spec>(check);
     return self();
   }
 

@@ -117,8 +117,8 @@ bool Value<Size2>::read(const Node& node, Reader& reader, Size2& out) {
     return true;
   }
   if (found.items().size() != 2) {
-    reader.error(found,
-                 fmt::format("{}[height, width], found {}", reader.must(), counted(found.items().size(), "value")));
+    reader.error(found, fmt::format("{}[height, width], found {}", reader.must(),
+                                    dptrain::counted(found.items().size(), "value")));
     return false;
   }
   Shape shape;

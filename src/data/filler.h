@@ -84,7 +84,7 @@ class Filler {
   ImageView view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const;
   void fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
                    Batch::Slot& slot) const;
-  // What samples mix, mixer by mixer: `level` counts those that have been at work (filler_mixing.cpp).
+  // What samples mix, mixer by mixer: `level` counts those that have been at work.
   void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
   void mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                  Array& out) const;

@@ -76,7 +76,7 @@ struct Orthogonal {
 config::Family& regularizer_family();  ///< L1, L2, L1L2, aliases l1, l2, l1_l2
 using Regularizer = config::Of<regularizer_family>;
 
-/// All three types have this spec.
+/// The base of the specs of all three types.
 struct Penalty {
   double l1 = 0, l2 = 0;
 };

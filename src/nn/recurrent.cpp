@@ -75,6 +75,7 @@ void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activatio
 /// Adds the keys after the layer's first ones, in Keras's order.
 template <class Spec>
 void add_cell_keys(LayerBuilder<Spec>& builder) {
+  const std::string per_gate = std::is_same_v<Spec, ConvLSTM2DSpec> ? " and gate" : "";
   add_activation_key(builder, "activation", &RecurrentSpec::activation,
                      "function of the new state; of LSTM also of the cell");
   if constexpr (requires { &Spec::recurrent_activation; })
@@ -93,14 +94,16 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
       .key(key("recurrent_regularizer", &RecurrentSpec::recurrent_regularizer)
                .doc("penalty on the kernel that multiplies the state, added to the loss"))
       .key(key("bias_regularizer", &RecurrentSpec::bias_regularizer).doc("penalty on the bias, added to the loss"))
-      .key(key("dropout", &RecurrentSpec::dropout)
-               .at_least(0)
-               .below(1)
-               .doc("rate at which inputs are dropped, with one mask for all steps of a sample"))
+      .key(
+          key("dropout", &RecurrentSpec::dropout)
+              .at_least(0)
+              .below(1)
+              .doc("rate at which inputs are dropped, with one mask per sample" + per_gate + ", the same at each step"))
       .key(key("recurrent_dropout", &RecurrentSpec::recurrent_dropout)
                .at_least(0)
                .below(1)
-               .doc("rate at which the state is dropped, with one mask for all steps of a sample"));
+               .doc("rate at which the state is dropped, with one mask per sample" + per_gate +
+                    ", the same at each step"));
   if constexpr (requires { &Spec::reset_after; })
     builder.key(key("reset_after", &Spec::reset_after)
                     .doc("whether to apply the reset gate after the product with the state, not before it"));

@@ -33,8 +33,7 @@ class Signals {
 };
 
 /// While one lives, SIGINT and SIGTERM are requests. The first prints `first`, a second one `second` before it ends the
-/// process. Both are literals
-/// without quotes or backslashes, for --log json.
+/// process. Both are literals without quotes or backslashes, for --log json.
 class Training {
  public:
   explicit Training(const char* first = "saving after this step; press Ctrl-C again to quit without saving",

@@ -1,5 +1,5 @@
-// GroupNormalization, LayerNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer, Normalization and
-// Rescaling.
+// GroupNormalization, LayerNormalization, RMSNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer,
+// Normalization and Rescaling.
 
 #include <cstdint>
 #include <vector>
@@ -15,10 +15,21 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// LayerNormalization and GroupNormalization: normalised within samples, over groups of adjacent channels. Mean and
-/// 1 / deviation of every group are saved for backward.
-class GroupNormOp : public Op {
+/// Normalizes within samples, over groups of adjacent channels. Mean and 1 / deviation of every group are saved for
+/// backward.
+class GroupNormOp final : public Op {
  public:
+  GroupNormOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
+                     .channels = context.input(0).back(),
+                     .groups = nn::group_count(spec, context.input(0)),
+                     .epsilon = static_cast<float>(spec.epsilon)},
+                    spec.scale, spec.center, context) {}
+  GroupNormOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp(over_last_axes(spec, context), spec.scale, spec.center, context) {}
+  GroupNormOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device&)
+      : GroupNormOp(over_last_axes(spec, context, false), true, false, context) {}
+
   plan::Need need() const override {
     return {.saved = has_backward_ ? 2 * static_cast<std::uint64_t>(statistics(rows_)) * sizeof(float) : 0,
             .scratch = workspace_bytes_};
@@ -39,12 +50,10 @@ class GroupNormOp : public Op {
         a.rows * rows_of_sample_, static_cast<float*>(a.scratch), a.dx(), gradient(a, gamma_), gradient(a, beta_));
   }
 
- protected:
-  /// A sample is `rows_of_sample` rows of the norm.
-  GroupNormOp(const kernels::cpu::GroupNorm& norm, std::int64_t rows_of_sample, bool scale, bool center,
-              const OpContext& context)
+ private:
+  GroupNormOp(const kernels::GroupNorm& norm, bool scale, bool center, const OpContext& context)
       : norm_(norm),
-        rows_of_sample_(rows_of_sample),
+        rows_of_sample_(context.input(0).elements() / (norm.spatial * norm.channels)),
         rows_(context.rows),
         has_backward_(context.step.has_backward),
         gamma_(scale ? 0 : kNone),
@@ -53,7 +62,16 @@ class GroupNormOp : public Op {
           return kernels::cpu::group_norm_workspace(norm_, rows * rows_of_sample_);
         })) {}
 
- private:
+  /// One group of the axes; those before them are rows.
+  template <class Spec>
+  static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
+    return {.spatial = 1,
+            .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
+            .groups = 1,
+            .epsilon = static_cast<float>(spec.epsilon),
+            .centered = centered};
+  }
+
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   std::int64_t statistics(std::int64_t rows) const { return rows * rows_of_sample_ * norm_.groups; }
@@ -62,47 +80,11 @@ class GroupNormOp : public Op {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
   }
 
-  kernels::cpu::GroupNorm norm_;
-  std::int64_t rows_of_sample_, rows_;
+  kernels::GroupNorm norm_;
+  std::int64_t rows_of_sample_, rows_;  // a sample is rows_of_sample_ rows of the norm
   bool has_backward_;
   std::size_t gamma_, beta_;
   std::uint64_t workspace_bytes_;
-};
-
-class GroupNormalizationOp final : public GroupNormOp {
- public:
-  GroupNormalizationOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device&)
-      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
-                     .channels = context.input(0).back(),
-                     .groups = nn::group_count(spec, context.input(0)),
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    1, spec.scale, spec.center, context) {}
-};
-
-/// One group of the axes that are normalized; the axes before them are rows.
-class LastAxesNormOp : public GroupNormOp {
- protected:
-  LastAxesNormOp(const std::vector<std::int64_t>& axis, double epsilon, bool scale, bool center, bool centered,
-                 const OpContext& context)
-      : GroupNormOp({.spatial = 1,
-                     .channels = nn::normalized_shape(axis, context.input(0)).elements(),
-                     .groups = 1,
-                     .epsilon = static_cast<float>(epsilon),
-                     .centered = centered},
-                    context.input(0).elements() / nn::normalized_shape(axis, context.input(0)).elements(), scale,
-                    center, context) {}
-};
-
-class LayerNormalizationOp final : public LastAxesNormOp {
- public:
-  LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
-      : LastAxesNormOp(spec.axis, spec.epsilon, spec.scale, spec.center, true, context) {}
-};
-
-class RMSNormalizationOp final : public LastAxesNormOp {
- public:
-  RMSNormalizationOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device&)
-      : LastAxesNormOp(spec.axis, spec.epsilon, true, false, false, context) {}
 };
 
 /// Backward computes the sums again: cheaper than saving a tensor as large as the input.
@@ -259,9 +241,9 @@ class RescalingOp final : public Op {
   std::int64_t elements_;
 };
 
-const RegisteredOp kCpuGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(DeviceKind::kCpu);
-const RegisteredOp kCpuLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(DeviceKind::kCpu);
-const RegisteredOp kCpuRMSNormalization = op<nn::RMSNormalizationSpec, RMSNormalizationOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuLayerNormalization = op<nn::LayerNormalizationSpec, GroupNormOp>(DeviceKind::kCpu);
+const RegisteredOp kCpuRMSNormalization = op<nn::RMSNormalizationSpec, GroupNormOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuLocalResponseNormalization =
     op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(DeviceKind::kCpu);

@@ -1,5 +1,5 @@
-// GroupNormalization, LayerNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer, Normalization and
-// Rescaling.
+// GroupNormalization, LayerNormalization, RMSNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer,
+// Normalization and Rescaling.
 
 #include <cstdint>
 #include <vector>
@@ -14,10 +14,21 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// LayerNormalization and GroupNormalization: normalised within samples, over groups of adjacent channels. Mean and
-/// 1 / deviation of every group are saved for backward.
-class GroupNormOp : public GpuOp {
+/// Normalizes within samples, over groups of adjacent channels. Mean and 1 / deviation of every group are saved for
+/// backward.
+class GroupNormOp final : public GpuOp {
  public:
+  GroupNormOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
+      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
+                     .channels = context.input(0).back(),
+                     .groups = nn::group_count(spec, context.input(0)),
+                     .epsilon = static_cast<float>(spec.epsilon)},
+                    spec.scale, spec.center, context, device) {}
+  GroupNormOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device& device)
+      : GroupNormOp(over_last_axes(spec, context), spec.scale, spec.center, context, device) {}
+  GroupNormOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device& device)
+      : GroupNormOp(over_last_axes(spec, context, false), true, false, context, device) {}
+
   plan::Need need() const override {
     if (!has_backward_) return {};
     const std::int64_t floats = kernel::group_norm_workspace(type_, norm_, rows_ * rows_of_sample_);
@@ -48,19 +59,26 @@ class GroupNormOp : public GpuOp {
       kernel::group_norm_backward_data(at(a), type_, norm_, through, rows, a.input_gradients[0]);
   }
 
- protected:
-  /// A sample is `rows_of_sample` rows of the norm.
-  GroupNormOp(const kernel::GroupNorm& norm, std::int64_t rows_of_sample, bool scale, bool center,
-              const OpContext& context, Device& device)
+ private:
+  GroupNormOp(const kernels::GroupNorm& norm, bool scale, bool center, const OpContext& context, Device& device)
       : GpuOp(context, device),
         norm_(norm),
-        rows_of_sample_(rows_of_sample),
+        rows_of_sample_(context.input(0).elements() / (norm.spatial * norm.channels)),
         rows_(context.rows),
         has_backward_(context.step.has_backward),
         gamma_(scale ? 0 : kNone),
         beta_(center ? std::size_t{scale} : kNone) {}
 
- private:
+  /// One group of the axes; those before them are rows.
+  template <class Spec>
+  static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
+    return {.spatial = 1,
+            .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
+            .groups = 1,
+            .epsilon = static_cast<float>(spec.epsilon),
+            .centered = centered};
+  }
+
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   std::int64_t statistics(std::int64_t rows) const { return rows * rows_of_sample_ * norm_.groups; }
@@ -69,46 +87,10 @@ class GroupNormOp : public GpuOp {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
   }
 
-  kernel::GroupNorm norm_;
-  std::int64_t rows_of_sample_, rows_;
+  kernels::GroupNorm norm_;
+  std::int64_t rows_of_sample_, rows_;  // a sample is rows_of_sample_ rows of the norm
   bool has_backward_;
   std::size_t gamma_, beta_;
-};
-
-class GroupNormalizationOp final : public GroupNormOp {
- public:
-  GroupNormalizationOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
-      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
-                     .channels = context.input(0).back(),
-                     .groups = nn::group_count(spec, context.input(0)),
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    1, spec.scale, spec.center, context, device) {}
-};
-
-/// One group of the axes that are normalized; the axes before them are rows.
-class LastAxesNormOp : public GroupNormOp {
- protected:
-  LastAxesNormOp(const std::vector<std::int64_t>& axis, double epsilon, bool scale, bool center, bool centered,
-                 const OpContext& context, Device& device)
-      : GroupNormOp({.spatial = 1,
-                     .channels = nn::normalized_shape(axis, context.input(0)).elements(),
-                     .groups = 1,
-                     .epsilon = static_cast<float>(epsilon),
-                     .centered = centered},
-                    context.input(0).elements() / nn::normalized_shape(axis, context.input(0)).elements(), scale,
-                    center, context, device) {}
-};
-
-class LayerNormalizationOp final : public LastAxesNormOp {
- public:
-  LayerNormalizationOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device& device)
-      : LastAxesNormOp(spec.axis, spec.epsilon, spec.scale, spec.center, true, context, device) {}
-};
-
-class RMSNormalizationOp final : public LastAxesNormOp {
- public:
-  RMSNormalizationOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device& device)
-      : LastAxesNormOp(spec.axis, spec.epsilon, true, false, false, context, device) {}
 };
 
 /// Backward computes the sums again: cheaper than saving a tensor as large as the input.
@@ -269,9 +251,9 @@ class RescalingOp final : public ChannelAffineOp {
   std::int64_t elements_;
 };
 
-const RegisteredOp kGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormalizationOp>(kKind);
-const RegisteredOp kLayerNormalization = op<nn::LayerNormalizationSpec, LayerNormalizationOp>(kKind);
-const RegisteredOp kRMSNormalization = op<nn::RMSNormalizationSpec, RMSNormalizationOp>(kKind);
+const RegisteredOp kGroupNormalization = op<nn::GroupNormalizationSpec, GroupNormOp>(kKind);
+const RegisteredOp kLayerNormalization = op<nn::LayerNormalizationSpec, GroupNormOp>(kKind);
+const RegisteredOp kRMSNormalization = op<nn::RMSNormalizationSpec, GroupNormOp>(kKind);
 const RegisteredOp kLocalResponseNormalization =
     op<nn::LocalResponseNormalizationSpec, LocalResponseNormalizationOp>(kKind);
 const RegisteredOp kLayerScale = op<nn::LayerScaleSpec, LayerScaleOp>(kKind);

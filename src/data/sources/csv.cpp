@@ -1,4 +1,4 @@
-// The keys of CSV.
+// CSV: its keys, and how predict and the data commands open tables.
 
 #include "data/sources/csv.h"
 

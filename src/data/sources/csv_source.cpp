@@ -24,12 +24,13 @@ namespace {
 
 // Hashes of the files that a column of a table names, for fingerprints and caches.
 
-constexpr std::int64_t kHashedRows = 1000, kHashedNames = 64;
+constexpr std::int64_t kHashedNames = 1000, kHashedContents = 64;
 
 /// Hashes evenly spread rows: their paths as written in the table, and the sizes, first and last bytes of their files.
 std::uint64_t hash_of_named_files(const CsvRows& rows, const CsvFeature& column) {
   std::uint64_t hash = kHashStart;
-  const std::int64_t count = rows.size(), named = std::min(count, kHashedRows), read = std::min(count, kHashedNames);
+  const std::int64_t count = rows.size(), named = std::min(count, kHashedNames),
+                     read = std::min(count, kHashedContents);
   for (std::int64_t i = 0; i < named; ++i) {
     const std::string name = column.cell_text(rows.row_of(i * count / named));
     hash = hash_bytes(name.data(), name.size(), hash);

@@ -1,4 +1,4 @@
-// The keys of Join, and how its parts are opened.
+// Join: its keys, how its parts are opened, and how predict reads a file for each part.
 
 #include "data/sources/join.h"
 

@@ -169,7 +169,7 @@ config::Schema colour_schema(std::string name, const std::string& factor, const 
       .key(key("value_range", &Spec::value_range).check(check_range).doc(value_range));
 }
 
-// keras/src/nn/preprocessing/image_preprocessing/random_hue.py
+// keras/src/layers/preprocessing/image_preprocessing/random_hue.py
 class RandomHue final : public RandomColour {
  public:
   explicit RandomHue(const RandomHueSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
@@ -185,7 +185,7 @@ const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(c
     "RandomHue", "of half a turn of the hue, to either side: f for [0, f], or [lower, upper]",
     "least and largest value"));
 
-// keras/src/nn/preprocessing/image_preprocessing/random_saturation.py
+// keras/src/layers/preprocessing/image_preprocessing/random_saturation.py
 class RandomSaturation final : public RandomColour {
  public:
   explicit RandomSaturation(const RandomSaturationSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
@@ -201,7 +201,7 @@ const RegisteredTransform kRandomSaturation =
         "RandomSaturation", "0: gray, 0.5: as it is, 1: full; f for [0, f], or [lower, upper]",
         "least and largest value; the saturation does not depend on it"));
 
-// keras/src/nn/preprocessing/image_preprocessing/random_grayscale.py
+// keras/src/layers/preprocessing/image_preprocessing/random_grayscale.py
 class RandomGrayscale final : public Transform {
  public:
   explicit RandomGrayscale(const RandomGrayscaleSpec& spec) : factor_(static_cast<float>(spec.factor)) {}

@@ -1,4 +1,4 @@
-// keras/src/nn/preprocessing/image_preprocessing/random_erasing.py (Zhong et al., "Random Erasing Data
+// keras/src/layers/preprocessing/image_preprocessing/random_erasing.py (Zhong et al., "Random Erasing Data
 // Augmentation", 2017).
 
 #include "data/transforms/erasing.h"

@@ -127,7 +127,7 @@ class RandomRotation final : public RandomWarp {
   explicit RandomRotation(const RandomRotationSpec& spec) : RandomWarp(spec), factor_(factor_range(spec.factor)) {}
 
  protected:
-  /// Around the middle; keras/src/nn/preprocessing/image_preprocessing/base_image_preprocessing_layer.py,
+  /// Around the middle; keras/src/layers/preprocessing/image_preprocessing/base_image_preprocessing_layer.py,
   /// _compute_affine_matrix.
   WarpMatrix draw(RandomStream& stream, double height, double width) const override {
     const double angle = 2 * std::numbers::pi * static_cast<double>(uniform(stream, factor_.first, factor_.second));
@@ -189,7 +189,7 @@ class RandomZoom final : public RandomWarp {
         alike_(spec.width_factor.empty()) {}
 
  protected:
-  /// keras/src/nn/preprocessing/image_preprocessing/random_zoom.py, _get_zoom_matrix.
+  /// keras/src/layers/preprocessing/image_preprocessing/random_zoom.py, _get_zoom_matrix.
   WarpMatrix draw(RandomStream& stream, double height, double width) const override {
     const auto factor = [&](const std::pair<double, double>& range) {
       return static_cast<double>(uniform(stream, 1 + range.first, 1 + range.second));
@@ -219,7 +219,7 @@ const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom
                                                 .check(check_or_none)
                                                 .doc("absent: the same zoom as for the height"))));
 
-// keras/src/nn/preprocessing/image_preprocessing/random_shear.py
+// keras/src/layers/preprocessing/image_preprocessing/random_shear.py
 
 class RandomShear final : public RandomWarp {
  public:

@@ -11,7 +11,7 @@
 namespace dptrain::data {
 namespace {
 
-// keras/src/nn/preprocessing/image_preprocessing/mix_up.py (Zhang et al., "mixup: Beyond Empirical Risk
+// keras/src/layers/preprocessing/image_preprocessing/mix_up.py (Zhang et al., "mixup: Beyond Empirical Risk
 // Minimization", 2017).
 
 class MixUp final : public Mixing {
@@ -48,7 +48,7 @@ void mix_images(const ImageView& own, const ImageView& other, float weight, Arra
 
 namespace {
 
-// keras/src/nn/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
+// keras/src/layers/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
 // Strong Classifiers with Localizable Features", 2019). Keras draws `a` once per batch, here each sample has its own.
 
 class CutMix final : public Mixing {

@@ -20,7 +20,7 @@ struct EnumNames<data::PreprocessMode> {
 namespace dptrain::data {
 namespace {
 
-/// keras/src/nn/preprocessing/normalization.py: backend.epsilon() under the root's result.
+/// keras/src/layers/preprocessing/normalization.py: backend.epsilon() under the root's result.
 constexpr double kSmallestDeviation = 1e-7;
 
 class Normalization final : public Transform {

@@ -1,5 +1,5 @@
-// keras/src/nn/preprocessing/image_preprocessing/rand_augment.py (Cubuk et al., "RandAugment: Practical automated data
-// augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color degeneration,
+// keras/src/layers/preprocessing/image_preprocessing/rand_augment.py (Cubuk et al., "RandAugment: Practical automated
+// data augmentation with a reduced search space", 2019): shear, translation, rotation, brightness, color degeneration,
 // contrast, sharpness, posterization, solarization, auto-contrast, equalization. An operation that is drawn twice uses
 // the same random numbers twice, as in Keras. Keras draws the operations once per batch; here each sample has its own.
 

@@ -9,7 +9,7 @@
 namespace dptrain::data {
 
 /// Operations of RandAugment that are not transforms of their own, with Keras's arithmetic
-/// (keras/src/nn/preprocessing/image_preprocessing/: random_color_degeneration.py, random_sharpness.py,
+/// (keras/src/layers/preprocessing/image_preprocessing/: random_color_degeneration.py, random_sharpness.py,
 /// random_posterization.py, solarization.py, auto_contrast.py, equalization.py). They change images of floats in place.
 /// `range` is [low, high] of the values.
 using ValueRange = std::vector<double>;

@@ -1,4 +1,4 @@
-// keras/src/nn/preprocessing/image_preprocessing/random_gaussian_blur.py and gaussian_blur in
+// keras/src/layers/preprocessing/image_preprocessing/random_gaussian_blur.py and gaussian_blur in
 // keras/src/backend/tensorflow/image.py. The kernel is separable: the rows are blurred first, then the columns.
 
 #include "data/transforms/random_gaussian_blur.h"

@@ -15,7 +15,7 @@ inline constexpr int kLowestOpset = 13, kDefaultOpset = 17, kHighestOpset = 21;
 struct ModelGraphOptions {
   /// Not null: raw samples come in, of tables an input for each column, which has the column's name.
   const Preparation* preparation = nullptr;
-  bool steps_are_free = false;  ///< nodes are told of the length of steps as little as may be (free_steps.h)
+  bool steps_are_free = false;  ///< nodes are told of the length of steps as little as may be
 };
 
 /// Inputs and outputs have the names of their steps and dptrain's layout, the batch is free. Throws Error{kUsage} where

@@ -7,7 +7,7 @@
 
 namespace dptrain::data {
 
-/// As decode_jpeg, for whole files and parts of them. false: the file is of another kind (jpeg_header.h), is damaged,
+/// As decode_jpeg, for whole files and parts of them. false: the file is of another kind (jpeg_tables.h), is damaged,
 /// or shall be decoded at a part of its size; `out` is then unspecified, and libjpeg decides.
 bool decode_plain_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 
