@@ -5,8 +5,8 @@
 #   backend  src/backend/emu/*.cpp    or   src/backend/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   backend  src/backend/cpu/bench/*.cpp   or   src/backend/kernel_bench_stub.cpp   (Google Benchmark)
 #   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
-#   picture  src/picture/cairo/*.cpp   or   src/picture/png_stub.cpp   (the headers of Pango and Cairo)
-#   reduce   src/reduce/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
+#   picture  src/picture/cairo/*.cpp   or   src/plot/png_stub.cpp   (the headers of Pango and Cairo)
+#   reduce   src/distributed/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
 #
 # CUDA (12.0 or newer) takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
@@ -113,7 +113,7 @@ endif()
 function(dptrain_picture_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_PANGO)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/picture/png_stub.cpp)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/plot/png_stub.cpp)
   else()
     list(FILTER list EXCLUDE REGEX "/src/picture/cairo/")
   endif()
@@ -152,7 +152,7 @@ endfunction()
 function(dptrain_reduce_sources out)
   set(list ${${out}})
   if(NOT DPTRAIN_HAVE_CUDA)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/reduce/nccl.cpp)
+    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/distributed/nccl.cpp)
   endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()

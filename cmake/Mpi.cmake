@@ -1,5 +1,5 @@
-# MPI's modules: one small library for each MPI that is there, from src/mpi/module/mpi_module.cpp. The executable links none
-# of them and no MPI; it opens the one of the launcher that started it (src/mpi/mpi_transport.cpp).
+# MPI's modules: one small library for each MPI that is there, from src/distributed/mpi/mpi_module.cpp. The executable links none
+# of them and no MPI; it opens the one of the launcher that started it (src/distributed/mpi_transport.cpp).
 #
 #   libdptrain_openmpi.so   with mpicc.openmpi, or an mpicc that is Open MPI's
 #   libdptrain_mpich.so     with mpicc.mpich, or an mpicc that is MPICH's or one of its kin (Intel MPI, MVAPICH, Cray MPICH)
@@ -48,7 +48,7 @@ endfunction()
 function(_dptrain_mpi_module name wrapper)
   _dptrain_mpi_flags(${wrapper} includes link)
   set(target dptrain_module_${name})
-  add_library(${target} MODULE ${PROJECT_SOURCE_DIR}/src/mpi/module/mpi_module.cpp)
+  add_library(${target} MODULE ${PROJECT_SOURCE_DIR}/src/distributed/mpi/mpi_module.cpp)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME dptrain_${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} CXX_VISIBILITY_PRESET hidden)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -6,7 +6,7 @@ function(dptrain_onnx_module)
   if(DPTRAIN_FUZZ)   # writes no such files
     return()
   endif()
-  add_library(dptrain_module_onnx MODULE ${PROJECT_SOURCE_DIR}/src/export/onnx/module/onnx_module.cpp)
+  add_library(dptrain_module_onnx MODULE ${PROJECT_SOURCE_DIR}/src/formats/onnx/module/onnx_module.cpp)
   set_target_properties(dptrain_module_onnx PROPERTIES
     OUTPUT_NAME dptrain_onnx LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)
   target_include_directories(dptrain_module_onnx PRIVATE ${PROJECT_SOURCE_DIR}/src)

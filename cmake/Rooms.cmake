@@ -71,8 +71,8 @@ function(dptrain_room room)
     return()
   endif()
 
-  _dptrain_sources(sources src/${room} src/cli/main.cpp src/mpi/module/mpi_module.cpp
-    src/export/onnx/module/onnx_module.cpp)
+  _dptrain_sources(sources src/${room} src/cli/main.cpp src/distributed/mpi/mpi_module.cpp
+    src/formats/onnx/module/onnx_module.cpp)
   if(room STREQUAL "backend")
     list(FILTER sources EXCLUDE REGEX "/src/backend/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
     dptrain_device_sources(sources)

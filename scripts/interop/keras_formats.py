@@ -72,7 +72,7 @@ def small_model(biases=True, plain=False):
 
 
 def write_golden(folder):
-    """A file of a tiny trained model for tests/checkpoint/optimizer_state_test.cpp, and what its optimizer holds."""
+    """A file of a tiny trained model for tests/formats/optimizer_state_test.cpp, and what its optimizer holds."""
     keras2 = "--keras2" in sys.argv
     held = {}
     for name, suffix in [("Adam", ".h5")] if keras2 else [("Nadam", ".keras"), ("Adam", ".h5")]:

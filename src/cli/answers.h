@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/classes.h"
-#include "mpi/processes.h"
-#include "picture/regression.h"
+#include "distributed/processes.h"
+#include "plot/regression.h"
 
 namespace dptrain::cli {
 

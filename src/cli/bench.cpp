@@ -29,7 +29,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "experiment/experiment.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "session/conv_cache.h"
 #include "session/devices.h"
 #include "session/slots.h"

@@ -263,7 +263,7 @@ class Predictor {
     session::StepParts parts = parts_of(row);
     if (!flags_.on_gpus()) ++parts.gathers;  // of the sums of losses and metrics, at the end of a step
     // Twice in a step a thread that sleeps has to be woken: the communication thread, from a pause of up to 200 us
-    // (mpi/processes.cpp), at the last bucket, and the trainer's at that gather. So much by measurement, not by a
+    // (distributed/processes.cpp), at the last bucket, and the trainer's at that gather. So much by measurement, not by a
     // model.
     constexpr double kMissed = 100e-6;
     if (!flags_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.turns();

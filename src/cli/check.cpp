@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"

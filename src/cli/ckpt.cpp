@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "checkpoint/average.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/average.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
 #include "cli/output.h"
@@ -16,7 +16,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/keras_model.h"
-#include "export/exporter.h"
+#include "formats/exporter.h"
 #include "graph/build.h"
 #include "train/line_file.h"
 

@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/classes.h"
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 
 namespace dptrain::cli {
 

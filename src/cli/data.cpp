@@ -19,8 +19,8 @@
 #include "core/text.h"
 #include "data/images/finish.h"
 #include "data/transforms/normalization.h"
-#include "picture/contact_sheet.h"
-#include "picture/file.h"
+#include "plot/contact_sheet.h"
+#include "plot/file.h"
 #include "session/sample_images.h"
 
 namespace dptrain::cli {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "cli/config_flags.h"
-#include "cli/init/draft.h"
+#include "init/draft.h"
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/model_source.h"
@@ -14,7 +14,7 @@
 #include "core/text.h"
 #include "data/preparation.h"
 #include "experiment/model_side.h"
-#include "export/exporter.h"
+#include "formats/exporter.h"
 
 namespace dptrain::cli {
 namespace {

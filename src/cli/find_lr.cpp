@@ -12,7 +12,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "nn/schedules.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "train/line_file.h"
 #include "train/run_directory.h"
 #include "train/signals.h"

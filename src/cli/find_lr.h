@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "picture/chart.h"
+#include "plot/chart.h"
 #include "session/session.h"
 #include "train/progress.h"
 #include "train/rate_test.h"

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/optimizer_state.h"
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/optimizer_state.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/assertion.h"
 #include "cli/closing.h"
 #include "cli/commands.h"

@@ -4,14 +4,14 @@
 #include <csignal>
 #include <filesystem>
 
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/classes.h"
 #include "cli/judgement.h"
 #include "cli/judgement_files.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/run_files.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "report/page.h"
 #include "session/shared_file.h"
 #include "train/callbacks/tensor_board.h"

@@ -13,7 +13,7 @@
 #include "cli/judgement.h"
 #include "data/source.h"
 #include "experiment/experiment.h"
-#include "picture/drawing.h"
+#include "plot/drawing.h"
 
 namespace dptrain::cli {
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "table/fields.h"
+#include "data/table/fields.h"
 
 namespace dptrain::cli {
 

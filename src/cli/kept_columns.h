@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "table/row_stream.h"
+#include "data/table/row_stream.h"
 
 namespace dptrain::cli {
 

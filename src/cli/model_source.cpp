@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "cli/config_flags.h"
 #include "core/error.h"
 #include "core/format.h"

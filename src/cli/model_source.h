@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "experiment/experiment.h"
-#include "export/exporter.h"
+#include "formats/exporter.h"
 #include "graph/model.h"
 
 namespace dptrain::cli {

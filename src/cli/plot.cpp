@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "sweep/sweep_file.h"
 #include "train/curves.h"
 

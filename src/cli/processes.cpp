@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "mpi/mpi_transport.h"
+#include "distributed/mpi_transport.h"
 
 namespace dptrain::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "cli/app.h"
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 
 namespace dptrain::cli {
 

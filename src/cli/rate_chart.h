@@ -3,7 +3,7 @@
 // `dptrain summary --plot-schedule`: the learning rate over the training. Main thread.
 
 #include "experiment/experiment.h"
-#include "picture/chart.h"
+#include "plot/chart.h"
 #include "session/devices.h"
 
 namespace dptrain::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "picture/chart.h"
+#include "plot/chart.h"
 #include "session/bench.h"
 
 namespace dptrain::cli {

@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/paper_step.h"

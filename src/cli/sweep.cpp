@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "sweep/process_runner.h"
 #include "sweep/results.h"
 #include "sweep/schedule.h"

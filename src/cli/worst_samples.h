@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/answers.h"
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 
 namespace dptrain::cli {
 

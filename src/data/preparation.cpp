@@ -14,7 +14,7 @@
 #include "data/sources/text.h"
 #include "data/sources/video.h"
 #include "data/transform.h"
-#include "table/table.h"
+#include "data/table/table.h"
 
 namespace dptrain::data {
 namespace {

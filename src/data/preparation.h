@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/source.h"
-#include "export/preparation.h"
+#include "formats/preparation.h"
 
 namespace dptrain::data {
 

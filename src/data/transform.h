@@ -17,7 +17,7 @@
 #include "core/shape.h"
 #include "data/images/finish.h"
 #include "data/source.h"
-#include "export/preparation.h"
+#include "formats/preparation.h"
 #include "kernels/pixel_program.h"
 
 namespace dptrain::data {
@@ -52,7 +52,7 @@ class Transform {
   /// Writes the transform as an operation of a device's program, whose sizes in and out are set to those of what comes
   /// in; false where it has no such form.
   virtual bool write_op(std::int32_t /*channels*/, kernels::PixelOp& /*op*/) const { return false; }
-  /// What it is in files of other programs (export/preparation.h); where it maps channels, channel_map() says it.
+  /// What it is in files of other programs (formats/preparation.h); where it maps channels, channel_map() says it.
   virtual std::optional<exporting::ImageStep> image_step() const { return std::nullopt; }
   /// This, where the transform mixes a sample with another one.
   virtual const Mixing* mixing() const { return nullptr; }

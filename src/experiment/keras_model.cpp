@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "checkpoint/keras/keras_import.h"
+#include "formats/keras/keras_import.h"
 #include "config/schema.h"
 #include "core/format.h"
 #include "graph/build.h"

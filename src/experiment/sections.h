@@ -18,7 +18,7 @@
 #include "experiment/nonfinite.h"
 #include "gates/section.h"
 #include "nn/optimizers.h"
-#include "replica/replica.h"
+#include "runtime/replica.h"
 
 namespace dptrain::experiment {
 

@@ -5,7 +5,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "picture/chart.h"
+#include "plot/chart.h"
 #include "report/html.h"
 
 namespace dptrain::report {

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "nn/metric.h"
-#include "picture/svg.h"
+#include "plot/svg.h"
 
 namespace dptrain::report {
 

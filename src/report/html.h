@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "picture/chart.h"
+#include "plot/chart.h"
 #include "report/record.h"
 
 namespace dptrain::report {

@@ -4,9 +4,9 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "picture/drawing.h"
-#include "picture/svg.h"
-#include "picture/text_width.h"
+#include "plot/drawing.h"
+#include "plot/svg.h"
+#include "plot/text_width.h"
 #include "report/comparison.h"
 #include "report/html.h"
 #include "report/sections.h"
@@ -98,7 +98,7 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color
 )css";
 
 /// The page's style sheet, that of its pictures included: light or dark as the reader's system is, light in print. Its
-/// colours are those of picture/drawing.h. Pure; any thread.
+/// colours are those of plot/drawing.h. Pure; any thread.
 std::string style_sheet() {
   return fmt::format(
       "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"

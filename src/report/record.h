@@ -12,8 +12,8 @@
 
 #include "experiment/experiment.h"
 #include "graph/model.h"
-#include "picture/class_bars.h"
-#include "picture/regression.h"
+#include "plot/class_bars.h"
+#include "plot/regression.h"
 #include "train/curves.h"
 
 namespace dptrain::report {

@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "data/on_error.h"
 #include "graph/model.h"
-#include "mpi/processes.h"
-#include "reduce/bucket_sum.h"
+#include "distributed/processes.h"
+#include "distributed/bucket_sum.h"
 
 namespace dptrain::session {
 

@@ -13,7 +13,7 @@
 #include "core/quantity.h"
 #include "nn/optimizer.h"
 #include "plan/traffic.h"
-#include "replica/batch_queue.h"
+#include "runtime/batch_queue.h"
 #include "session/environment.h"
 
 namespace dptrain::session {

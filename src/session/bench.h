@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "replica/replica.h"
+#include "runtime/replica.h"
 #include "session/bounds.h"
 #include "session/devices.h"
 #include "session/session.h"

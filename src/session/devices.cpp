@@ -9,10 +9,10 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "reduce/connector.h"
-#include "reduce/nccl_connector.h"
-#include "reduce/process_connector.h"
-#include "reduce/shared_gpus.h"
+#include "distributed/connector.h"
+#include "distributed/nccl_connector.h"
+#include "distributed/process_connector.h"
+#include "distributed/shared_gpus.h"
 
 namespace dptrain::session {
 namespace {

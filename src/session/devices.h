@@ -11,9 +11,9 @@
 
 #include "backend/device.h"
 #include "experiment/sections.h"
-#include "mpi/processes.h"
-#include "reduce/bucket_sum.h"
-#include "replica/replica_set.h"
+#include "distributed/processes.h"
+#include "distributed/bucket_sum.h"
+#include "runtime/replica_set.h"
 
 namespace dptrain::session {
 

@@ -11,8 +11,8 @@
 #include "core/text.h"
 #include "experiment/checks.h"
 #include "experiment/objectives.h"
-#include "replica/balance.h"
-#include "replica/replica_set.h"
+#include "runtime/balance.h"
+#include "runtime/replica_set.h"
 #include "session/session_data.h"
 #include "session/slots.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "replica/batch_queue.h"
+#include "runtime/batch_queue.h"
 #include "session/session.h"
 
 namespace dptrain::session {

@@ -11,7 +11,7 @@
 
 #include "data/loader.h"
 #include "plan/plan.h"
-#include "replica/replica_set.h"
+#include "runtime/replica_set.h"
 
 namespace dptrain::session {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replica/replica_set.h"
+#include "runtime/replica_set.h"
 #include "session/session_data.h"
 
 namespace dptrain::session {

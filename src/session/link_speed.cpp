@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "replica/crew.h"
+#include "runtime/crew.h"
 #include "session/agreement.h"
 
 namespace dptrain::session {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 #include "session/devices.h"
 #include "session/prediction.h"
 

@@ -8,7 +8,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "plan/plan.h"
-#include "replica/replica_set.h"
+#include "runtime/replica_set.h"
 #include "session/dry_plan.h"
 #include "session/slots.h"
 

@@ -12,7 +12,7 @@
 #include "core/shape.h"
 #include "data/filler.h"
 #include "experiment/experiment.h"
-#include "picture/rgb_image.h"
+#include "plot/rgb_image.h"
 
 namespace dptrain::session {
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "data/loader.h"
 #include "experiment/experiment.h"
 #include "graph/model.h"
 #include "plan/plan.h"
-#include "replica/replica_set.h"
+#include "runtime/replica_set.h"
 #include "session/agreement.h"
 #include "session/evaluation.h"
 #include "session/prefix_cache.h"

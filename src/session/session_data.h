@@ -15,7 +15,7 @@
 #include "data/sources/features.h"
 #include "experiment/experiment.h"
 #include "graph/graph.h"
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 #include "plan/plan.h"
 #include "session/devices.h"
 #include "session/prefix_cache.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 
 namespace dptrain::session {
 

@@ -17,7 +17,7 @@
 #include "experiment/sections.h"
 #include "graph/model.h"
 #include "nn/metric.h"
-#include "picture/rgb_image.h"
+#include "plot/rgb_image.h"
 #include "train/run_sink.h"
 
 namespace dptrain::train {

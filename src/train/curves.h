@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nn/metric.h"
-#include "picture/chart.h"
+#include "plot/chart.h"
 
 namespace dptrain::train {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "replica/not_finite.h"
+#include "runtime/not_finite.h"
 #include "session/devices.h"
 #include "session/session.h"
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-#include "replica/batch_queue.h"
+#include "runtime/batch_queue.h"
 #include "train/keeper.h"
 #include "train/run.h"
 

@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "export/exporter.h"
+#include "formats/exporter.h"
 #include "train/nonfinite_account.h"
 #include "train/saved_state.h"
 

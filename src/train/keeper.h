@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/writer.h"
+#include "formats/checkpoint/writer.h"
 #include "core/error.h"
-#include "export/exporter.h"
+#include "formats/exporter.h"
 #include "graph/model.h"
 #include "train/run.h"
 #include "train/run_directory.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "session/session.h"
 #include "train/callback.h"
 

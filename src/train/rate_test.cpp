@@ -6,7 +6,7 @@
 
 #include "core/format.h"
 #include "core/index.h"
-#include "replica/batch_queue.h"
+#include "runtime/batch_queue.h"
 
 namespace dptrain::train {
 namespace {

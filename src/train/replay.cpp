@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "train/position.h"

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "experiment/experiment.h"
 #include "experiment/logs.h"
-#include "export/compiled.h"
+#include "formats/compiled.h"
 
 namespace dptrain::train {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/trace.h"
-#include "mpi/processes.h"
+#include "distributed/processes.h"
 #include "train/run_directory.h"
 
 namespace dptrain::train {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "experiment/goal.h"
-#include "replica/batch_queue.h"
+#include "runtime/batch_queue.h"
 #include "session/session.h"
 #include "train/control.h"
 #include "train/epochs.h"

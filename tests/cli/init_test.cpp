@@ -8,7 +8,7 @@
 #include <functional>
 #include <mutex>
 
-#include "cli/init/draft.h"
+#include "init/draft.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"

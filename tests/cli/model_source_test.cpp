@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "support/folder.h"
 
 namespace dptrain::cli {

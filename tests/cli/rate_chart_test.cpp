@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "picture/svg.h"
+#include "plot/svg.h"
 
 namespace dptrain::cli {
 namespace {

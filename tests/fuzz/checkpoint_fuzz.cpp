@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "checkpoint/contents.h"
+#include "formats/contents.h"
 #include "checkpoint/sample.h"
 #include "core/error.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "table/bytes.h"
-#include "table/reader.h"
-#include "table/sniffer.h"
+#include "data/table/bytes.h"
+#include "data/table/reader.h"
+#include "data/table/sniffer.h"
 
 namespace {
 

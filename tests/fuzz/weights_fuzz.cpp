@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
-#include "checkpoint/contents.h"
-#include "checkpoint/keras/keras_import.h"
+#include "formats/contents.h"
+#include "formats/keras/keras_import.h"
 #include "checkpoint/sample.h"
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/weights.h"
 #include "config/reader.h"
 #include "core/error.h"
 #include "graph/build.h"

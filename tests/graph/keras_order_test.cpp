@@ -1,5 +1,5 @@
 // The order of `model.layers` after Keras has loaded a graph: weights of a file are paired by it. Whole
-// networks: tests/export/network_test.cpp.
+// networks: tests/formats/network_test.cpp.
 
 #include "graph/example.h"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "picture/text_width.h"
+#include "plot/text_width.h"
 #include "report/html.h"
 #include "report/run_folder.h"
 #include "report/tags.h"

@@ -17,8 +17,8 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "table/reader.h"
-#include "table/sniffer.h"
+#include "data/table/reader.h"
+#include "data/table/sniffer.h"
 
 namespace {
 

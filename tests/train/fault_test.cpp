@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "core/error.h"
-#include "replica/replica.h"
+#include "runtime/replica.h"
 #include "train/replay.h"
 #include "train/trainer.h"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "backend/emu/emu_runtime.h"
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "train/trainer.h"
 
 namespace dptrain::train {

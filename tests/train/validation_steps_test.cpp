@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/weights.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/weights.h"
 #include "core/text.h"
 #include "train/line_file.h"
 #include "train/trainer.h"

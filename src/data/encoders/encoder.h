@@ -17,8 +17,8 @@
 #include "config/family.h"
 #include "config/value.h"
 #include "data/source.h"
-#include "export/preparation.h"
-#include "table/table.h"
+#include "formats/preparation.h"
+#include "data/table/table.h"
 
 namespace dptrain::data {
 

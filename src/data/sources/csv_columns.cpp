@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "table/date.h"
-#include "table/fields.h"
+#include "data/table/date.h"
+#include "data/table/fields.h"
 
 namespace dptrain::data {
 namespace {

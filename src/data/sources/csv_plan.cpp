@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "data/encoders/encoder.h"
 #include "data/encoders/lookup.h"
-#include "table/sniffer.h"
+#include "data/table/sniffer.h"
 
 namespace dptrain::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/sources/csv_learned.h"
-#include "table/table.h"
+#include "data/table/table.h"
 
 namespace dptrain::data {
 

@@ -18,8 +18,8 @@
 #include "core/text.h"
 #include "data/sources/csv_plan.h"
 #include "data/sources/file_list.h"
-#include "table/reader.h"
-#include "table/sniffer.h"
+#include "data/table/reader.h"
+#include "data/table/sniffer.h"
 
 namespace dptrain::data {
 

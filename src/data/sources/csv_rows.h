@@ -10,8 +10,8 @@
 
 #include "data/sources/csv_learned.h"
 #include "data/sources/labelled_source.h"
-#include "table/reader.h"
-#include "table/table.h"
+#include "data/table/reader.h"
+#include "data/table/table.h"
 
 namespace dptrain::data {
 

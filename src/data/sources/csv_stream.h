@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/sources/csv.h"
-#include "table/row_stream.h"
+#include "data/table/row_stream.h"
 
 namespace dptrain::data {
 

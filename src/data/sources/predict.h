@@ -15,7 +15,7 @@
 #include "data/images/image.h"
 #include "data/on_error.h"
 #include "data/source.h"
-#include "table/row_stream.h"
+#include "data/table/row_stream.h"
 
 namespace dptrain::data {
 

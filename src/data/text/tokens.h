@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/words.h"
+#include "data/table/words.h"
 
 namespace dptrain::data {
 

@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "picture/file.h"
+#include "plot/file.h"
 #include "train/curves.h"
 #include "train/line_file.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "graph/model.h"
-#include "picture/rgb_image.h"
+#include "plot/rgb_image.h"
 #include "train/run_sink.h"
 #include "train/tensorboard/event_file.h"
 

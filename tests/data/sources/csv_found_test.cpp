@@ -10,7 +10,7 @@
 
 #include "core/format.h"
 #include "data/fixtures.h"
-#include "table/reader.h"
+#include "data/table/reader.h"
 
 namespace dptrain::data {
 namespace {

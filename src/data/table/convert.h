@@ -1,0 +1,107 @@
+#pragma once
+
+// Converter: converts the fields of a block to cells. Each thread owns one. Codes of new words and the number of the
+// block's first row depend on earlier rows; Converted leaves them open.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/csv.h"
+#include "data/table/blocks.h"
+#include "data/table/table.h"
+#include "data/table/words.h"
+
+namespace dptrain::table {
+
+// Layout: positions of a schema's cells in a row of the table. FileLayout: the column of each field of one file. Both
+// are immutable; any thread.
+
+struct Layout {
+  explicit Layout(const Schema& schema);
+
+  std::vector<int> cell_of;  ///< cell of each column, or -1
+  std::vector<int> text_of;  ///< index of each column among the texts of a row, or -1
+  int cells = 0, texts = 0;
+};
+
+/// The cell of a missing value.
+Cell missing_cell(ColumnType type);
+
+struct FileLayout {
+  /// `names`: from the header, or empty without one. Throws Error{kData} for a missing column or a repeated name.
+  FileLayout(const Schema& schema, const Layout& layout, std::vector<std::string> names, const std::string& file);
+
+  std::size_t count = 0;           ///< fields in a row
+  std::vector<std::string> names;  ///< name of each field
+  std::vector<int> column_of;      ///< column of each field, or -1
+
+  struct Place {
+    std::uint32_t field, slot;
+    int column;
+  };
+  std::vector<std::uint32_t> number_fields, number_slots;  // in the form of the kernel
+  std::vector<int> number_columns;
+  std::vector<Place> formatted_numbers;  ///< with a decimal comma or a sign, which the kernel does not support
+  std::vector<Place> dates, categories, texts;
+  std::vector<Place> absent;  ///< cells without a field
+
+  kernels::cpu::CsvColumns numbers() const { return {number_fields.data(), number_slots.data(), number_fields.size()}; }
+};
+
+/// Names empty names. Throws Error{kData} with "train.csv:1:1: ..." for a repeated name.
+void settle_names(std::vector<std::string>& names, const std::string& file);
+/// "column3", for the third.
+std::string column_name(std::size_t i);
+
+/// Position of a row's text in the block's text, with its quotes.
+struct TextSpan {
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct Converted {
+  std::size_t rows = 0, width = 0;  ///< width: cells in a row
+  std::vector<Cell> cells;
+  std::vector<TextSpan> texts;
+  std::vector<LineRun> lines;
+  std::uint64_t line_count = 0;
+  std::vector<BadField> bad;       ///< in the order of the text, at most one per row
+  std::vector<std::size_t> fresh;  ///< indices of cells whose words have no code yet, by column
+};
+
+class Converter {
+ public:
+  /// `vocabularies` of all columns; all arguments outlive it.
+  Converter(const Schema& schema, const Layout& layout, const std::vector<Vocabulary>& vocabularies);
+
+  /// Converts a block whose fields are found already.
+  void convert(const Block& block, const FileLayout& file, Converted& out);
+  /// The words of a column of categories.
+  WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }
+
+ private:
+  void numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  void formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  float number_at(const Fields& fields, std::size_t row, std::size_t field, int column);
+  void dates(const Fields& fields, const FileLayout& file, Converted& out);
+  void texts(const Fields& fields, const FileLayout& file, Converted& out);
+  void categories(const Fields& fields, const FileLayout& file, Converted& out);
+  void check_utf8(const Block& block, const FileLayout& file);
+  void note_bad(BadField field);
+  void leave_out(const Fields& fields, Converted& out);
+  bool is_missing(std::string_view text) const;
+  std::string_view meaning(std::string_view field);
+
+  const Schema& schema_;
+  const Layout& layout_;
+  const bool empty_is_missing_;
+  std::vector<std::optional<WordTable>> words_;
+  std::vector<std::uint32_t> left_;
+  std::vector<BadField> own_bad_;
+  std::vector<char> alive_;  // of each row, once one is bad
+  std::string unquoted_;
+};
+
+}  // namespace dptrain::table

@@ -1,0 +1,169 @@
+#include "distributed/bucket_sum.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/index.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/reduce.h"
+#include "distributed/parts.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using kernels::SumTree;
+
+/// Two tags for each bucket; those so far apart that they share them are never under way together.
+mpi::Tag tag_of(int bucket, int which) {
+  constexpr int kBuckets = (mpi::kMostTag - mpi::kFirstFree) / 2;
+  return static_cast<mpi::Tag>(mpi::kFirstFree + 2 * (bucket % kBuckets) + which);
+}
+
+std::int64_t size_of(const plan::Bucket& part) { return part.end - part.begin; }
+std::size_t bytes_of(const plan::Bucket& part) { return static_cast<std::size_t>(size_of(part)) * sizeof(float); }
+
+}  // namespace
+
+std::vector<SumTree::Node> Seats::nodes(int of_process) const {
+  return SumTree(ranks()).nodes(first_ranks[at(of_process)], first_ranks[at(of_process + 1)]);
+}
+
+int Seats::speaker(int of_process) const { return speakers.empty() ? of_process : speakers[at(of_process)]; }
+
+BucketSum::BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
+                     std::function<bool()> ready, std::function<void(const Error* failed)> done)
+    : seats_(seats),
+      own_(part_of(bucket, seats.process, seats.processes())),
+      arenas_(std::move(arenas)),
+      ready_(std::move(ready)),
+      done_(std::move(done)),
+      nodes_tag_(tag_of(number, 0)),
+      sum_tag_(tag_of(number, 1)),
+      nodes_(seats.nodes(seats.process)),
+      others_(at(seats.processes())) {
+  std::vector<SumTree::Node> all;
+  for (int p = 0; p < seats.processes(); ++p) {
+    const std::vector<SumTree::Node> nodes = seats.nodes(p);
+    all.insert(all.end(), nodes.begin(), nodes.end());
+    Other& other = others_[at(p)];
+    if (p == seats.process) continue;
+    other.part = part_of(bucket, p, seats.processes());
+    other.sending.resize(nodes_.size());
+    other.coming.resize(nodes.size());
+    other.theirs.assign(nodes.size(), std::vector<float>(static_cast<std::size_t>(size_of(own_))));
+    for (const SumTree::Node& node : nodes_)
+      other.sums.emplace_back(node.end - node.begin > 1 ? static_cast<std::size_t>(size_of(other.part)) : 0);
+  }
+  merges_ = SumTree::merges(all);
+  for (const SumTree::Node& node : nodes_)
+    own_sums_.emplace_back(node.end - node.begin > 1 ? static_cast<std::size_t>(size_of(own_)) : 0);
+}
+
+namespace {
+
+/// The sum of a node's lanes over a part, into `sum`; of a single lane its arena itself.
+const float* node_sum(const SumTree::Node& node, int first_rank, const std::vector<float*>& arenas,
+                      const plan::Bucket& part, std::vector<float>& sum) {
+  std::vector<const float*> lanes;
+  for (int rank = node.begin; rank < node.end; ++rank) lanes.push_back(arenas[at(rank - first_rank)] + part.begin);
+  if (lanes.size() == 1) return lanes.front();
+  float* const out = sum.data();
+  kernels::cpu::sum_arrays(lanes.data(), SumTree(node.end - node.begin).merges().data(), static_cast<int>(lanes.size()),
+                           &out, 1, 0, size_of(part));
+  return out;
+}
+
+}  // namespace
+
+void BucketSum::begin(mpi::Transport& transport) {
+  begun_ = true;
+  added_ = false;
+  for (int p = 0; p < seats_.processes(); ++p) {
+    if (p == seats_.process) continue;
+    Other& other = others_[at(p)];
+    other.sum_is_sending = other.sum_is_coming = other.has_sum = false;
+    for (std::size_t i = 0; i < other.coming.size(); ++i)
+      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.speaker(p), nodes_tag_);
+  }
+  for (int step = 1; step < seats_.processes(); ++step)  // not all to the same first
+    send_nodes(transport, (seats_.process + step) % seats_.processes());
+}
+
+void BucketSum::send_nodes(mpi::Transport& transport, int to) {
+  Other& other = others_[at(to)];
+  const int first = seats_.first_ranks[at(seats_.process)];
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const float* const sum = node_sum(nodes_[i], first, arenas_, other.part, other.sums[i]);
+    other.sending[i] = transport.send(sum, bytes_of(other.part), seats_.speaker(to), nodes_tag_);
+  }
+}
+
+void BucketSum::add_own_part(mpi::Transport& transport) {
+  const int first = seats_.first_ranks[at(seats_.process)];
+  std::vector<const float*> in;
+  for (int p = 0; p < seats_.processes(); ++p) {
+    if (p != seats_.process) {
+      for (const std::vector<float>& sum : others_[at(p)].theirs) in.push_back(sum.data());
+      continue;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      in.push_back(node_sum(nodes_[i], first, arenas_, own_, own_sums_[i]));
+  }
+  std::vector<float*> out;
+  for (float* const arena : arenas_) out.push_back(arena + own_.begin);
+  kernels::cpu::sum_arrays(in.data(), merges_.data(), static_cast<int>(in.size()), out.data(),
+                           static_cast<int>(out.size()), 0, size_of(own_));
+  for (int step = 1; step < seats_.processes(); ++step) {
+    const int to = (seats_.process + step) % seats_.processes();
+    Other& other = others_[at(to)];
+    other.sum_sent = transport.send(out.front(), bytes_of(own_), seats_.speaker(to), sum_tag_);
+    other.sum_is_sending = true;
+  }
+  added_ = true;
+}
+
+void BucketSum::copy_to_lanes(const plan::Bucket& part) {
+  for (std::size_t lane = 1; lane < arenas_.size(); ++lane)
+    std::memcpy(arenas_[lane] + part.begin, arenas_.front() + part.begin, bytes_of(part));
+}
+
+mpi::Exchange::Progress BucketSum::advance(mpi::Transport& transport) {
+  if (!begun_ && !ready_()) return Progress::kWaits;
+  kernels::cpu::set_thread_count(1);  // the cores belong to the replicas
+  bool moved = !begun_, open = false, all_came = true;
+  if (!begun_) begin(transport);
+  const auto forget_done = [&](std::vector<mpi::Ticket>& tickets) {
+    moved = std::erase_if(tickets, [&](mpi::Ticket& ticket) { return transport.done(ticket); }) > 0 || moved;
+    return tickets.empty();
+  };
+  for (int p = 0; p < seats_.processes(); ++p) {
+    if (p == seats_.process) continue;
+    Other& other = others_[at(p)];
+    all_came = forget_done(other.coming) && all_came;
+    if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
+      // Not before: the sum comes to where the arena was sent from.
+      other.sum_comes =
+          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.speaker(p), sum_tag_);
+      other.sum_is_coming = moved = true;
+    }
+    if (other.sum_is_coming && transport.done(other.sum_comes)) {
+      copy_to_lanes(other.part);
+      other.sum_is_coming = false;
+      other.has_sum = moved = true;
+    }
+    if (other.sum_is_sending && transport.done(other.sum_sent)) other.sum_is_sending = false, moved = true;
+    open = open || !other.has_sum || other.sum_is_sending;
+  }
+  if (all_came && !added_) add_own_part(transport), moved = open = true;
+  if (open || !added_) return moved ? Progress::kMoved : Progress::kWaits;
+  begun_ = false;
+  for (int p = 0; p < seats_.processes(); ++p) {
+    others_[at(p)].sending.resize(nodes_.size());
+    others_[at(p)].coming.resize(others_[at(p)].theirs.size());
+  }
+  done_(nullptr);
+  return Progress::kDone;
+}
+
+}  // namespace dptrain::reduce

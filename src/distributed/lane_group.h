@@ -1,0 +1,100 @@
+#pragma once
+
+// LaneGroup: the CPU replicas of all processes that share memory with this one (distributed/processes.h), their gradient
+// arenas, and a shared board with their progress. A group may consist of this process alone. Members are the ranks of
+// the group, numbered from its first one; lanes are the ranks of this process.
+//
+// All processes construct it on the main thread. The lanes' threads use it, and the communication thread uses the
+// functions that mention it. A process that has ended blocks no other: waiting threads throw when the run has failed.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/error.h"
+#include "distributed/processes.h"
+#include "distributed/bucket_sum.h"
+
+namespace dptrain::reduce {
+
+class LaneGroup {
+ public:
+  LaneGroup(const Seats& seats, mpi::Processes& processes);
+
+  /// Seats of the groups, each treated as one process.
+  const Seats& groups() const { return groups_; }
+  int members() const { return members_; }
+  int member(int lane) const { return own_first_ + lane; }
+  int lanes() const { return lanes_; }
+  /// Whether the group contains all ranks of the run.
+  bool is_all() const { return groups_.processes() == 1; }
+  /// Whether this process exchanges messages for the group.
+  bool speaks() const { return speaks_; }
+
+  /// Memory for a lane's gradients that the other members can access.
+  std::unique_ptr<backend::Buffer> memory(int lane, backend::Device& device, std::size_t bytes);
+  /// Called once per lane on its thread. Returns true for the last lane, after which arenas() is complete.
+  bool attach(int lane, float* gradients);
+  /// Gradient arenas by member. Valid when all lanes are attached.
+  const std::vector<float*>& arenas() const { return arenas_; }
+
+  // The board. Counters accumulate over all steps.
+  void say_ready(int lane);                 ///< one more bucket is complete in the lane's arena
+  bool all_ready(std::uint64_t buckets);    ///< whether that many are complete in all members; any thread
+  void say_summed(int lane);                ///< the lane has summed its part of one more bucket
+  void say_spoken();                        ///< one more bucket is summed over all groups; communication thread
+  void wait_ready(std::uint64_t buckets);   ///< until all_ready()
+  void wait_summed(std::uint64_t buckets);  ///< until all members have summed that many
+  void wait_spoken(std::uint64_t buckets);
+  /// Waits for a condition that a thread of this process announces with tell().
+  void wait(const std::function<bool()>& ready);
+  void tell() { meeting_->tell(); }
+
+  /// Only if is_all(): an all-gather of `bytes` bytes from each member, in member order.
+  void gather(int lane, const void* mine, std::size_t bytes, std::byte* all);
+
+  /// Makes current and later waits of the lanes throw.
+  void abort(const std::string& why) noexcept;
+  void throw_if_aborted();
+
+ private:
+  struct Line {
+    mpi::SharedCounter ready, summed;
+  };
+  struct Board {
+    mpi::SharedMeeting::Place place;
+    mpi::SharedCounter spoken;
+  };  // followed by a Line per member, then the memory of a SharedGather
+
+  bool all_reached(mpi::SharedCounter Line::*counter, std::uint64_t target) const;
+  void find_group(const Seats& seats);
+  void make_board();
+  void reach_arenas();
+
+  mpi::Processes& processes_;
+  Seats groups_;
+  int first_process_ = 0, end_process_ = 0;  ///< of the group
+  int members_ = 0, own_first_ = 0, lanes_ = 0;
+  bool speaks_ = true;
+
+  std::shared_ptr<mpi::SharedMemory> board_;
+  std::optional<mpi::SharedMeeting> meeting_;
+  mpi::SharedCounter* spoken_ = nullptr;
+  Line* lines_ = nullptr;                   ///< one per member
+  std::vector<mpi::SharedGather> gathers_;  ///< one per lane
+
+  std::mutex attaching_;  // guards the members below
+  int attached_ = 0;
+  std::vector<std::shared_ptr<mpi::SharedMemory>> own_, theirs_;  ///< per lane; one per member in another process
+  std::vector<float*> arenas_;
+
+  std::atomic<bool> aborted_ = false;
+  std::mutex why_mutex_;
+  std::string why_;
+};
+
+}  // namespace dptrain::reduce

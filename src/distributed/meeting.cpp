@@ -1,0 +1,62 @@
+#include "distributed/meeting.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/error.h"
+
+namespace dptrain::reduce {
+namespace {
+
+/// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter
+/// than a scheduler's time slice.
+constexpr int kLooks = 50;
+
+}  // namespace
+
+void Meeting::advance(Counter& counter) {
+  // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
+  const std::uint64_t now = counter.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+  bool awaited = false;
+  {
+    const std::lock_guard lock(mutex_);  // a sleeper that has looked is asleep by now
+    awaited = std::ranges::any_of(
+        asleep_, [&](const Sleeper* sleeper) { return sleeper->counter == &counter && sleeper->target <= now; });
+  }
+  if (awaited) changed_.notify_all();
+}
+
+void Meeting::wait(const Counter& counter, std::uint64_t target) {
+  for (int look = 0; look < kLooks; ++look) {
+    throw_if_aborted();
+    if (reached(counter, target)) return;
+    std::this_thread::yield();
+  }
+  const Sleeper self{&counter, target};
+  std::unique_lock lock(mutex_);
+  asleep_.push_back(&self);
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  changed_.wait(lock, [&] { return counter.load(std::memory_order_seq_cst) >= target || aborted_.load(); });
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  std::erase(asleep_, &self);
+  lock.unlock();
+  throw_if_aborted();
+}
+
+void Meeting::abort(const std::string& why) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_.load()) why_ = why;
+    aborted_.store(true);
+  }
+  changed_.notify_all();
+}
+
+void Meeting::throw_if_aborted() {
+  if (!aborted_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  throw Error(ErrorKind::kDevice, "stopped, because of " + why_);
+}
+
+}  // namespace dptrain::reduce

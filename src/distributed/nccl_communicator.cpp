@@ -1,0 +1,199 @@
+#include "distributed/nccl_communicator.h"
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace dptrain::reduce::nccl {
+namespace {
+
+/// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a
+/// millisecond.
+constexpr int kBusyPolls = 200;
+constexpr std::chrono::microseconds kPollPause{100};
+/// Nothing is queued when communicators are closed, so this is only for the ranks to find each other.
+constexpr std::chrono::seconds kCloseLimit{10};
+
+void pause(int polls) {
+  if (polls < kBusyPolls)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(kPollPause);
+}
+
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<bool>& flag) : flag_(flag) { flag_.store(true, std::memory_order_relaxed); }
+  ~Waiting() { flag_.store(false, std::memory_order_relaxed); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
+Communicator::Communicator(const Api& api, Meeting& meeting, int rank, int ranks)
+    : api_(api), meeting_(meeting), rank_(rank), ranks_(ranks) {}
+
+Communicator::~Communicator() {
+  abort();
+  if (ending_.joinable()) ending_.join();
+}
+
+template <class Call>
+void Communicator::run(const std::string& what, const Call& call) {
+  doing_ = what;
+  Result result = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    meeting_.throw_if_aborted();  // under the lock: whoever aborts tells the meeting first, then takes the handle
+    if (handle_ == nullptr) throw Error(ErrorKind::kInternal, fmt::format("NCCL {}: the communicator is closed", what));
+    result = call(handle_);
+  }
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  if (result != kSuccess && result != kInProgress) fail(result, what);
+  settle(what);
+}
+
+void Communicator::open(const UniqueId& id, int blocks) {
+  Config config;
+  if (blocks > 0) config.max_ctas = blocks;
+  Result result = kSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    meeting_.throw_if_aborted();
+    result = api_.init_rank(&handle_, ranks_, id, rank_, &config);
+  }
+  if (result != kSuccess && result != kInProgress) fail(result, doing_);
+  settle(doing_);
+}
+
+void Communicator::close() noexcept {
+  Handle handle = nullptr;
+  std::thread ending;
+  {
+    const std::lock_guard lock(mutex_);
+    handle = std::exchange(handle_, nullptr);
+    ending = std::move(ending_);
+  }
+  if (ending.joinable()) ending.join();
+  if (handle == nullptr) return;
+  Result state = api_.finalize(handle);
+  const Clock::time_point limit = Clock::now() + kCloseLimit;
+  for (int polls = 0; state == kInProgress && Clock::now() < limit; ++polls) {
+    pause(polls);
+    if (api_.get_async_error(handle, &state) != kSuccess) break;
+  }
+  if (state != kSuccess || api_.destroy(handle) != kSuccess) api_.abort(handle);
+}
+
+void Communicator::abort() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (handle_ == nullptr) return;
+  const Handle handle = std::exchange(handle_, nullptr);
+  if (!recorded_.load()) {
+    api_.abort(handle);
+    return;
+  }
+  try {
+    ending_ = std::thread([this, handle] { api_.abort(handle); });
+  } catch (const std::system_error&) {  // what runs on the device ends all the same
+    api_.abort(handle);
+  }
+}
+
+void Communicator::begin_recording() {
+  recorded_.store(true);
+  calls_recorded_ = -calls();
+}
+
+void Communicator::end_recording() { calls_recorded_ += calls(); }
+
+void Communicator::replay(const std::string& what) {
+  doing_ = what;
+  calls_.fetch_add(calls_recorded_, std::memory_order_relaxed);
+}
+
+void Communicator::sum(void* values, std::int64_t count, int type, void* stream, const std::string& what) {
+  run(what, [&](Handle handle) {
+    return api_.all_reduce(values, values, static_cast<std::size_t>(count), type, kSum, handle, stream);
+  });
+}
+
+void Communicator::gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what) {
+  run(what, [&](Handle handle) {
+    return api_.all_gather(mine, all, static_cast<std::size_t>(bytes), kInt8, handle, stream);
+  });
+}
+
+void Communicator::expect_progress(double seconds) {
+  limit_seconds_ = seconds;
+  deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Result Communicator::state() {
+  const std::lock_guard lock(mutex_);
+  if (handle_ == nullptr) return kSuccess;  // aborted: the meeting knows why
+  Result state = kSuccess;
+  const Result asked = api_.get_async_error(handle_, &state);
+  return asked == kSuccess ? state : asked;
+}
+
+void Communicator::look() {
+  look_for_errors();
+  throw_if_late();
+}
+
+void Communicator::look_for_errors() {
+  meeting_.throw_if_aborted();
+  if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
+}
+
+void Communicator::settle(const std::string& what) {
+  const Waiting waiting(waits_);
+  for (int polls = 0;; ++polls) {
+    const Result now = state();
+    meeting_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
+    if (now == kSuccess) return;
+    if (now != kInProgress) fail(now, what);
+    throw_if_late();
+    pause(polls);
+  }
+}
+
+void Communicator::wait(const std::string& what, const std::function<bool()>& reached) {
+  const Waiting waiting(waits_);
+  doing_ = what;
+  for (int polls = 0; !reached(); ++polls) {
+    look();
+    pause(polls);
+  }
+}
+
+void Communicator::throw_if_late() const {
+  if (!deadline_ || Clock::now() < *deadline_) return;
+  throw Error(
+      ErrorKind::kDeadline,
+      fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: go on from the last "
+                  "checkpoint with --resume, or give it more time with parallel.watchdog",
+                  doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
+}
+
+void Communicator::fail(Result result, const std::string& what) {
+  throw Error(ErrorKind::kDevice,
+              fmt::format("NCCL {}: {}; {}{}", what, api_.error_string(result), last_error(),
+                          result == kRemoteError ? "; another replica or its process has ended" : ""));
+}
+
+std::string Communicator::last_error() const {
+  // Kept per thread and process by NCCL; the handle is not looked at.
+  const char* const words = api_.last_error(nullptr);
+  return words == nullptr || *words == '\0' ? "NCCL has no more to say" : fmt::format("last error: {}", words);
+}
+
+}  // namespace dptrain::reduce::nccl

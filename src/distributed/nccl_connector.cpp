@@ -1,0 +1,465 @@
+// Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them,
+// which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the
+// gradients of a bucket, the compute stream for the last sum.
+//
+// What is gathered in the middle of a step (synchronised normalisation) goes through a communicator of its own, on the
+// compute stream: it waits for no bucket, and hops between no streams. Collectives of the two may then run at once.
+// NCCL asks for the same order of calls on all ranks, which one thread per rank and the plan give, and for room on the
+// device for both: the gathers, a few kilobytes each, are held to a few blocks.
+//
+// While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver
+// loads a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other
+// for ever. NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams
+// before the first one, and in a step in which something may be loaded before every one, which is then waited for on
+// the host.
+//
+// Recorded steps hold the collectives of both communicators, with the communication stream forked from the compute
+// stream and joined to it. NCCL wants all ranks to record a collective or none, and to launch such recordings together.
+// It maps memory meanwhile, and so does the device for the recording: ranks meet before and after.
+
+#include "distributed/nccl_connector.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "distributed/gather.h"
+#include "distributed/meeting.h"
+#include "distributed/nccl_communicator.h"
+#include "distributed/parts.h"
+#include "distributed/process_sums.h"
+
+namespace dptrain::reduce {
+namespace {
+
+/// Where ranks meet: those of this process, then, where there are several, the processes. Exchanges hold it, too.
+class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
+ public:
+  MeetingPlace(int lanes, mpi::Processes* processes) : lanes_(lanes), processes_(processes) {}
+
+  Meeting& meeting() { return meeting_; }
+
+  /// A lane has come to a meeting; the `number`-th, from 1 on. have_met() says when all others have, too.
+  void come(std::uint64_t number) {
+    if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
+    if (processes_ == nullptr) return meeting_.advance(met_);
+    processes_->post(std::make_shared<mpi::Gather>(
+        "", mpi::kLanesHead, mpi::kLanesRest, [self = shared_from_this()](mpi::Gather::Result, const Error* failed) {
+          if (failed == nullptr) self->meeting_.advance(self->met_);
+        }));
+  }
+  bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
+
+  bool is_whole() const { return processes_ == nullptr; }  ///< all ranks meet here
+  /// Said before the rank comes to a meeting; all know behind it. For good.
+  void cannot_record(int rank) {
+    int first = without_recording_.load();
+    while (rank < first && !without_recording_.compare_exchange_weak(first, rank)) {
+    }
+  }
+  std::optional<int> first_without_recording() const {
+    const int first = without_recording_.load();
+    return first == kNobody ? std::nullopt : std::optional(first);
+  }
+
+ private:
+  static constexpr int kNobody = std::numeric_limits<int>::max();
+  const int lanes_;
+  mpi::Processes* const processes_;
+  Meeting meeting_;
+  Meeting::Counter arrivals_ = 0, met_ = 0;
+  std::atomic<int> without_recording_ = kNobody;
+};
+
+/// Of a GPU's streaming multiprocessors, that is, for a gather.
+constexpr int kGatherBlocks = 4;
+
+/// What the ranks of both communicators find each other by.
+struct Ids {
+  nccl::UniqueId sums{}, gathers{};
+};
+
+/// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because one
+/// thread calls both in one order.
+class NcclRank final : public replica::GradientSink, public backend::Collective {
+ public:
+  NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
+      : meeting_(place.meeting()),
+        place_(place),
+        options_(options),
+        rank_(rank),
+        ranks_(ranks),
+        sums_(api, meeting_, rank, ranks),
+        gathers_(api, meeting_, rank, ranks) {}
+
+  /// Before the first call.
+  void set_report(const std::function<std::string()>& report) {
+    for (nccl::Communicator* each : both()) each->set_report(report);
+  }
+  // Any thread.
+  bool waits() const { return sums_.waits() || gathers_.waits(); }
+  std::int64_t calls() const { return sums_.calls() + gathers_.calls(); }
+  void abort() noexcept {
+    for (nccl::Communicator* each : both()) each->abort();
+  }
+
+  void attach(backend::Device& device, backend::Stream& compute, float* gradients, const plan::Plan& plan,
+              const Ids& ids) {
+    gradients_ = gradients;
+    buckets_ = plan.buckets;
+    trainable_end_ = plan.trainable_end;
+    device_ = &device;
+    stream_ = device.make_stream(true);
+    computed_ = device.make_event();
+    communicated_ = device.make_event();
+    expect_progress(options_.first_step_seconds);
+    sums_.open(ids.sums);
+    gathers_.open(ids.gathers, kGatherBlocks);
+    compute_ = &compute;
+    if (options_.tree_order) make_room();
+    if (options_.sums_in_bfloat16) make_rounded_room();
+    for (backend::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
+    connect(device);
+    relax();
+  }
+
+  /// All ranks at once; after an abort nothing is queued that could still run.
+  void drain() noexcept {
+    try {
+      for (backend::Stream* stream : {compute_, stream_.get()})
+        if (stream != nullptr) stream->set_watcher({});
+      for (nccl::Communicator* each : both()) each->close();
+      if (stream_) stream_->synchronize();
+    } catch (...) {  // the failure is known already
+    }
+  }
+  void detach() noexcept {
+    computed_.reset();
+    communicated_.reset();
+    room_.reset();
+    stream_.reset();
+    compute_ = nullptr;
+  }
+
+  void begin(std::int64_t, bool loads) override {
+    meeting_.throw_if_aborted();
+    progress();
+    in_step_ = true;
+    loads_ = loads;
+    ready_ = 0;
+  }
+
+  void bucket_ready(int bucket, backend::Stream& compute) override {
+    if (bucket != ready_ || bucket >= static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
+    ++ready_;
+    if (!loads_) sum(bucket, compute);
+  }
+
+  void finish(backend::Stream& compute) override {
+    if (ready_ != static_cast<int>(buckets_.size()))
+      throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
+    if (loads_) {
+      meet(compute);
+      for (int bucket = 0; bucket < ready_; ++bucket) sum(bucket, compute);
+      stream_->synchronize();
+    }
+    progress();
+    if (recording_) {  // the streams are joined, whether there were sums or not
+      computed_->record(compute);
+      computed_->hold(*stream_);
+    }
+    communicated_->record(*stream_);
+    communicated_->hold(compute);
+  }
+
+  void end(bool idle) override {
+    first_done_ = true;
+    if (!idle) return progress();
+    relax();
+    in_step_ = false;
+  }
+
+  bool records() const override { return place_.is_whole() && !options_.tree_order; }
+
+  void begin_recording(backend::Stream& compute) override {
+    begin(0, false);
+    meet(compute);
+    recording_ = true;
+    for (nccl::Communicator* each : both()) each->begin_recording();
+  }
+
+  std::optional<int> end_recording(bool recorded, backend::Stream& compute) override {
+    recording_ = false;
+    for (nccl::Communicator* each : both()) each->end_recording();
+    if (!recorded) place_.cannot_record(rank_);
+    progress();
+    meet(compute);
+    return place_.first_without_recording();
+  }
+
+  void replay() override {
+    ready_ = static_cast<int>(buckets_.size());
+    last_ = &sums_;
+    for (nccl::Communicator* each : both()) each->replay("replay of a recorded step");
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return ranks_; }
+
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
+    if (in_step_) progress();
+    if (loads_) meet(stream);
+    last_ = &gathers_;
+    gathers_.gather(mine, bytes, all, stream.native(), fmt::format("gather of {} bytes", bytes));
+    if (loads_) stream.synchronize();
+  }
+
+ private:
+  void sum(int bucket, backend::Stream& compute) {
+    const auto [first, last] = buckets_[at(bucket)];
+    if (first == last) return;
+    progress();
+    last_ = &sums_;
+    computed_->record(compute);
+    computed_->hold(*stream_);
+    const std::string which = fmt::format("bucket {} of {}", bucket, buckets_.size());
+    if (options_.tree_order) return gather_and_add(gradients_ + first, last - first, "gather of " + which);
+    const std::string what = "all-reduce of " + which;
+    const std::int64_t exact = options_.sums_in_bfloat16 ? std::clamp(trainable_end_, first, last) : first;
+    if (exact > first) sum_rounded(gradients_ + first, exact - first, what);
+    if (exact < last) sums_.sum(gradients_ + exact, last - exact, nccl::kFloat32, stream_->native(), what);
+  }
+
+  void sum_rounded(float* values, std::int64_t n, const std::string& what) {
+    device_->from_float(values, room_->data(), DType::kBf16, n, *stream_);
+    sums_.sum(room_->data(), n, nccl::kBfloat16, stream_->native(), what + " in bfloat16");
+    device_->to_float(room_->data(), DType::kBf16, values, n, *stream_);
+  }
+
+  void gather_and_add(float* values, std::int64_t n, const std::string& what) {
+    const auto bytes = static_cast<std::size_t>(n) * sizeof(float);
+    sums_.gather(values, static_cast<std::int64_t>(bytes), room_->data(), stream_->native(), what);
+    device_->sum_ranks(parts(n), 0, n, *stream_);
+    device_->copy(values, room_->data(), bytes, *stream_);
+  }
+
+  /// Of the room, n floats for each rank.
+  std::vector<float*> parts(std::int64_t n) const {
+    std::vector<float*> all;
+    for (int rank = 0; rank < ranks_; ++rank) all.push_back(room_->as<float>() + rank * n);
+    return all;
+  }
+
+  std::int64_t largest_bucket() const {
+    std::int64_t largest = kLineFloats;
+    for (const plan::Bucket& bucket : buckets_) largest = std::max(largest, bucket.end - bucket.begin);
+    return largest;
+  }
+
+  /// And what is launched between collectives is loaded now, while there are none: for parts that begin where a GPU
+  /// reads four floats at once, and for others.
+  void make_room() {
+    room_ = device_->allocate(static_cast<std::size_t>(largest_bucket() * ranks_) * sizeof(float));
+    for (const std::int64_t n : {kLineFloats, kLineFloats - 1}) device_->sum_ranks(parts(n), 0, n, *stream_);
+    device_->copy(room_->as<float>(), room_->as<float>() + kLineFloats, sizeof(float), *stream_);
+    stream_->synchronize();
+  }
+
+  /// Likewise.
+  void make_rounded_room() {
+    const auto n = static_cast<std::size_t>(largest_bucket());
+    room_ = device_->allocate(n * size_of(DType::kBf16));
+    const auto room = device_->allocate(n * sizeof(float));
+    for (const std::int64_t some : {kLineFloats, kLineFloats - 1}) {
+      device_->from_float(room->as<float>(), room_->data(), DType::kBf16, some, *stream_);
+      device_->to_float(room_->data(), DType::kBf16, room->as<float>(), some, *stream_);
+    }
+    stream_->synchronize();
+  }
+
+  /// One of each collective, while no GPU has anything else to do.
+  void connect(backend::Device& device) {
+    const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
+    auto* const values = room->as<float>();
+    meet(*compute_);
+    sums_.sum(values, 1, options_.sums_in_bfloat16 ? nccl::kBfloat16 : nccl::kFloat32, stream_->native(),
+              "first all-reduce");
+    sums_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
+    stream_->synchronize();
+    meet(*compute_);
+    gathers_.gather(values, sizeof(float), values + 1, compute_->native(), "first gather on the compute stream");
+    compute_->synchronize();
+  }
+
+  /// Returns when every rank has come here, with nothing on its stream.
+  void meet(backend::Stream& stream) {
+    stream.synchronize();
+    place_.come(++meetings_);
+    sums_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
+  }
+
+  double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
+  /// The thread has got so far: the silence is counted from here.
+  void progress() { expect_progress(limit()); }
+  void expect_progress(double seconds) {
+    for (nccl::Communicator* each : both()) each->expect_progress(seconds);
+  }
+  void relax() {
+    for (nccl::Communicator* each : both()) each->relax();
+  }
+  /// Who is late is told of the last collective.
+  void look() {
+    (last_ == &sums_ ? gathers_ : sums_).look_for_errors();
+    last_->look();
+  }
+  std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
+
+  Meeting& meeting_;
+  MeetingPlace& place_;
+  const NcclOptions options_;
+  const int rank_, ranks_;
+  nccl::Communicator sums_, gathers_;
+  nccl::Communicator* last_ = &sums_;        ///< that was called
+  std::unique_ptr<backend::Stream> stream_;  ///< communication
+  std::unique_ptr<backend::Event> computed_, communicated_;
+  backend::Device* device_ = nullptr;
+  std::unique_ptr<backend::Buffer> room_;  ///< with tree_order, or of a rounded bucket
+  backend::Stream* compute_ = nullptr;
+  float* gradients_ = nullptr;
+  std::vector<plan::Bucket> buckets_;
+  std::int64_t trainable_end_ = 0;  ///< behind it there are statistics
+  int ready_ = 0;                   ///< buckets of this step handed over
+  std::uint64_t meetings_ = 0;
+  bool loads_ = true;  ///< see above
+  bool recording_ = false;
+  bool in_step_ = false;
+  bool first_done_ = false;
+};
+
+class NcclConnector final : public replica::Connector {
+ public:
+  /// `together`: null where there is this process alone.
+  NcclConnector(int lanes, const NcclOptions& options, const NcclTogether* together, const nccl::Api& api)
+      : api_(api),
+        processes_(together != nullptr ? &together->processes : nullptr),
+        first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
+        place_(std::make_shared<MeetingPlace>(lanes, processes_)) {
+    if (processes_ == nullptr || processes_->is_first())
+      for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) make_id(*id);
+    if (processes_ != nullptr)
+      for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) {
+        const std::string same = processes_->broadcast({id->internal, sizeof(id->internal)});
+        std::memcpy(id->internal, same.data(), sizeof(id->internal));
+      }
+    const int ranks = together != nullptr ? together->seats.ranks() : lanes;
+    for (int lane = 0; lane < lanes; ++lane) {
+      ranks_.emplace_back(api_, *place_, options, first_rank_ + lane, ranks);
+      ranks_.back().set_report([this] { return progress(); });
+    }
+    if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
+  }
+  ~NcclConnector() override {
+    if (processes_ != nullptr) processes_->on_failure({});
+  }
+  NcclConnector(const NcclConnector&) = delete;
+  NcclConnector& operator=(const NcclConnector&) = delete;
+
+  replica::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
+  backend::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
+
+  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
+              const plan::Plan& plan) override {
+    ranks_[at(lane)].attach(device, compute, gradients, plan, ids_);
+  }
+  void drain(int lane) noexcept override { ranks_[at(lane)].drain(); }
+  void detach(int lane) noexcept override { ranks_[at(lane)].detach(); }
+
+  bool waits(int lane) const noexcept override { return ranks_[at(lane)].waits(); }
+
+  std::vector<replica::StepSums> all_sums(std::vector<replica::StepSums> of_lanes) override {
+    return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
+  }
+
+  std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) override {
+    return processes_ == nullptr ? std::move(of_lanes) : numbers_of_all(*processes_, of_lanes);
+  }
+
+  void abort(const Error& why) noexcept override {
+    stop(why);
+    if (processes_ != nullptr) processes_->fail(why);
+  }
+
+ private:
+  void make_id(nccl::UniqueId& id) const {
+    if (const nccl::Result result = api_.get_unique_id(&id); result != nccl::kSuccess)
+      throw Error(ErrorKind::kDevice, fmt::format("NCCL cannot start: {}; last error: {}", api_.error_string(result),
+                                                  api_.last_error(nullptr)));
+  }
+
+  /// The lanes of this process.
+  void stop(const Error& why) noexcept {
+    place_->meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
+    for (NcclRank& rank : ranks_) rank.abort();
+  }
+
+  std::string progress() {
+    std::string text = "calls so far:";
+    for (int lane = 0; lane < static_cast<int>(ranks_.size()); ++lane)
+      text += fmt::format("{} replica {} {}", lane == 0 ? "" : ",", first_rank_ + lane, ranks_[at(lane)].calls());
+    return text;
+  }
+
+  const nccl::Api api_;
+  mpi::Processes* const processes_;
+  const int first_rank_;
+  const std::shared_ptr<MeetingPlace> place_;
+  Ids ids_;
+  std::deque<NcclRank> ranks_;
+};
+
+void make_deterministic() {
+  setenv("NCCL_ALGO", "Ring,Tree", 0);
+  setenv("NCCL_NVLS_ENABLE", "0", 0);
+  setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
+
+std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,
+                                         const NcclTogether* together, const nccl::Api& api) {
+  std::vector<int> sorted = gpus;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw Error(ErrorKind::kDevice,
+                fmt::format("gpu:{} is named twice, but over several processes every replica wants a GPU of its own; "
+                            "several replicas on one GPU go in one process",
+                            *twice));
+  if (options.deterministic) make_deterministic();
+  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, together, api);
+}
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const nccl::Api& api) {
+  return make(gpus, options, nullptr, api);
+}
+
+std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+                                              const NcclTogether& together, const nccl::Api& api) {
+  return make(gpus, options, &together, api);
+}
+
+}  // namespace dptrain::reduce

@@ -1,0 +1,356 @@
+#include "distributed/processes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/floats.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/log.h"
+#include "distributed/gather.h"
+#include "distributed/news.h"
+
+namespace dptrain::mpi {
+
+std::vector<int> memory_groups(const std::vector<std::string>& reach) {
+  const int processes = static_cast<int>(reach.size());
+  std::vector<int> firsts;
+  const auto belongs = [&](int process) {
+    for (int other = firsts.back(); other < process; ++other)
+      if (reach[at(other)][at(process)] != '1' || reach[at(process)][at(other)] != '1') return false;
+    return true;
+  };
+  for (int p = 0; p < processes; ++p)
+    if (firsts.empty() || !belongs(p)) firsts.push_back(p);
+  firsts.push_back(processes);
+  return firsts;
+}
+
+namespace {
+
+using std::chrono::duration;
+
+/// With nothing to exchange the thread only looks for news.
+constexpr duration<double> kIdle{0.02};
+/// Looks in a row before it sleeps between them: what a neighbour on the same machine needs to answer.
+constexpr int kBusyLooks = 20;
+/// The same while somebody waits: a millisecond or two, longer than a bucket takes on one machine; who comes later than
+/// that is not worth a core.
+constexpr int kHurriedLooks = 4000;
+constexpr double kShortestPause = 10e-6, kLongestPause = 200e-6;
+
+/// What the threads that wait for a gather see of it.
+struct Waiting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  Gather::Result all;
+  std::optional<Error> failed;
+};
+
+}  // namespace
+
+Processes::Processes(const Open& open, const Patience& patience) : patience_(patience) {
+  thread_ = std::thread([this, open] { work(open); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return opened_; });
+  if (!open_error_) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(open_error_);
+}
+
+Processes::~Processes() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+const std::string& Processes::host(int process) const { return hosts_[at(process)]; }
+
+std::string Processes::name(int process) const { return fmt::format("process {} ({})", process, host(process)); }
+
+int Processes::hosts() const { return static_cast<int>(std::set(hosts_.begin(), hosts_.end()).size()); }
+
+void Processes::set_silence(double seconds) {
+  const std::lock_guard lock(mutex_);
+  patience_.silence_seconds = seconds;
+}
+
+std::vector<std::string> Processes::gather(std::string mine) {
+  if (shared_gather_) {
+    throw_if_failed();  // one that has nobody to wait for asks nowhere else
+    std::vector<std::string> all(at(count_));
+    const auto place = [&all](int process, std::size_t bytes) {
+      all[at(process)].resize(bytes);
+      return reinterpret_cast<std::byte*>(all[at(process)].data());
+    };
+    shared_gather_->gather(mine.data(), mine.size(), place, [this] { throw_if_failed(); });
+    return all;
+  }
+  const auto waiting = std::make_shared<Waiting>();
+  post(std::make_shared<Gather>(std::move(mine), kGatherHead, kGatherRest,
+                                [waiting](Gather::Result all, const Error* failed) {
+                                  const std::lock_guard lock(waiting->mutex);
+                                  waiting->all = std::move(all);
+                                  if (failed != nullptr) waiting->failed = *failed;
+                                  waiting->done = true;
+                                  waiting->changed.notify_all();
+                                }));
+  const Hurry hurry(*this);
+  std::unique_lock lock(waiting->mutex);
+  waiting->changed.wait(lock, [&] { return waiting->done; });
+  if (waiting->failed) throw Error(*waiting->failed);
+  return std::move(waiting->all);
+}
+
+std::string Processes::broadcast(std::string of_first) {
+  return std::move(gather(is_first() ? std::move(of_first) : "").front());
+}
+
+void Processes::post(std::shared_ptr<Exchange> exchange) {
+  std::optional<Error> failed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kRuns)
+      posted_.push_back(exchange);
+    else
+      failed = failure_;
+  }
+  wake_.notify_all();
+  if (failed) exchange->give_up(*failed);
+}
+
+void Processes::fail(const Error& why) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_ && !own_failure_) own_failure_ = why;
+  }
+  wake_.notify_all();
+  wait_for_quiet();
+}
+
+std::optional<Error> Processes::failure() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_ || own_failure_) return std::nullopt;
+  asked_ = true;
+  wake_.notify_all();
+  return failure_;
+}
+
+void Processes::throw_if_failed() {
+  if (!failed_) return;
+  const std::lock_guard lock(mutex_);
+  throw Error(*failure_);
+}
+
+void Processes::on_failure(std::function<void(const Error& why)> listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  if (failure_ && listener_) listener_(*failure_);
+}
+
+bool Processes::is_echo() {
+  const std::lock_guard lock(mutex_);
+  return echo_;
+}
+
+void Processes::wait_for_quiet() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return state_ == State::kQuiet; });
+}
+
+void Processes::work(const Open& open) {
+  std::unique_ptr<Transport> transport;
+  flush_subnormals();  // as the replicas' threads do: it adds their gradients
+  try {
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else pauses are five times as long
+    transport = open();
+    meet(*transport);
+  } catch (...) {
+    open_error_ = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    opened_ = true;
+  }
+  changed_.notify_all();
+  if (!open_error_) drive(*transport);
+}
+
+/// Who the others are.
+void Processes::meet(Transport& transport) {
+  process_ = transport.process();
+  count_ = transport.processes();
+  library_ = transport.library();
+  news_ = std::make_unique<News>(transport, now_seconds);
+  hosts_ = exchange(transport, transport.host());
+  meet_in_memory(transport);
+}
+
+/// A gather while nothing else goes on.
+std::vector<std::string> Processes::exchange(Transport& transport, std::string mine) {
+  std::vector<std::string> found;
+  Gather gather(std::move(mine), kGatherHead, kGatherRest,
+                [&found](Gather::Result all, const Error*) { found = std::move(all); });
+  for (int looks = 0; gather.advance(transport) != Exchange::Progress::kDone;) pause(++looks);
+  return found;
+}
+
+/// Who shares memory with whom: who can open what the other has made. Where all do, process 0's is kept for gathers.
+void Processes::meet_in_memory(Transport& transport) {
+  std::shared_ptr<SharedMemory> mine;
+  if (transport.shares_memory()) mine = SharedMemory::make(is_first() ? SharedGather::bytes(count_) : 1);
+  const std::vector<std::string> made =
+      exchange(transport, SharedMemory::packed({mine ? mine->handle() : SharedMemory::Handle{}}));
+  std::vector<std::shared_ptr<SharedMemory>> opened;
+  std::string reach;
+  for (int p = 0; p < count_; ++p) {
+    const bool here = host(p) == host(process_);
+    opened.push_back(here ? SharedMemory::open(SharedMemory::unpacked(made[at(p)]).front()) : nullptr);
+    reach += opened.back() ? '1' : '0';
+  }
+  groups_ = memory_groups(exchange(transport, reach));
+  if (count_ == 1 || groups_.size() != 2) return;
+  gathers_in_ = opened.front();
+  shared_gather_.emplace(gathers_in_->data(), count_, process_);
+}
+
+void Processes::pause(int idle_polls) {
+  if (idle_polls <= kBusyLooks || (waiting_.load(std::memory_order_relaxed) > 0 && idle_polls <= kHurriedLooks))
+    return std::this_thread::yield();
+  const double seconds = std::min(kLongestPause, kShortestPause * (idle_polls - kBusyLooks));
+  std::this_thread::sleep_for(duration<double>(seconds));
+}
+
+void Processes::drive(Transport& transport) {
+  int idle_polls = 0;
+  double last_look = 0;
+  while (state_ == State::kRuns) {
+    try {
+      double silence = 0;
+      {
+        std::unique_lock lock(mutex_);
+        if (active_.empty() && posted_.empty() && !own_failure_ && !closing_) wake_.wait_for(lock, kIdle);
+        active_.insert(active_.end(), posted_.begin(), posted_.end());
+        posted_.clear();
+        silence = patience_.silence_seconds;
+        if (own_failure_) failure_ = own_failure_, state_ = State::kFails, failed_ = true;
+        if (closing_ && active_.empty()) break;
+      }
+      if (state_ == State::kFails) break;
+      if (now_seconds() - last_look > kIdle.count()) {
+        last_look = now_seconds();
+        if (const auto found = news_->look(silence)) {
+          const std::lock_guard lock(mutex_);
+          failure_ = found->why.within(name(found->process));
+          state_ = State::kFails;
+          failed_ = true;
+        }
+      }
+      if (state_ == State::kFails) break;
+      if (active_.empty()) continue;
+      idle_polls = poll(transport) ? 0 : idle_polls + 1;
+      if (idle_polls > 0) pause(idle_polls);
+    } catch (...) {  // out of memory, too: the others are to learn of it
+      const Error error = as_error(std::current_exception());
+      const std::lock_guard lock(mutex_);
+      own_failure_ = error;
+    }
+  }
+  if (state_ == State::kFails)
+    end_in_failure();
+  else
+    say_goodbye(transport);
+}
+
+bool Processes::poll(Transport& transport) {
+  bool moved = false;
+  for (auto exchange = active_.begin(); exchange != active_.end();) {  // not erase_if: an advance may throw
+    const Exchange::Progress progress = (*exchange)->advance(transport);
+    moved = moved || progress != Exchange::Progress::kWaits;
+    exchange = progress == Exchange::Progress::kDone ? active_.erase(exchange) : std::next(exchange);
+  }
+  return moved;
+}
+
+void Processes::give_all_up(const Error& why) {
+  std::vector<std::shared_ptr<Exchange>> posted;  // not begun
+  {
+    const std::lock_guard lock(mutex_);
+    posted.swap(posted_);
+    if (listener_) listener_(why);
+  }
+  for (const auto& exchange : active_) exchange->give_up(why);
+  for (const auto& exchange : posted) exchange->give_up(why);
+  given_up_ = std::move(active_);  // messages may be on their way to their memory
+  active_.clear();
+}
+
+/// The others learn why; and whether process 0 has failed alike (a config that is wrong is so for all of them).
+void Processes::spread_failure(const Error& why) {
+  constexpr double kEchoSeconds = 0.3;
+  const Stopwatch watch;
+  news_->tell_failure(why);
+  for (int looks = 1; watch.seconds() < patience_.farewell_seconds / 2; ++looks) {
+    const auto found = news_->look(patience_.farewell_seconds);
+    if (found && found->process == 0 && News::shown(why) == found->why.what()) echo_ = true;
+    if (news_->told() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
+    pause(looks);
+  }
+}
+
+/// `state_` and `failure_` are set, so nothing new is posted.
+void Processes::end_in_failure() {
+  const Error why = *failure_;
+  give_all_up(why);
+  try {
+    // One that fell silent was seen by its neighbours alone.
+    if (own_failure_ || why.kind() == ErrorKind::kDeadline) spread_failure(why);
+  } catch (const std::exception&) {  // processes that miss the message find that this one is silent
+  }
+  // No call of MPI from here on.
+  std::unique_lock lock(mutex_);
+  state_ = State::kQuiet;
+  changed_.notify_all();
+  const duration<double> end{patience_.farewell_seconds};
+  if (own_failure_) {
+    // A launcher ends the others when this process has gone; they are to say why first.
+    wake_.wait_for(lock, end, [this] { return closing_; });
+    lock.unlock();
+    std::this_thread::sleep_for(std::min(end, duration<double>(is_first() ? 0.5 : 2.0)));
+    return;
+  }
+  if (wake_.wait_for(lock, end, [this] { return asked_ || closing_; })) return;
+  if (is_first()) log::error(fmt::format("error: {}", why.what()));
+  std::fflush(nullptr);
+  _exit(why.exit_code());
+}
+
+/// The others may still be at it; they are waited for, so that nobody's launcher thinks that something went wrong.
+void Processes::say_goodbye(Transport& transport) {
+  try {
+    news_->tell_goodbye();
+    bool failed = false;
+    for (int looks = 1; !failed && !(news_->told() && news_->all_gone()); ++looks) {
+      failed = news_->look(patience_.silence_seconds).has_value();
+      pause(looks);
+    }
+    if (!failed) transport.finalize();
+  } catch (const std::exception& error) {
+    log::warn(error.what());
+  }
+}
+
+}  // namespace dptrain::mpi

@@ -1,0 +1,254 @@
+// Synchronization between the replicas of a GPU, in addition to local_streams.cpp. Each GPU has one speaker, the
+// replica that uses NCCL. Its thread signals the others when it has queued the NCCL work (and, in a step that may load
+// kernels, waited for it). Their streams then wait for its event. They signal the speaker when they have queued their
+// copies. Its stream waits for their events before it overwrites the memory. Each side records its event again only
+// after the other side has signalled that its stream waits for the last record.
+
+#include "distributed/shared_gpus.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "core/index.h"
+#include "distributed/connector.h"
+#include "distributed/meeting.h"
+
+namespace dptrain::reduce {
+namespace {
+
+/// The replicas of one GPU.
+struct GpuGroup {
+  std::vector<int> lanes;  ///< the speaker first
+  std::unique_ptr<replica::Connector> local;
+  float* sums = nullptr;                      ///< the speaker's gradient arena
+  std::unique_ptr<backend::Buffer> gathered;  ///< all replicas' inputs of a gather, GPU by GPU; owned by the speaker
+  std::unique_ptr<backend::Event> said;       ///< recorded after the speaker's work of a step or gather
+  std::vector<backend::Event*> copied_marks;  ///< per number: recorded after the lane's copies
+  Meeting::Counter came = 0, attached = 0;    ///< lanes that have called attach(); whether the speaker is attached
+  Meeting::Counter spoken = 0, copied = 0;    ///< steps and gathers queued by the speaker, and by the others
+
+  int size() const { return static_cast<int>(lanes.size()); }
+};
+
+/// State shared by all lanes.
+struct GpuGroups {
+  Meeting meeting;
+  std::deque<GpuGroup> groups;              ///< one for each GPU
+  std::vector<std::pair<int, int>> places;  ///< per lane: its group and its number in the group
+  int widest = 0;                           ///< largest number of replicas on a GPU
+  std::unique_ptr<replica::Connector> speakers;
+};
+
+/// One replica's sink and collective; its thread calls both, in one order.
+class SharedLane final : public replica::GradientSink, public backend::Collective {
+ public:
+  SharedLane(GpuGroups& shared, int lane)
+      : shared_(shared),
+        lane_(lane),
+        gpu_(shared.places[at(lane)].first),
+        number_(shared.places[at(lane)].second),
+        group_(shared.groups[at(gpu_)]) {}
+
+  void attach(backend::Device& device, backend::Stream& compute, float* gradients, const plan::Plan& plan) {
+    device_ = &device;
+    gradients_ = gradients;
+    buckets_ = plan.buckets;
+    copied_ = device.make_event();
+    group_.local->attach(number_, device, compute, gradients, plan);
+    group_.copied_marks[at(number_)] = copied_.get();
+    shared_.meeting.advance(group_.came);
+    if (speaks()) {
+      // No replica of the GPU may load anything while NCCL connects, so the others wait, too.
+      wait(group_.came, at(group_.size()));
+      group_.sums = gradients;
+      group_.said = device.make_event();
+      shared_.speakers->attach(gpu_, device, compute, gradients, plan);
+      shared_.meeting.advance(group_.attached);
+    }
+    wait(group_.attached, 1);
+  }
+
+  void drain() noexcept {
+    if (speaks()) shared_.speakers->drain(gpu_);
+    group_.local->drain(number_);
+  }
+  void detach() noexcept {
+    if (speaks()) {
+      shared_.speakers->detach(gpu_);
+      group_.said.reset();
+      group_.gathered.reset();
+    }
+    group_.local->detach(number_);
+    own_.reset();
+    outgrown_.clear();
+    copied_.reset();
+  }
+
+  bool waits() const {
+    return waits_.load(std::memory_order_relaxed) || group_.local->waits(number_) ||
+           (speaks() && shared_.speakers->waits(gpu_));
+  }
+
+  void begin(std::int64_t step, bool loads) override {
+    local_sink().begin(step, loads);
+    if (speaks()) speaker_sink().begin(step, loads);
+  }
+  void bucket_ready(int bucket, backend::Stream& compute) override { local_sink().bucket_ready(bucket, compute); }
+
+  void finish(backend::Stream& compute) override {
+    local_sink().finish(compute);
+    speak(compute, [&] {
+      for (int bucket = 0; bucket < static_cast<int>(buckets_.size()); ++bucket)
+        speaker_sink().bucket_ready(bucket, compute);
+      speaker_sink().finish(compute);
+    });
+    if (!speaks() && !buckets_.empty()) {
+      const std::int64_t first = buckets_.front().begin, last = buckets_.back().end;
+      device_->copy(gradients_ + first, group_.sums + first, static_cast<std::size_t>(last - first) * sizeof(float),
+                    compute);
+    }
+    hear(compute);
+  }
+
+  void end(bool idle) override {
+    local_sink().end(idle);
+    if (speaks()) speaker_sink().end(idle);
+  }
+
+  int rank() const override { return lane_; }
+  int size() const override { return static_cast<int>(shared_.places.size()); }
+
+  void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
+    const std::int64_t block = bytes * shared_.widest;
+    make_room(own_, block);
+    group_.local->collective(number_)->all_gather(mine, bytes, own_->data(), stream);
+    speak(stream, [&] {
+      make_room(group_.gathered, block * static_cast<std::int64_t>(shared_.groups.size()));
+      shared_.speakers->collective(gpu_)->all_gather(own_->data(), block, group_.gathered->data(), stream);
+    });
+    for (int lane = 0; lane < size(); ++lane) {
+      const auto [gpu, number] = shared_.places[at(lane)];
+      device_->copy(static_cast<std::byte*>(all) + lane * bytes,
+                    group_.gathered->as<std::byte>() + gpu * block + number * bytes, static_cast<std::size_t>(bytes),
+                    stream);
+    }
+    hear(stream);
+  }
+
+ private:
+  bool speaks() const { return number_ == 0; }
+  replica::GradientSink& local_sink() { return group_.local->sink(number_); }
+  replica::GradientSink& speaker_sink() { return shared_.speakers->sink(gpu_); }
+
+  void wait(const Meeting::Counter& counter, std::uint64_t target) {
+    waits_.store(true, std::memory_order_relaxed);
+    shared_.meeting.wait(counter, target);
+    waits_.store(false, std::memory_order_relaxed);
+  }
+
+  /// Runs `work` on the speaker's thread. Later work on every lane's stream waits for the work queued by `work`.
+  template <class Work>
+  void speak(backend::Stream& stream, const Work& work) {
+    ++rounds_;
+    if (speaks()) {
+      work();
+      group_.said->record(stream);
+      shared_.meeting.advance(group_.spoken);
+    } else {
+      wait(group_.spoken, rounds_);
+      group_.said->hold(stream);
+    }
+  }
+
+  /// Makes the speaker's stream wait until all other lanes have copied.
+  void hear(backend::Stream& stream) {
+    const std::uint64_t others = at(group_.size() - 1);
+    if (!speaks()) {
+      copied_->record(stream);
+      shared_.meeting.advance(group_.copied);
+      return;
+    }
+    wait(group_.copied, rounds_ * others);
+    for (int other = 1; other < group_.size(); ++other) group_.copied_marks[at(other)]->hold(stream);
+  }
+
+  /// A buffer that is too small is replaced but kept, because queued copies may use it.
+  void make_room(std::unique_ptr<backend::Buffer>& room, std::int64_t bytes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (room && room->bytes() >= size) return;
+    if (room) outgrown_.push_back(std::move(room));
+    room = device_->allocate(size);
+  }
+
+  GpuGroups& shared_;
+  const int lane_, gpu_, number_;
+  GpuGroup& group_;
+  backend::Device* device_ = nullptr;
+  float* gradients_ = nullptr;
+  std::vector<plan::Bucket> buckets_;
+  std::unique_ptr<backend::Buffer> own_;  ///< inputs of a gather from the replicas of this GPU
+  std::vector<std::unique_ptr<backend::Buffer>> outgrown_;
+  std::unique_ptr<backend::Event> copied_;
+  std::uint64_t rounds_ = 0;  ///< number of steps and gathers
+  std::atomic<bool> waits_ = false;
+};
+
+class SharedConnector final : public replica::Connector {
+ public:
+  SharedConnector(const std::vector<int>& gpus, const NcclOptions& options, const nccl::Api& api) {
+    std::map<int, int> numbers;  // GPU -> number of its group
+    std::vector<int> speakers;
+    for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) {
+      const auto [found, added] = numbers.try_emplace(gpus[at(lane)], static_cast<int>(speakers.size()));
+      if (added) {
+        speakers.push_back(gpus[at(lane)]);
+        shared_.groups.emplace_back();
+      }
+      GpuGroup& group = shared_.groups[at(found->second)];
+      shared_.places.emplace_back(found->second, group.size());
+      group.lanes.push_back(lane);
+      shared_.widest = std::max(shared_.widest, group.size());
+    }
+    for (GpuGroup& group : shared_.groups) {
+      group.local = make_local_streams(group.size());
+      group.copied_marks.resize(group.lanes.size());
+    }
+    shared_.speakers = make_nccl(speakers, options, api);
+    for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) lanes_.emplace_back(shared_, lane);
+  }
+
+  replica::GradientSink& sink(int lane) override { return lanes_[at(lane)]; }
+  backend::Collective* collective(int lane) override { return &lanes_[at(lane)]; }
+  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
+              const plan::Plan& plan) override {
+    lanes_[at(lane)].attach(device, compute, gradients, plan);
+  }
+  void drain(int lane) noexcept override { lanes_[at(lane)].drain(); }
+  void detach(int lane) noexcept override { lanes_[at(lane)].detach(); }
+  bool waits(int lane) const noexcept override { return lanes_[at(lane)].waits(); }
+
+  void abort(const Error& why) noexcept override {
+    shared_.meeting.abort(why.what());
+    for (GpuGroup& group : shared_.groups) group.local->abort(why);
+    shared_.speakers->abort(why);
+  }
+
+ private:
+  GpuGroups shared_;
+  std::deque<SharedLane> lanes_;
+};
+
+}  // namespace
+
+std::unique_ptr<replica::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
+                                                     const nccl::Api& api) {
+  if (options.tree_order)
+    throw Error(ErrorKind::kInternal, "replicas that share GPUs cannot be added in the order of the tree");
+  return std::make_unique<SharedConnector>(gpus, options, api);
+}
+
+}  // namespace dptrain::reduce

@@ -1,0 +1,62 @@
+#pragma once
+
+// A checkpoint: one HDF5 file that is a Keras model (docs/keras-files.md) and holds, in the private root group
+// `dptrain_state`, everything that `--resume` needs. Knows only the Model: nothing of devices or replicas. Writing is
+// atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe per file; the HDF5 library itself is
+// entered under one lock.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/class_names.h"
+#include "formats/compiled.h"
+#include "graph/model.h"
+
+namespace dptrain::checkpoint {
+
+using exporting::NamedArray;
+
+/// Beyond the model. Empty members are left out of the file.
+struct State {
+  std::string resolved_config;       ///< YAML; enough to build the model, the data and the transforms again
+  std::string trainer;               ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
+  std::vector<NamedArray> arrays{};  ///< optimizer slots, averages, best weights of EarlyStopping
+  ClassNames class_names{};
+  std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
+};
+
+/// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
+/// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
+/// exporting::Exporter writes.
+std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
+                   const State& state);
+/// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
+/// not HDF5, or not dptrain's.
+State read_state(const std::string& path);
+/// Reads the class names in a checkpoint or an exported model; empty if the file has none.
+ClassNames read_class_names(const std::string& path);
+/// Reads State::learned of a checkpoint or an exported model; "" if the file has none or cannot be read, which
+/// load_weights() reports.
+std::string read_learned(const std::string& path);
+bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
+bool is_weights_only(
+    const std::string& path);             ///< a Keras layout without the private group: model.h5, Keras's own files
+bool has_model(const std::string& path);  ///< the file describes its layers. Throws Error{kCheckpoint}
+
+/// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists
+/// what does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the
+/// model").
+void load_weights(const std::string& path, graph::Model& model);
+
+/// One line per difference or one table; see `ckpt show` and `ckpt diff`.
+std::string describe(const std::string& path);
+struct Difference {
+  std::string report;
+  bool equal =
+      true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
+};
+Difference compare(const std::string& a, const std::string& b, double tolerance);
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "formats/contents.h"
+#include "formats/pairing.h"
+#include "formats/checkpoint/weights.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+/// Convolutions: [out, in, height, width] in PyTorch, [height, width, in, out] in Keras; dense layers likewise.
+bool is_pytorch_order(const Shape& file, const Shape& model) {
+  if (file.rank() < 2 || file.rank() != model.rank()) return false;
+  std::vector<std::int64_t> turned(file.dims().begin() + 2, file.dims().end());
+  turned.insert(turned.end(), {file[1], file[0]});
+  return Shape(std::move(turned)) == model;
+}
+
+using Fate = WeightsReport::Fate;
+
+bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return glob_match(p, name); });
+}
+
+std::string listed(const std::vector<std::string>& misfits) {
+  constexpr std::size_t kMost = 10;  // a whole other network would fill screens
+  if (misfits.size() == 1) return misfits.front();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(misfits.size(), kMost); ++i) text += "\n  " + misfits[i];
+  if (misfits.size() > kMost) text += fmt::format("\n  and {} more", misfits.size() - kMost);
+  return text;
+}
+
+/// One load: pairs, checks, reads, fills. Everything that does not fit is collected first.
+class Load {
+ public:
+  Load(const StoredLayers& stored, const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage)
+      : stored_(stored), spec_(spec), model_(model), coverage_(coverage), sides_(stored, model, spec) {
+    pairing_ = pair_layers(sides_, spec);
+    if (!pairing_.failure.empty()) {
+      misfits_.push_back(pairing_.failure);
+      return;
+    }
+    for (const Pair& pair : pairing_.pairs) {
+      source_of_[pair.layer] = pair.stored;
+      used_.insert(pair.stored);
+    }
+    for (const int layer : graph::keras_order(model.graph))
+      if (!layer_of(layer).weights.empty()) plan_layer(layer);
+    for (const std::size_t s : sides_.source)
+      if (!used_.contains(s)) plan_unused(stored.layers[s]);
+    check_expected();
+  }
+
+  const std::vector<std::string>& misfits() const noexcept { return misfits_; }
+  /// A file of which nothing is taken is the wrong one, unless there is nothing on both sides.
+  bool is_idle() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
+
+  /// All are read before the first is replaced: a damaged file leaves the model as it was.
+  WeightsReport fill(const std::string& file) {
+    std::vector<std::pair<int, std::vector<float>>> loaded;
+    for (const auto& [weight, dataset] : reads_) loaded.emplace_back(weight, dataset->floats());
+    for (auto& [weight, values] : loaded) model_.weights[static_cast<std::size_t>(weight)].values = std::move(values);
+    return {file, stored_.layout, pairing_.how, stored_.notes, std::move(rows_)};
+  }
+
+ private:
+  const graph::Layer& layer_of(int index) const { return model_.graph.layers[static_cast<std::size_t>(index)]; }
+  const nn::WeightDef& def(int weight) const { return model_.weights[static_cast<std::size_t>(weight)].def; }
+
+  std::string shapes(const graph::Layer& layer) const {
+    std::vector<std::string> all;
+    for (const int w : layer.weights) all.push_back(fmt::format("{} {}", def(w).name, def(w).shape.str()));
+    return join(all, ", ");
+  }
+
+  /// A misfit, unless it is to be skipped.
+  void misfit(const std::string& text) {
+    if (!spec_.skip_mismatch) misfits_.push_back(text);
+  }
+
+  void plan_layer(int index) {
+    const graph::Layer& layer = layer_of(index);
+    const auto found = source_of_.find(index);
+    if (any_match(spec_.ignore, layer.name)) return row(Fate::kInitialised, layer, "", "by 'ignore'");
+    if (found == source_of_.end()) {
+      if (coverage_ == Coverage::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
+      const bool outside = std::find(sides_.target.begin(), sides_.target.end(), index) == sides_.target.end();
+      return row(Fate::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
+    }
+    const StoredLayer& source = stored_.layers[found->second];
+    const std::string called = source.name == layer.name ? "" : fmt::format(" ('{}' there)", source.full_name());
+    const bool quantized = std::ranges::any_of(source.weights, &StoredArray::is_int8);
+    if (quantized || source.weights.size() != layer.weights.size()) {
+      const std::string reason =
+          quantized
+              ? "quantized weights in the file (int8 or int4), which are not supported: save the model before "
+                "quantize()"
+              : fmt::format("{} weights in the file, {} in the model", source.weights.size(), layer.weights.size());
+      misfit(fmt::format("layer '{}'{} has {}", layer.name, called, reason));
+      return row(Fate::kInitialised, layer, source.full_name(), reason);
+    }
+    plan_weights(layer, source, called);
+  }
+
+  void plan_weights(const graph::Layer& layer, const StoredLayer& source, const std::string& called) {
+    std::vector<std::string> reasons;
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+      const nn::WeightDef& weight = def(layer.weights[i]);
+      if (const Shape shape = source.weights[i].shape(); shape != weight.shape) {
+        reasons.push_back(fmt::format(
+            "{} is {} in the file, {} in the model{}", weight.name, shape.str(), weight.shape.str(),
+            is_pytorch_order(shape, weight.shape) ? "; PyTorch has this order, [out, in, ...]: transpose it "
+                                                    "to Keras's [..., in, out]"
+                                                  : ""));
+        misfit(fmt::format("layer '{}'{} {}", layer.name, called, reasons.back()));
+      } else {
+        reads_.emplace_back(layer.weights[i], &source.weights[i]);
+      }
+    }
+    const Fate fate = reasons.empty()                          ? Fate::kLoaded
+                      : reasons.size() == layer.weights.size() ? Fate::kInitialised
+                                                               : Fate::kPartly;
+    row(fate, layer, source.full_name(), join(reasons, "; "));
+  }
+
+  void plan_unused(const StoredLayer& source) {
+    const std::string name = source.full_name();
+    if (coverage_ == Coverage::kAll)
+      misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
+    std::vector<std::string> shapes;
+    for (std::size_t i = 0; i < source.weights.size(); ++i)
+      shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
+    rows_.push_back({Fate::kUnused, name, name, join(shapes, ", "), "no layer of the model takes it"});
+  }
+
+  void row(Fate fate, const graph::Layer& layer, const std::string& source, const std::string& reason) {
+    rows_.push_back({fate, layer.name, source, shapes(layer), reason});
+  }
+
+  void check_expected() {
+    for (const WeightsReport::Row& row : rows_)
+      if (row.fate != Fate::kLoaded && row.fate != Fate::kUnused && any_match(spec_.expect, row.layer))
+        misfits_.push_back(fmt::format("layer '{}' is expected from the file: {}", row.layer, row.reason));
+  }
+
+  const StoredLayers& stored_;
+  const graph::WeightsSpec& spec_;
+  graph::Model& model_;
+  const Coverage coverage_;
+  const Sides sides_;
+  Pairing pairing_;
+  std::map<int, std::size_t> source_of_;
+  std::set<std::size_t> used_;
+  std::vector<std::pair<int, const StoredArray*>> reads_;  ///< weight of the model, its values
+  std::vector<WeightsReport::Row> rows_;
+  std::vector<std::string> misfits_;
+};
+
+/// What both sides call their layers, where nothing came together.
+std::string both_names(const Sides& sides) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> file, model;
+  for (const std::size_t s : sides.source)
+    if (file.size() < kMost) file.push_back(sides.stored.layers[s].full_name());
+  for (const int layer : sides.target)
+    if (model.size() < kMost) model.push_back(sides.model.graph.layers[static_cast<std::size_t>(layer)].name);
+  return fmt::format("the file has {} with weights ({}{}), the model {} ({}{})", counted(sides.source.size(), "layer"),
+                     join(file, ", "), sides.source.size() > kMost ? ", ..." : "", sides.target.size(),
+                     join(model, ", "), sides.target.size() > kMost ? ", ..." : "");
+}
+
+graph::WeightsSpec own_names(const std::string& path) {
+  graph::WeightsSpec spec;
+  spec.file.value = path;
+  spec.match = graph::WeightsMatch::kName;
+  return spec;
+}
+
+}  // namespace
+
+State read_state(const std::string& path) { return Contents::open(path).state(); }
+
+ClassNames read_class_names(const std::string& path) { return Contents::open(path).class_names(); }
+
+std::string read_learned(const std::string& path) {
+  try {
+    return Contents::open(path).learned();
+  } catch (const Error& error) {
+    log::debug(error.what());
+    return "";
+  }
+}
+
+bool is_checkpoint(const std::string& path) {
+  try {
+    const Contents contents = Contents::open(path);
+    return contents.has_state() || contents.has_layers();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_weights_only(const std::string& path) {
+  try {
+    const Contents contents = Contents::open(path);
+    return !contents.has_state() && contents.has_layers();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool has_model(const std::string& path) { return !Contents::open(path).model_config().empty(); }
+
+void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
+
+void load_weights(const Contents& contents, graph::Model& model) {
+  load_weights(contents, own_names(contents.file().name()), model, Coverage::kAll);
+}
+
+WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage) {
+  return load_weights(Contents::open(spec.file.value), spec, model, coverage);
+}
+
+WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+                           Coverage coverage) {
+  const StoredLayers stored = contents.stored();
+  Load load(stored, spec, model, coverage);
+  if (!load.misfits().empty())
+    contents.file().refuse(
+        fmt::format("is {}: {}", coverage == Coverage::kAll ? "a checkpoint of another model" : "not of this model",
+                    listed(load.misfits())));
+  if (load.is_idle())
+    contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
+                                       both_names(Sides(stored, model, spec))));
+  return load.fill(contents.file().name());
+}
+
+}  // namespace dptrain::checkpoint

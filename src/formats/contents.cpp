@@ -1,0 +1,209 @@
+#include "formats/contents.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "formats/hdf5/hdf5_object.h"
+#include "formats/safetensors/tensor_layers.h"
+#include "core/crc32.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/format.h"
+#include "core/json_depth.h"
+#include "core/zip.h"
+#include "formats/hdf5/hdf5_writer.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+/// True when there is a seal (formats/hdf5/hdf5_writer.h) and it fits, false when there is none. Throws Error{kCheckpoint}
+/// when it does not fit.
+bool check_seal(const Hdf5Bytes& file) {
+  if (file.size() < exporting::kSealBytes) return false;
+  const std::uint64_t end = file.size() - exporting::kSealBytes;
+  std::array<std::byte, exporting::kSealBytes> found{};
+  file.read(end, found);
+  if (std::memcmp(found.data(), exporting::kSealWords.data(), exporting::kSealWords.size()) != 0) return false;
+
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(end, std::uint64_t{1} << 20U)));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < end;) {
+    const auto part = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, piece.size())));
+    file.read(at, part);
+    crc = crc32(part, crc);
+    at += part.size();
+  }
+  if (exporting::seal(crc) != found) file.damaged("its bytes are not those that were written");
+  return true;
+}
+
+/// Trained weights deflate to nine tenths, text to a tenth.
+constexpr std::uint64_t kHighestRatio = 100;
+
+std::string text_of(const Hdf5Bytes& member) {
+  std::string text(static_cast<std::size_t>(member.size()), '\0');
+  member.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+/// The metadata of the file with the names that an HDF5 file uses, so that one reader serves both.
+Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
+  const Safetensors file = read_safetensors(bytes);
+  if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")
+    bytes->refuse(
+        "holds weights of PyTorch (format: pt), whose axes have another order; transpose them to the order of Keras "
+        "and write the file again without this format");
+  exporting::Hdf5Writer texts(0);
+  for (const auto& [key, value] : file.metadata) {
+    if (key == "model_config") texts.text_attribute("", key, value);
+    if ((key == exporting::keras::kLearned || key == exporting::keras::kClassNamesOfOutputs) && !value.empty())
+      texts.text(key, value);
+    if (key != exporting::keras::kClassNames) continue;
+    const nlohmann::json names = nlohmann::json::parse(
+        shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
+        false);
+    std::vector<std::string> list;
+    for (const nlohmann::json& name : names)
+      if (name.is_string()) list.push_back(name.get<std::string>());
+    if (!list.empty()) texts.list_attribute("", key, list);
+  }
+  const auto image = texts.bytes();
+  return {.root = Hdf5Group::root(checkpoint_bytes(bytes->name(), {image.begin(), image.end()})),
+          .tensors = layers_of(file),
+          .size = bytes->size()};
+}
+
+}  // namespace
+
+Contents Contents::open(const std::string& path) {
+  const std::shared_ptr<const Hdf5Bytes> bytes = checkpoint_file(path);
+  if (const FileKind kind = kind_of_file(path); kind.use == FileKind::Use::kUnreadableModel && !is_safetensors(*bytes))
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("'{}' is {}, which dptrain cannot read; write its weights in Keras's order of axes to a "
+                            ".safetensors file",
+                            path, kind.name));
+  return over(bytes);
+}
+
+Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
+  const std::uint64_t size = bytes->size();
+  if (is_safetensors(*bytes)) return of_tensors(bytes);
+  if (is_archive(*bytes)) {
+    const auto config = archive_member(bytes, "config.json", kHighestRatio),
+               weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
+    if (config == nullptr || weights == nullptr)
+      bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
+                                config == nullptr ? "config.json" : "model.weights.h5"));
+    const auto metadata = archive_member(bytes, "metadata.json", kHighestRatio);
+    return {Hdf5Group::root(weights),
+            false,
+            text_of(*config),
+            metadata == nullptr ? "" : text_of(*metadata),
+            std::nullopt,
+            size};
+  }
+  const bool sealed = check_seal(*bytes);
+  return {.root = Hdf5Group::root(std::move(bytes)), .sealed = sealed, .size = size};
+}
+
+std::string Contents::model_config() const {
+  std::string text = archive_config.empty() ? root.text("model_config").value_or("") : archive_config;
+  check_depth(text, "its model_config");
+  return text;
+}
+
+State Contents::state() const {
+  if (!has_state())
+    file().refuse(
+        "is a Keras file without the state of a training run (a model.h5, or written by Keras itself): it cannot be "
+        "resumed; start from its weights with --init-from");
+  State state;
+  state.resolved_config = resolved_config();
+  state.trainer = trainer();
+  state.class_names = class_names();
+  state.learned = learned();
+  for (const auto& [name, dataset] : arrays()) state.arrays.push_back({name, dataset.shape(), dataset.floats()});
+  return state;
+}
+
+std::string Contents::training_config() const {
+  std::string text = root.text("training_config").value_or("");
+  check_depth(text, "its training_config");
+  return text;
+}
+
+std::string Contents::metadata(const char* key) const {
+  check_depth(archive_metadata, "its metadata");
+  const nlohmann::json all = nlohmann::json::parse(archive_metadata, nullptr, false);
+  const auto found = all.is_object() ? all.find(key) : all.end();
+  return all.is_object() && found != all.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string Contents::keras_version() const {
+  return archive_config.empty() ? root.text("keras_version").value_or("") : metadata("keras_version");
+}
+
+bool Contents::by_dptrain() const { return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain"); }
+
+ClassNames Contents::class_names() const {
+  using namespace exporting::keras;
+  if (!root.contains(kClassNamesOfOutputs)) return root.list(kClassNames);
+  const std::string text = root.dataset(kClassNamesOfOutputs).text_value();
+  check_depth(text, "its class names");
+  const auto all = nlohmann::ordered_json::parse(text, nullptr, false);
+  ClassNames names;
+  try {
+    for (const auto& [output, list] : all.items()) names.add(output, list.get<std::vector<std::string>>());
+  } catch (const nlohmann::json::exception&) {
+    file().damaged("its class names are no lists of texts");
+  }
+  return names;
+}
+
+std::string Contents::learned() const {
+  using exporting::keras::kLearned;
+  std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
+  check_depth(text, "what was learned from its data");
+  return text;
+}
+
+std::string Contents::trainer() const {
+  std::string text = state_text("trainer");
+  check_depth(text, "the state of its trainer");
+  return text;
+}
+
+void Contents::check_depth(const std::string& json, const char* what) const {
+  shallow_json(json, ErrorKind::kCheckpoint, fmt::format("'{}': {}", file().name(), what));
+}
+
+std::string Contents::resolved_config() const { return state_text("resolved_config"); }
+
+std::string Contents::state_text(const char* name) const {
+  const Hdf5Group group = root.group(kStateGroup);
+  const auto format = group.number("format");
+  if (!format) file().damaged("its state has no format number");
+  if (*format > kStateFormat)
+    file().refuse(fmt::format("was written by a newer dptrain ({}): its state has format {}, this one reads up to {}",
+                              group.text("dptrain_version").value_or("version unknown"), *format, kStateFormat));
+  return group.contains(name) ? group.dataset(name).text_value() : "";
+}
+
+std::vector<std::pair<std::string, Hdf5Dataset>> Contents::arrays() const {
+  std::vector<std::pair<std::string, Hdf5Dataset>> all;
+  if (!has_state()) return all;
+  const std::optional<Hdf5Group> group = root.group(kStateGroup).find_group("arrays");
+  if (!group) return all;
+  for (std::string& name : group->list("names")) {
+    Hdf5Dataset dataset = group->dataset(name);
+    all.emplace_back(std::move(name), std::move(dataset));
+  }
+  return all;
+}
+
+}  // namespace dptrain::checkpoint

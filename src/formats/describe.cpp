@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "formats/contents.h"
+#include "formats/checkpoint/weights.h"
+#include "core/format.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+/// JSON from a file, of bounded depth: anything else may come.
+nlohmann::ordered_json parse(const std::string& text) { return nlohmann::ordered_json::parse(text, nullptr, false); }
+
+/// The string at a key, or "".
+std::string string_at(const nlohmann::ordered_json& json, const char* key) {
+  if (!json.is_object()) return "";
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const nlohmann::ordered_json& child(const nlohmann::ordered_json& json, const char* key) {
+  static const nlohmann::ordered_json nothing;
+  if (!json.is_object()) return nothing;
+  const auto found = json.find(key);
+  return found == json.end() ? nothing : *found;
+}
+
+std::string headline(const Contents& contents) {
+  const Hdf5Group& root = contents.root;
+  std::string kind;
+  if (contents.has_state()) {
+    const Hdf5Group state = root.group(kStateGroup);
+    kind = fmt::format("dptrain checkpoint, format {}, dptrain {}", state.number("format").value_or(0),
+                       printable(state.text("dptrain_version").value_or("of unknown version")));
+  } else {
+    const bool model = !contents.model_config().empty();
+    const char* const what = model ? "Keras model" : contents.tensors ? "weights" : "Keras weights";
+    kind = fmt::format("{}, {}", what, printable(contents.stored().layout));
+  }
+  return fmt::format("{}: {}, {}, {}\n", contents.file().name(), kind, human_bytes(contents.size),
+                     contents.sealed ? "checksum good" : "without checksum");
+}
+
+/// Class of each layer by name, from model_config.
+std::map<std::string, std::string> classes(const nlohmann::ordered_json& model) {
+  std::map<std::string, std::string> all;
+  const nlohmann::ordered_json& layers = child(child(model, "config"), "layers");
+  if (!layers.is_array()) return all;
+  for (const nlohmann::ordered_json& layer : layers) {
+    std::string name = string_at(layer, "name");
+    if (name.empty()) name = string_at(child(layer, "config"), "name");  // Sequential of Keras 2
+    all.emplace(std::move(name), string_at(layer, "class_name"));
+  }
+  return all;
+}
+
+using Row = std::array<std::string, 4>;
+
+std::string table(const std::vector<Row>& rows) {
+  std::array<std::size_t, 4> width{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  std::string text;
+  for (const Row& row : rows)
+    text += fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", row[0], width[0], row[1], width[1], row[2], width[2], row[3]);
+  return text;
+}
+
+std::string layer_table(const Contents& contents) {
+  const nlohmann::ordered_json model = parse(contents.model_config());
+  const std::map<std::string, std::string> class_of = classes(model);
+  std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
+  std::int64_t total = 0;
+  const std::vector<StoredLayer> layers = contents.layers();
+  for (const StoredLayer& layer : layers) {
+    std::int64_t parameters = 0;
+    std::vector<std::string> weights;
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+      const Shape shape = layer.weights[i].shape();
+      parameters += shape.elements();
+      weights.push_back(fmt::format("{} {}", printable(layer.short_name(i)), shape.str()));
+    }
+    total += parameters;
+    const auto found = class_of.find(layer.name);
+    rows.push_back({printable(layer.full_name()), found == class_of.end() ? "-" : printable(found->second),
+                    with_commas(parameters), weights.empty() ? "-" : join(weights, ", ")});
+  }
+  const std::string name = string_at(child(model, "config"), "name");
+  return fmt::format("model {} ({})\n{}{}, {}\n", name.empty() ? "without a name" : printable(name),
+                     model.is_object() ? printable(string_at(model, "class_name")) : "weights only", table(rows),
+                     counted(layers.size(), "layer"), counted(total, "parameter"));
+}
+
+/// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's
+/// JSON.
+void collect_position(const nlohmann::ordered_json& json, const std::string& path, int depth,
+                      std::vector<std::string>& lines) {
+  static const std::set<std::string> telling{"epoch", "epochs", "step", "steps", "samples", "seed", "learning_rate"};
+  if (depth > 6 || lines.size() >= 40 || !json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    const std::string here = path.empty() ? key : path + "." + key;
+    if (value.is_object()) collect_position(value, here, depth + 1, lines);
+    const bool scalar = value.is_number() || value.is_string() || value.is_boolean();
+    if (scalar && (telling.count(key) != 0 || here.find("best") != std::string::npos))
+      lines.push_back(fmt::format("  {}: {}", printable(here),
+                                  printable(value.is_string() ? value.get<std::string>() : value.dump())));
+  }
+}
+
+std::string training(const Contents& contents) {
+  std::string text;
+  const nlohmann::ordered_json compiled = parse(contents.training_config());
+  const nlohmann::ordered_json& optimizer = child(compiled, "optimizer_config");
+  if (optimizer.is_object()) {
+    const nlohmann::ordered_json& rate = child(child(optimizer, "config"), "learning_rate");
+    text += fmt::format("optimizer: {}{}\n", printable(string_at(optimizer, "class_name")),
+                        rate.is_number() ? ", learning rate " + shortest(rate.get<double>()) : "");
+  }
+  if (!contents.has_state()) return text;
+
+  std::vector<std::string> slots;
+  std::uint64_t count = 0, elements = 0;
+  for (const auto& [name, dataset] : contents.arrays()) {
+    const std::string slot = printable(name.substr(0, name.find('/')));
+    if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
+    elements += dataset.elements();
+    ++count;
+  }
+  if (count != 0)
+    text += fmt::format("state: {} ({} arrays, {} numbers)\n", join(slots, ", "), count,
+                        with_commas(static_cast<std::int64_t>(elements)));
+  std::vector<std::string> lines;
+  collect_position(parse(contents.trainer()), "", 0, lines);
+  if (!lines.empty()) text += "position:\n" + join(lines, "\n") + "\n";
+  return text;
+}
+
+std::string class_list(const Contents& contents) {
+  constexpr std::size_t kMost = 20;
+  const ClassNames all = contents.class_names();
+  std::string text;
+  for (const ClassNames::Entry& entry : all.entries()) {
+    std::vector<std::string> names = entry.names;
+    names.resize(std::min(names.size(), kMost));
+    for (std::string& name : names) name = printable(name);
+    text += fmt::format("classes{} ({}): {}{}\n", entry.output.empty() ? "" : " of " + printable(entry.output),
+                        entry.names.size(), join(names, ", "), entry.names.size() > kMost ? ", ..." : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const std::string& path) { return describe(Contents::open(path)); }
+
+std::string describe(const Contents& contents) {
+  return headline(contents) + layer_table(contents) + class_list(contents) + training(contents);
+}
+
+namespace {
+
+using ReportedFate = WeightsReport::Fate;
+
+std::string names(const WeightsReport& report, ReportedFate fate) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> all;
+  for (const WeightsReport::Row& row : report.rows)
+    if (row.fate == fate) all.push_back(printable(row.layer));
+  const std::size_t count = all.size();
+  all.resize(std::min(count, kMost));
+  return join(all, ", ") + (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
+}
+
+std::string word(ReportedFate fate) {
+  switch (fate) {
+    case ReportedFate::kLoaded: return "loaded";
+    case ReportedFate::kPartly: return "partly";
+    case ReportedFate::kInitialised: return "initialised";
+    case ReportedFate::kUnused: return "unused";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::size_t WeightsReport::count(ReportedFate fate) const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.fate == fate; }));
+}
+
+std::string WeightsReport::line() const {
+  std::string text = fmt::format("{}: {} of {} layers {}", std::filesystem::path(file).filename().string(),
+                                 count(ReportedFate::kLoaded), rows.size() - count(ReportedFate::kUnused), how);
+  if (count(ReportedFate::kPartly) != 0) text += "; partly: " + names(*this, ReportedFate::kPartly);
+  if (count(ReportedFate::kInitialised) != 0) text += "; initialised: " + names(*this, ReportedFate::kInitialised);
+  if (count(ReportedFate::kUnused) != 0) text += "; unused in the file: " + names(*this, ReportedFate::kUnused);
+  return text;
+}
+
+std::string WeightsReport::table() const {
+  std::string text = fmt::format("{} ({}), {}\n", file, printable(layout), how);
+  for (const std::string& note : notes) text += "  " + printable(note) + "\n";
+  std::vector<std::array<std::string, 4>> lines{{"Layer", "Weights", "From the file", "Shapes"}};
+  for (const Row& row : rows) {
+    const std::string source = row.fate == ReportedFate::kUnused ? "-"
+                               : row.source.empty()              ? "-"
+                                                                 : printable(row.source);
+    lines.push_back({printable(row.layer), word(row.fate), source,
+                     printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
+  }
+  std::array<std::size_t, 3> width{};
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < width.size(); ++i) width[i] = std::max(width[i], line[i].size());
+  for (const auto& line : lines)
+    text +=
+        fmt::format("  {:<{}}  {:<{}}  {:<{}}  {}\n", line[0], width[0], line[1], width[1], line[2], width[2], line[3]);
+  return text;
+}
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,87 @@
+#pragma once
+
+// Reads HDF5 files of the kind that Keras and Hdf5Writer make: groups, contiguous datasets, string and number
+// attributes in every form found in the wild. A reader of our own because the file may come from anybody: the HDF5
+// library, given a damaged or crafted file, writes outside of its buffers; here every access is checked (tests/fuzz).
+// Links other than hard ones are never followed, and nothing larger than the file is ever allocated. Values are cheap
+// to copy and keep the file open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/hdf5/hdf5_object.h"
+#include "core/shape.h"
+
+namespace dptrain::checkpoint {
+
+class Hdf5Group;
+class Hdf5Dataset;
+struct Hdf5Context;  ///< the bytes and what was read of them before
+
+/// What groups and datasets have in common: attributes.
+class Hdf5Object {
+ public:
+  const std::string& path() const noexcept { return path_; }
+  const Hdf5Bytes& file() const noexcept;
+
+  bool has(std::string_view attribute) const noexcept;
+  /// A scalar string; nothing when absent or empty.
+  std::optional<std::string> text(std::string_view attribute) const;
+  std::optional<std::int64_t> number(std::string_view attribute) const;
+  /// A list of strings, `name` or `name0`, `name1`, ...; absent is empty.
+  std::vector<std::string> list(std::string_view attribute) const;
+
+ protected:
+  Hdf5Object(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
+
+  std::shared_ptr<Hdf5Context> context_;
+  std::string path_;  ///< from the root, "" for the root
+  std::shared_ptr<const Hdf5Header> header_;
+
+ private:
+  const Hdf5Attribute* find(std::string_view name) const noexcept;
+};
+
+class Hdf5Group : public Hdf5Object {
+ public:
+  /// The root of a file. Refuses what is no HDF5 file and what is cut off.
+  static Hdf5Group root(std::shared_ptr<const Hdf5Bytes> bytes);
+
+  bool contains(std::string_view name) const;    ///< a direct child
+  std::vector<std::string> names() const;        ///< of the children, sorted
+  Hdf5Group group(std::string_view path) const;  ///< slashes go down; missing is damage
+  Hdf5Dataset dataset(std::string_view path) const;
+  std::optional<Hdf5Group> find_group(std::string_view name) const;
+
+ private:
+  Hdf5Group(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
+  std::uint64_t child(std::string_view name) const;
+
+  Hdf5Symbols children_;
+};
+
+class Hdf5Dataset : public Hdf5Object {
+ public:
+  Shape shape() const;
+  std::uint64_t elements() const;
+  /// Any plain number type or bfloat16, converted. Checked against the attribute `crc32` if there is one.
+  std::vector<float> floats() const;
+  bool is_int8() const noexcept;
+  /// A scalar that is an integer, of any width.
+  std::int64_t whole_number() const;
+  /// A scalar string of fixed length; checked likewise.
+  std::string text_value() const;
+
+ private:
+  friend class Hdf5Group;
+  Hdf5Dataset(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
+  bool is_bfloat16() const;
+  std::uint64_t length() const;  ///< of the data in bytes, after all checks
+  void read(std::span<std::byte> out) const;
+};
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,27 @@
+#pragma once
+
+// The two JSON texts that describe the model in a Keras file, each on one line. They are in the dialect of Keras 2 that
+// Keras 3 also loads. docs/keras-files.md lists every rule with the version that fails without it. Pure functions, any
+// thread.
+
+#include <string>
+
+#include "config/family.h"
+#include "formats/compiled.h"
+#include "graph/graph.h"
+
+namespace dptrain::exporting::keras {
+
+std::string model_config(const graph::Graph& graph);
+/// "" without optimizer or loss, and if Keras 2 would fail to load the file (AdamW, weight decay, averages).
+std::string training_config(const Compiled& compiled);
+/// The string that all releases of Keras accept or, if keys differ from their defaults, class name and config.
+config::Node loss_config(const config::Typed& loss);
+/// A string of Keras, or the arguments as a map.
+config::Node metric_config(const config::Typed& metric);
+/// Whether Keras 2 loads the optimizer from a file, as one of its "legacy" optimizers.
+bool in_keras2(const config::Typed& optimizer);
+/// The optimizer's own arguments, without those of OptimizerCommon.
+config::Node optimizer_arguments(const config::Typed& optimizer);
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,153 @@
+#pragma once
+
+// The form of each type of layer in Keras: by default every key of its schema, with values as in keras_values.h. A type
+// for which Keras has more or other arguments has one expression in export/keras/layers/. It states the differences,
+// which are applied in this order:
+//   const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
+// Calls after in_keras2() or in_keras3() apply to that dialect only.
+// A difference for a missing key is a bug in dptrain: Error{kInternal}, which the test of all layers finds. The table
+// is filled before main and read-only afterwards: any thread may read it.
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/family.h"
+#include "config/registry.h"
+#include "formats/keras/keras_values.h"
+#include "nn/layer.h"
+
+namespace dptrain::exporting::keras {
+
+/// kKeras2: for an `.h5`, which Keras 2 and 3 both load; kKeras3: for a `.keras`.
+enum class Dialect { kKeras2, kKeras3 };
+
+/// Arguments in Keras's order.
+using Entries = std::vector<std::pair<std::string, config::Node>>;
+
+struct LayerForm {
+  std::string class_name{};     ///< "": the name of the spec
+  bool takes_trainable = true;  ///< Keras 3 has the argument `trainable` for it
+  bool alone = false;           ///< has its name but no other common argument
+  /// Script with the class if Keras lacks it; "": Keras has it.
+  std::string custom_objects{};
+  /// Keyword of the inputs after the first in Keras 3; "": the first argument is a list of all inputs.
+  std::string keyword{};
+  /// Keras gets each input as an argument of its own, and a single input twice.
+  bool apart = false;
+  std::vector<std::string> ours{};      ///< keys that Keras does not have
+  std::vector<std::string> of_calls{};  ///< keys that are arguments of the call in Keras, written if true
+  struct Difference {
+    std::function<void(const void* spec, Entries&)> make{};
+    std::optional<Dialect> dialect{};  ///< none: both
+  };
+  std::vector<Difference> differences{};
+};
+
+const LayerForm& layer_form(const config::Typed& layer);
+std::string class_name(const config::Typed& layer);
+/// Keys of the layer that are arguments of the call and true.
+std::vector<std::string> call_arguments(const config::Typed& layer);
+/// The layer's own arguments: all but its name, `trainable` and `dtype`.
+config::Node layer_arguments(const config::Typed& layer, Dialect dialect = Dialect::kKeras2);
+/// A layer that is an argument of another one, in a form that Keras 2 and Keras 3 both load: its class and its config.
+/// The config's `name` derives from the class.
+config::Node wrapped_layer(const config::Typed& layer);
+
+/// Inserts an argument after an existing key, or first if that key is "".
+void insert(Entries& entries, const std::string& behind, const std::string& key, config::Node value);
+config::Node take(Entries& entries, const std::string& key);
+config::Node& at(Entries& entries, const std::string& key);
+
+template <class Spec>
+class LayerBuilder {
+ public:
+  using Of = config::Node (*)(const Spec&);
+
+  LayerBuilder&& class_name(std::string name) && { return form_.class_name = std::move(name), std::move(*this); }
+  LayerBuilder&& without_trainable() && { return form_.takes_trainable = false, std::move(*this); }
+  LayerBuilder&& custom_objects(std::string script) && {
+    return form_.custom_objects = std::move(script), std::move(*this);
+  }
+  LayerBuilder&& keyword(std::string word) && { return form_.keyword = std::move(word), std::move(*this); }
+  LayerBuilder&& apart() && { return form_.apart = true, std::move(*this); }
+  /// Makes the key an argument of the call.
+  LayerBuilder&& in_call(std::string key) && {
+    form_.of_calls.push_back(key);
+    return differs([=](const void*, Entries& entries) { take(entries, key); });
+  }
+  /// Later differences apply to this dialect only.
+  LayerBuilder&& in_keras2() && { return dialect_ = Dialect::kKeras2, std::move(*this); }
+  LayerBuilder&& in_keras3() && { return dialect_ = Dialect::kKeras3, std::move(*this); }
+  LayerBuilder&& alone() && { return form_.alone = true, std::move(*this); }
+
+  /// Adds an argument before all others.
+  LayerBuilder&& first(std::string key, config::Node value) && {
+    return std::move(*this).behind("", std::move(key), std::move(value));
+  }
+  LayerBuilder&& behind(std::string other, std::string key, config::Node value) && {
+    return differs([=](const void*, Entries& entries) { insert(entries, other, key, value); });
+  }
+  LayerBuilder&& last(std::string key, config::Node value) && {
+    return differs([=](const void*, Entries& entries) { entries.emplace_back(key, value); });
+  }
+  /// Moves an existing key to the end.
+  LayerBuilder&& last(std::string key) && {
+    return differs([=](const void*, Entries& entries) {
+      config::Node value = take(entries, key);
+      entries.emplace_back(key, std::move(value));
+    });
+  }
+  /// Adds arguments that are always null, after all others.
+  LayerBuilder&& unset(std::initializer_list<const char*> keys) && {
+    for (const char* key : keys) std::move(*this).last(key, config::Node());
+    return std::move(*this);
+  }
+  LayerBuilder&& renamed(std::string key, std::string to) && {
+    return differs([=](const void*, Entries& entries) {
+      config::Node value = at(entries, key);
+      insert(entries, key, to, std::move(value));
+      take(entries, key);
+    });
+  }
+  /// Writes the value of a key in another form.
+  LayerBuilder&& writes(std::string key, Of value) && {
+    return differs(
+        [=](const void* spec, Entries& entries) { at(entries, key) = value(*static_cast<const Spec*>(spec)); });
+  }
+  /// Omits a key that has its default.
+  LayerBuilder&& leaves_out_where(std::string key, bool (*is_default)(const Spec&)) && {
+    return differs([=](const void* spec, Entries& entries) {
+      if (is_default(*static_cast<const Spec*>(spec))) take(entries, key);
+    });
+  }
+  /// Omits a key that only dptrain has.
+  LayerBuilder&& leaves_out(std::string key) && {
+    form_.ours.push_back(key);
+    return differs([=](const void*, Entries& entries) { take(entries, key); });
+  }
+
+  LayerForm build() && { return std::move(form_); }
+
+ private:
+  LayerBuilder&& differs(std::function<void(const void*, Entries&)> difference) {
+    form_.differences.push_back({std::move(difference), dialect_});
+    return std::move(*this);
+  }
+
+  LayerForm form_;
+  std::optional<Dialect> dialect_;
+};
+
+template <class Spec>
+LayerBuilder<Spec> layer() {
+  return {};
+}
+
+config::Registry<std::type_index, LayerForm>& layer_forms();
+using RegisteredLayer = config::SpecRegistration<layer_forms>;
+
+}  // namespace dptrain::exporting::keras

@@ -1,0 +1,138 @@
+#include "formats/keras/keras_values.h"
+
+#include <map>
+#include <optional>
+
+#include "config/value.h"
+#include "core/text.h"
+
+namespace dptrain::exporting::keras {
+namespace {
+
+using config::Node;
+
+Node with_class(const std::string& name, std::vector<std::pair<std::string, Node>> entries) {
+  return object({{"class_name", text(name)}, {"config", object(std::move(entries))}});
+}
+
+Node node_of(double number) { return real(number); }
+Node node_of(float number) { return real(number); }
+Node node_of(Size2 both) { return size(both); }
+Node node_of(nn::Extent one) { return size(one); }
+Node node_of(nn::Size3 three) { return size(three); }
+Node node_of(const nn::Sides& four) { return sides(four); }
+Node node_of(const nn::Ends& both) { return ends(both); }
+Node node_of(const nn::VolumeSides& six) { return sides(six); }
+Node node_of(nn::Activation function) { return activation(function); }
+Node node_of(const nn::Initializer& one) { return initializer(one); }
+Node node_of(const nn::Regularizer& one) { return regularizer(one); }
+template <class T>
+Node node_of(const std::optional<T>& maybe) {
+  return maybe ? node_of(*maybe) : Node();
+}
+
+using Writer = Node (*)(const void* value);
+
+template <class T>
+std::pair<const config::ValueOperations* const, Writer> writer_of() {
+  return {&config::kValueOperations<T>, [](const void* value) { return node_of(*static_cast<const T*>(value)); }};
+}
+
+}  // namespace
+
+Node text(const std::string& text) { return Node::text(text); }
+
+Node real(double value) { return Node::scalar(shortest(value, true)); }
+
+Node real(float value) {
+  const std::string text = shortest(value);
+  return Node::scalar(text.find_first_of(".en") == std::string::npos ? text + ".0" : text);
+}
+
+Node size(Size2 size) { return extents({size.h, size.w}); }
+
+Node size(nn::Extent extent) { return extents({extent.n}); }
+
+Node size(nn::Size3 size) { return extents({size.d, size.h, size.w}); }
+
+Node extents(const Shape& shape) {
+  Node list = Node::sequence();
+  for (const std::int64_t extent : shape.dims()) list.items().push_back(Node::integer(extent));
+  return list;
+}
+
+Node sides(const nn::Sides& sides) {
+  return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
+}
+
+Node ends(const nn::Ends& ends) { return extents({ends.before, ends.after}); }
+
+Node sides(const nn::VolumeSides& sides) {
+  return Node::sequence({ends(sides.depth), ends(sides.height), ends(sides.width)});
+}
+
+Node activation(nn::Activation activation) {
+  const kernels::ActivationTraits& traits = kernels::traits_of(activation);
+  if (traits.keras2 == nullptr) return text(traits.name);
+  return object({{"module", text(kOps)},
+                 {"class_name", text("function")},
+                 {"config", text(traits.name)},
+                 {"registered_name", text(traits.name)}});
+}
+
+Node initializer(const nn::Initializer& initializer) {
+  if (!initializer) return {};
+  const config::TypeDef& def = initializer.def();
+  if (const auto* orthogonal = initializer.get_if<nn::Orthogonal>(); orthogonal != nullptr && orthogonal->gain != 1)
+    return with_class("Orthogonal", {{"gain", real(orthogonal->gain)}, {"seed", {}}});
+  if (def.schema.fields().empty() || initializer.type() == typeid(nn::Orthogonal)) return text(def.aliases.front());
+
+  std::vector<std::pair<std::string, Node>> entries;
+  for (const config::Field& field : def.schema.fields())
+    entries.emplace_back(field.name, value(field, initializer.spec()));
+  if (initializer.type() != typeid(nn::Constant)) entries.emplace_back("seed", Node());
+  return with_class(def.name, std::move(entries));
+}
+
+Node regularizer(const nn::Regularizer& regularizer) {
+  if (!regularizer) return {};
+  const nn::Penalty both = nn::penalty(regularizer);
+  return with_class("L1L2", {{"l1", real(both.l1)}, {"l2", real(both.l2)}});
+}
+
+Node channels_last() { return text("channels_last"); }
+
+Node value(const config::Field& field, const void* spec) {
+  static const std::map<const config::ValueOperations*, Writer> writers{writer_of<double>(),
+                                                                        writer_of<float>(),
+                                                                        writer_of<Size2>(),
+                                                                        writer_of<std::optional<double>>(),
+                                                                        writer_of<std::optional<float>>(),
+                                                                        writer_of<std::optional<Size2>>(),
+                                                                        writer_of<nn::Sides>(),
+                                                                        writer_of<nn::Ends>(),
+                                                                        writer_of<nn::Extent>(),
+                                                                        writer_of<std::optional<nn::Extent>>(),
+                                                                        writer_of<nn::VolumeSides>(),
+                                                                        writer_of<nn::Size3>(),
+                                                                        writer_of<std::optional<nn::Size3>>(),
+                                                                        writer_of<nn::Activation>(),
+                                                                        writer_of<nn::Initializer>(),
+                                                                        writer_of<nn::Regularizer>()};
+  const auto found = writers.find(field.value);
+  return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
+}
+
+Node keras3_value(const config::Field& field, const void* spec) {
+  if (field.value != &config::kValueOperations<nn::Activation>) return value(field, spec);
+  const auto* activation = static_cast<const nn::Activation*>(field.member(const_cast<void*>(spec)));
+  return text(kernels::traits_of(*activation).name);
+}
+
+Node object(std::vector<std::pair<std::string, Node>> entries) {
+  Node map = Node::map();
+  for (auto& [key, value] : entries) map.set(key, std::move(value));
+  return map;
+}
+
+}  // namespace dptrain::exporting::keras

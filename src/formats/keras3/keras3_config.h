@@ -1,0 +1,43 @@
+#pragma once
+
+// The texts of JSON in a `.keras` file, in the dialect of Keras 3 (docs/keras-files.md). Pure functions, any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/family.h"
+#include "formats/compiled.h"
+#include "graph/graph.h"
+#include "graph/model.h"
+
+namespace dptrain::exporting::keras {
+
+/// config.json: the model, and how it was trained where `compiled` says it.
+std::string keras3_config(const graph::Graph& graph, const Compiled& compiled);
+/// metadata.json. Without a date: the same model gives the same bytes.
+std::string keras3_metadata();
+/// Null without optimizer or loss.
+nlohmann::ordered_json compile_config(const Compiled& compiled);
+
+// How Keras 3 keeps an optimizer's variables: a list without names, the steps done, the learning rate, then the slots.
+// Pure functions, any thread.
+
+/// The weights that an optimizer of Keras has slots for, in its order: indices into Model::weights.
+std::vector<int> trained_weights(const graph::Model& model);
+
+/// The slots in the order of Keras's variables. Slots of a group alternate: "momentum" of the first weight, "velocity"
+/// of the first, "momentum" of the second, ... EMA's "average" is a group of its own and the first.
+std::vector<std::vector<std::string>> slot_groups(const config::Typed& optimizer);
+
+/// Names of the arrays of all slots, in Keras's order: "momentum/conv1/kernel".
+std::vector<std::string> slot_names(const config::Typed& optimizer, const graph::Model& model);
+
+/// Nadam's product of its momenta's schedule, the one variable that is of no weight: it follows from the steps done.
+/// None for all other optimizers.
+std::optional<double> momentum_product(const config::Typed& optimizer, std::int64_t iterations);
+
+}  // namespace dptrain::exporting::keras

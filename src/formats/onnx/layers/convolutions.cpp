@@ -1,0 +1,62 @@
+// Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]. `same` and
+// `causal` become explicit pads; an odd element of `same` is after the input, as in Keras.
+
+#include "nn/convolutions.h"
+#include "formats/onnx/layers/windows.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+/// [window..., channels, multiplier] as [channels * multiplier, 1, window...].
+Value depthwise_kernel_of(const Call& call, const graph::Weight& weight) {
+  const Dims& dims = weight.def.shape.dims();
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  std::vector<std::int64_t> perm{rank - 2, rank - 1};
+  Dims out{dims[dims.size() - 2] * dims.back(), 1};
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) {
+    perm.push_back(axis);
+    out.push_back(dims[static_cast<std::size_t>(axis)]);
+  }
+  return call.constant(weight, perm, out);
+}
+
+template <class Spec>
+Value convolution(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Value y =
+      convolve(call.to, x, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), spec.groups);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+template <class Spec>
+Value depthwise(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const graph::Weight& kernel = call.weight(call.find("kernel") != nullptr ? "kernel" : "depthwise_kernel");
+  const Value y = convolve(call.to, x, depthwise_kernel_of(call, kernel), bias_of(call), windows_of(spec), x.dims[1]);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+template <class Spec>
+Value separable(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Windows windows = windows_of(spec);
+  const Value depth =
+      convolve(call.to, x, depthwise_kernel_of(call, call.weight("depthwise_kernel")), {}, windows, x.dims[1]);
+  const Extents ones(windows.size.size(), 1);
+  const Windows points{.size = ones, .strides = ones, .dilation = ones, .padding = nn::Padding::kValid};
+  const Value y = convolve(call.to, depth, kernel_of(call, call.weight("pointwise_kernel")), bias_of(call), points, 1);
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+const RegisteredForm kConv1D = form<nn::Conv1DSpec>(convolution<nn::Conv1DSpec>);
+const RegisteredForm kConv2D = form<nn::Conv2DSpec>(convolution<nn::Conv2DSpec>);
+const RegisteredForm kConv3D = form<nn::Conv3DSpec>(convolution<nn::Conv3DSpec>);
+const RegisteredForm kDepthwiseConv1D = form<nn::DepthwiseConv1DSpec>(depthwise<nn::DepthwiseConv1DSpec>);
+const RegisteredForm kDepthwiseConv2D = form<nn::DepthwiseConv2DSpec>(depthwise<nn::DepthwiseConv2DSpec>);
+const RegisteredForm kSeparableConv1D = form<nn::SeparableConv1DSpec>(separable<nn::SeparableConv1DSpec>);
+const RegisteredForm kSeparableConv2D = form<nn::SeparableConv2DSpec>(separable<nn::SeparableConv2DSpec>);
+
+}  // namespace
+}  // namespace dptrain::exporting::onnx

@@ -1,0 +1,243 @@
+// LSTM, GRU, SimpleRNN and Bidirectional: ONNX's ops of the same names, or, where there is a mask or an activation that
+// those do not know, a Scan over the steps.
+
+#include "formats/onnx/layers/recurrent.h"
+
+#include <optional>
+#include <utility>
+
+#include "nn/recurrent.h"
+#include "nn/wrappers.h"
+
+namespace dptrain::exporting::onnx {
+namespace {
+
+using nn::Activation;
+
+struct OnnxActivation {
+  std::string name;
+  std::vector<float> alpha{}, beta{};  ///< as many as it takes
+};
+
+/// Of those that ONNX's recurrent ops know.
+std::optional<OnnxActivation> recurrent_activation(Activation activation) {
+  const float alpha = kernels::traits_of(activation).alpha;
+  switch (activation) {
+    case Activation::kLinear: return OnnxActivation{"Affine", {1}, {0}};
+    case Activation::kRelu: return OnnxActivation{"Relu"};
+    case Activation::kLeakyRelu: return OnnxActivation{"LeakyRelu", {alpha}};
+    case Activation::kElu: return OnnxActivation{"Elu", {alpha}};
+    case Activation::kTanh: return OnnxActivation{"Tanh"};
+    case Activation::kSigmoid: return OnnxActivation{"Sigmoid"};
+    case Activation::kHardSigmoid: return OnnxActivation{"HardSigmoid", {1.0F / 6.0F}, {0.5F}};
+    case Activation::kSoftsign: return OnnxActivation{"Softsign"};
+    case Activation::kSoftplus: return OnnxActivation{"Softplus"};
+    default: return std::nullopt;
+  }
+}
+
+/// What the three kinds of cells differ in.
+struct CellForm {
+  std::string op;
+  std::vector<std::size_t> gates;       ///< Keras's block of each of ONNX's
+  std::vector<Activation> activations;  ///< in ONNX's order
+  std::size_t states = 1;
+  bool reset_after = true;  ///< GRU
+};
+
+CellForm cell_of(const config::Typed& layer) {
+  if (const auto* lstm = layer.get_if<nn::LSTMSpec>())
+    return {"LSTM", {0, 3, 1, 2}, {lstm->recurrent_activation, lstm->activation, lstm->activation}, 2};
+  if (const auto* gru = layer.get_if<nn::GRUSpec>())
+    return {"GRU", {0, 1, 2}, {gru->recurrent_activation, gru->activation}, 1, gru->reset_after};
+  return {"RNN", {0}, {layer.as<nn::SimpleRNNSpec>().activation}};
+}
+
+const nn::RecurrentSpec& common_spec(const config::Typed& layer) {
+  if (const auto* lstm = layer.get_if<nn::LSTMSpec>()) return *lstm;
+  if (const auto* gru = layer.get_if<nn::GRUSpec>()) return *gru;
+  return layer.as<nn::SimpleRNNSpec>();
+}
+
+/// [rows, gates * units] as [1, gates * units, rows], gates in ONNX's order.
+std::vector<float> turned(const std::vector<float>& values, std::size_t units, const std::vector<std::size_t>& gates) {
+  const std::size_t columns = gates.size() * units, rows = values.size() / columns;
+  std::vector<float> out;
+  out.reserve(values.size());
+  for (const std::size_t gate : gates)
+    for (std::size_t unit = 0; unit < units; ++unit)
+      for (std::size_t row = 0; row < rows; ++row) out.push_back(values[row * columns + gate * units + unit]);
+  return out;
+}
+
+/// The inputs' bias, then that of the states, zeros where the cell has none.
+std::vector<float> both_biases(const std::vector<float>& values, std::size_t units,
+                               const std::vector<std::size_t>& gates) {
+  const std::size_t columns = gates.size() * units;
+  std::vector<float> out;
+  for (std::size_t row = 0; row < 2; ++row)
+    for (const std::size_t gate : gates)
+      for (std::size_t unit = 0; unit < units; ++unit) {
+        const std::size_t at = row * columns + gate * units + unit;
+        out.push_back(at < values.size() ? values[at] : 0);
+      }
+  return out;
+}
+
+/// By the op.
+Recurrence by_op(const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
+                 const std::vector<OnnxActivation>& activations) {
+  Builder& to = call.to;
+  const Value& x = call.x();
+  const std::int64_t units = spec.units, columns = units * static_cast<std::int64_t>(cell.gates.size());
+  const auto width = static_cast<std::size_t>(units);
+  const auto weight = [&](const char* name, std::int64_t rows) {
+    const graph::Weight& one = call.weight(name);
+    return call.made(one.def.name, {1, columns, rows}, [&] { return turned(one.values, width, cell.gates); });
+  };
+  std::vector<Value> inputs{to.transpose(x, {1, 0, 2}), weight("kernel", x.dims[2]), weight("recurrent_kernel", units)};
+  if (const graph::Weight* bias = call.find("bias"))
+    inputs.push_back(
+        call.made(bias->def.name, {1, 2 * columns}, [&] { return both_biases(bias->values, width, cell.gates); }));
+  else
+    inputs.emplace_back();
+  inputs.emplace_back();  // sequence_lens: all steps
+  for (std::size_t state = 1; state < call.inputs.size(); ++state)
+    inputs.push_back(to.node("Reshape", {call.inputs[state], to.integers({1, -1, units})}, {1, kBatch, units}));
+  std::vector<std::string> names;
+  std::vector<float> alpha, beta;
+  for (const OnnxActivation& one : activations) {
+    names.push_back(one.name);
+    alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
+    beta.insert(beta.end(), one.beta.begin(), one.beta.end());
+  }
+  Builder::Attributes attributes{{"hidden_size", units},
+                                 {"direction", std::string(spec.go_backwards ? "reverse" : "forward")},
+                                 {"activations", names}};
+  if (!alpha.empty()) attributes.push_back({"activation_alpha", alpha});
+  if (!beta.empty()) attributes.push_back({"activation_beta", beta});
+  if (cell.op == "GRU") attributes.push_back({"linear_before_reset", std::int64_t{cell.reset_after ? 1 : 0}});
+  std::vector<Dims> dims{{x.dims[1], 1, kBatch, units}};
+  dims.resize(1 + cell.states, {1, kBatch, units});
+  const std::vector<Value> made = to.node(cell.op, inputs, dims, attributes);
+  Recurrence result;
+  result.sequence = to.reshape(to.transpose(made[0], {2, 0, 1, 3}), {kBatch, x.dims[1], units});
+  for (std::size_t state = 1; state < made.size(); ++state)
+    result.states.push_back(to.reshape(made[state], {kBatch, units}));
+  result.last = result.states.front();
+  return result;
+}
+
+/// The gate's columns of [batch, gates * units].
+Value gate(Builder& to, const Value& all, std::int64_t units, std::int64_t which) {
+  return to.slice(all, 1, which * units, (which + 1) * units);
+}
+
+/// By a Scan over x K + b.
+Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
+                   bool zeros_if_masked) {
+  Builder& to = call.to;
+  const std::int64_t units = spec.units;
+  const graph::Weight& recurrent = call.weight("recurrent_kernel");
+  const graph::Weight* bias = call.find("bias");
+  const std::int64_t columns = recurrent.def.shape[1];
+  Value x = to.matmul(call.x(), call.constant(call.weight("kernel")));
+  const bool two_rows = bias != nullptr && bias->def.shape.rank() == 2;
+  const auto row = [&](std::ptrdiff_t which) {
+    return std::vector<float>(bias->values.begin() + which * columns, bias->values.begin() + (which + 1) * columns);
+  };
+  if (bias != nullptr) x = to.binary("Add", x, call.made(bias->def.name, {columns}, [&] { return row(0); }));
+  std::vector<Value> states(call.inputs.begin() + 1, call.inputs.end());
+  while (states.size() < cell.states) states.push_back(to.zeros_like_batch(call.x(), {units}));
+
+  const Step step = [&](Builder& body, const Value& now, const std::vector<Value>& old) -> std::vector<Value> {
+    const auto own = [&](const char* name, const Dims& dims, const std::vector<float>& values) {
+      return body.named(body.scope() + "/" + name, dims, [&] { return values; });
+    };
+    const Value kernel = own("recurrent_kernel", recurrent.def.shape.dims(), recurrent.values);
+    const auto act = [&](const Value& value, std::size_t which) {
+      return body.activate(value, cell.activations[which]);
+    };
+    if (cell.op == "RNN") return {act(body.binary("Add", now, body.matmul(old[0], kernel)), 0)};
+    if (cell.op == "LSTM") {
+      const Value z = body.binary("Add", now, body.matmul(old[0], kernel));
+      const Value kept = body.binary("Mul", act(gate(body, z, units, 1), 0), old[1]);
+      const Value added = body.binary("Mul", act(gate(body, z, units, 0), 0), act(gate(body, z, units, 2), 1));
+      const Value carry = body.binary("Add", kept, added);
+      return {body.binary("Mul", act(gate(body, z, units, 3), 0), act(carry, 2)), carry};
+    }
+    Value inner = body.matmul(old[0], kernel);
+    if (two_rows) inner = body.binary("Add", inner, own("recurrent_bias", {columns}, row(1)));
+    const auto summed = [&](std::int64_t which) {
+      return act(body.binary("Add", gate(body, now, units, which), gate(body, inner, units, which)), 0);
+    };
+    const Value update = summed(0), reset = summed(1);
+    const Value of_state = layer.as<nn::GRUSpec>().reset_after
+                               ? body.binary("Mul", reset, gate(body, inner, units, 2))
+                               : body.matmul(body.binary("Mul", reset, old[0]), gate(body, kernel, units, 2));
+    const Value fresh = act(body.binary("Add", gate(body, now, units, 2), of_state), 1);
+    const Value rest = body.binary("Mul", body.binary("Sub", body.scalar(1), update), fresh);
+    return {body.binary("Add", body.binary("Mul", update, old[0]), rest)};
+  };
+  return scan(to, x, states, step,
+              {.reverse = spec.go_backwards, .mask = call.masks[0], .zeros_if_masked = zeros_if_masked});
+}
+
+template <class Spec>
+std::vector<Value> recurrent(const Spec& spec, Call& call) {
+  const Recurrence made = recur(nn::layer_family().make(spec), call, false);
+  return recurrent_results(call.to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
+}
+
+Value merged(Builder& to, nn::MergeMode mode, const Value& a, const Value& b) {
+  switch (mode) {
+    case nn::MergeMode::kConcat: return to.concat({a, b}, static_cast<std::int64_t>(a.dims.size()) - 1);
+    case nn::MergeMode::kMul: return to.binary("Mul", a, b);
+    case nn::MergeMode::kSum: return to.binary("Add", a, b);
+    case nn::MergeMode::kAve: break;
+  }
+  return to.binary("Mul", to.binary("Add", a, b), to.scalar(0.5F));
+}
+
+std::vector<Value> bidirectional(const nn::BidirectionalSpec& spec, Call& call) {
+  const nn::RecurrentSpec& common = nn::recurrent_spec(spec);
+  const std::size_t half = call.weights.size() / 2, states = nn::states_of(spec);
+  const auto one = [&](bool backward) {
+    Call part = call;
+    const auto from = call.weights.begin() + static_cast<std::ptrdiff_t>(backward ? half : 0);
+    part.weights.assign(from, from + static_cast<std::ptrdiff_t>(half));
+    part.inputs = {call.x()};
+    for (std::size_t state = 0; state < states && call.inputs.size() > 1; ++state)
+      part.inputs.push_back(call.inputs[1 + (backward ? states : 0) + state]);
+    return recur(nn::direction_of(spec, backward), part, common.return_sequences);
+  };
+  const Recurrence forward = one(false), backward = one(true);
+  // Both in the order of time: the backward copy's outputs are turned round.
+  const auto output = [&](const Recurrence& made) { return common.return_sequences ? made.sequence : made.last; };
+  std::vector<Value> all{merged(call.to, spec.merge_mode, output(forward), output(backward))};
+  if (!common.return_state) return all;
+  all.insert(all.end(), forward.states.begin(), forward.states.end());
+  all.insert(all.end(), backward.states.begin(), backward.states.end());
+  return all;
+}
+
+const RegisteredForm kLSTM = form<nn::LSTMSpec>(recurrent<nn::LSTMSpec>).heeds_masks();
+const RegisteredForm kGRU = form<nn::GRUSpec>(recurrent<nn::GRUSpec>).heeds_masks();
+const RegisteredForm kSimpleRNN = form<nn::SimpleRNNSpec>(recurrent<nn::SimpleRNNSpec>).heeds_masks();
+const RegisteredForm kBidirectional = form<nn::BidirectionalSpec>(bidirectional).heeds_masks();
+
+}  // namespace
+
+Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
+  const CellForm cell = cell_of(layer);
+  const nn::RecurrentSpec& spec = common_spec(layer);
+  std::vector<OnnxActivation> activations;
+  for (const Activation activation : cell.activations)
+    if (std::optional<OnnxActivation> known = recurrent_activation(activation))
+      activations.push_back(*std::move(known));
+  const bool all_known = activations.size() == cell.activations.size();
+  if (call.masks[0].name.empty() && all_known) return by_op(cell, spec, call, activations);
+  return by_scan(layer, cell, spec, call, zeros_if_masked);
+}
+
+}  // namespace dptrain::exporting::onnx

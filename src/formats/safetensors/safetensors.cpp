@@ -1,0 +1,174 @@
+// The format: https://huggingface.co/docs/safetensors, "Format", and its reference implementation's checks.
+
+#include "formats/safetensors/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/floats.h"
+#include "core/format.h"
+#include "core/json_depth.h"
+#include "core/text.h"
+
+namespace dptrain::checkpoint {
+namespace {
+
+using Header = nlohmann::json;
+
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< as in the reference implementation
+constexpr int kDeepestHeader = 4;                      ///< {"name": {"shape": [...]}}
+
+struct Place {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape{};
+  std::uint64_t begin = 0, end = 0;  ///< in the data
+};
+
+std::uint64_t header_length(const FileBytes& file) {
+  const std::vector<std::byte> bytes = file.read(0, kLengthBytes);
+  return Cursor(file, bytes).u64();
+}
+
+std::optional<DType> dtype_of(const std::string& word) {
+  static const std::map<std::string, DType> words{
+      {"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBf16}, {"F64", DType::kF64}};
+  const auto found = words.find(word);
+  return found == words.end() ? std::nullopt : std::optional(found->second);
+}
+
+class HeaderReader {
+ public:
+  HeaderReader(const FileBytes& file, std::uint64_t data_bytes) : file_(file), data_bytes_(data_bytes) {}
+
+  std::vector<Place> places(const Header& header) const {
+    std::vector<Place> all;
+    for (const auto& [name, tensor] : header.items())
+      if (name != "__metadata__") all.push_back(place(name, tensor));
+    std::ranges::stable_sort(all, {}, [](const Place& p) { return std::pair(p.begin, p.end); });
+    std::uint64_t at = 0;
+    for (const Place& one : all) {
+      if (one.begin != at)
+        damaged(one.name, fmt::format("begins at byte {} of the data, where byte {} is next", one.begin, at));
+      at = one.end;
+    }
+    if (at != data_bytes_)
+      file_.damaged(fmt::format("its tensors take {} bytes, and it has {} of data", at, data_bytes_));
+    return all;
+  }
+
+  std::map<std::string, std::string> metadata(const Header& header) const {
+    std::map<std::string, std::string> texts;
+    const auto found = header.find("__metadata__");
+    if (found == header.end()) return texts;
+    if (!found->is_object()) file_.damaged("its __metadata__ is no object");
+    for (const auto& [key, value] : found->items()) {
+      if (!value.is_string()) file_.damaged(fmt::format("its __metadata__ '{}' is no text", printable(key)));
+      texts.emplace(key, value.get<std::string>());
+    }
+    return texts;
+  }
+
+ private:
+  [[noreturn]] void damaged(const std::string& name, const std::string& what) const {
+    file_.damaged(fmt::format("tensor '{}' {}", printable(name), what));
+  }
+
+  Place place(const std::string& name, const Header& tensor) const {
+    const auto member = [&](const char* key) -> const Header& {
+      if (!tensor.is_object() || !tensor.contains(key)) damaged(name, fmt::format("has no '{}'", key));
+      return tensor.at(key);
+    };
+    Place place{.name = name};
+    const Header &dtype = member("dtype"), &offsets = member("data_offsets");
+    const auto known = dtype.is_string() ? dtype_of(dtype.get<std::string>()) : std::nullopt;
+    if (!known)
+      file_.refuse(fmt::format("cannot be read: tensor '{}' is of dtype {}, and weights are F32, F16, BF16 or F64",
+                               printable(name), dtype.dump(-1, ' ', true, Header::error_handler_t::replace)));
+    place.dtype = *known;
+    place.shape = shape(name, member("shape"));
+    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+        !offsets[1].is_number_unsigned())
+      damaged(name, "has data_offsets that are no two places");
+    place.begin = offsets[0].get<std::uint64_t>();
+    place.end = offsets[1].get<std::uint64_t>();
+    if (place.begin > place.end || place.end > data_bytes_) damaged(name, "lies outside of the data");
+    const std::uint64_t bytes = static_cast<std::uint64_t>(place.shape.elements()) * size_of(place.dtype);
+    if (bytes != place.end - place.begin)
+      damaged(name, fmt::format("has {} bytes, its shape and dtype take {}", place.end - place.begin, bytes));
+    return place;
+  }
+
+  /// Its product is bounded by the data, and where that is 0 the extents are: nothing overflows.
+  Shape shape(const std::string& name, const Header& extents) const {
+    if (!extents.is_array()) damaged(name, "has a shape that is no list");
+    std::vector<std::int64_t> dims;
+    const bool empty = std::any_of(extents.begin(), extents.end(), [](const Header& extent) { return extent == 0; });
+    const std::uint64_t most = empty ? kLongestHeader : data_bytes_;
+    std::uint64_t product = 1;
+    for (const Header& extent : extents) {
+      if (!extent.is_number_unsigned()) damaged(name, "has an extent that is no count");
+      const auto n = extent.get<std::uint64_t>();
+      if (n > most || (!empty && product > most / n)) damaged(name, "is larger than the data");
+      product = empty ? 0 : product * n;
+      dims.push_back(static_cast<std::int64_t>(n));
+    }
+    return Shape(std::move(dims));
+  }
+
+  const FileBytes& file_;
+  std::uint64_t data_bytes_;
+};
+
+}  // namespace
+
+std::vector<float> SafetensorsArray::floats() const {
+  std::vector<float> values(static_cast<std::size_t>(elements()));
+  if (dtype_ == DType::kF32) {
+    file_->read(offset_, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  const std::vector<std::byte> data = file_->read(offset_, elements() * size_of(dtype_));
+  Cursor at(*file_, data);
+  for (float& value : values) {
+    const std::uint64_t bits = at.number(size_of(dtype_));
+    if (dtype_ == DType::kF64)
+      value = static_cast<float>(std::bit_cast<double>(bits));
+    else if (dtype_ == DType::kBf16)
+      value = float_of_bfloat16(static_cast<std::uint16_t>(bits));
+    else
+      value = float_of_half(static_cast<std::uint16_t>(bits));
+  }
+  return values;
+}
+
+bool is_safetensors(const FileBytes& file) {
+  if (file.size() < kLengthBytes + 2) return false;
+  const std::vector<std::byte> first = file.read(kLengthBytes, 1);
+  return std::to_integer<char>(first[0]) == '{' && header_length(file) <= kLongestHeader;
+}
+
+Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file) {
+  const std::uint64_t length = header_length(*file);
+  if (length > kLongestHeader || !file->contains(kLengthBytes, length))
+    file->damaged(fmt::format("its header of {} bytes does not end in it", length));
+  std::string text(static_cast<std::size_t>(length), '\0');
+  file->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
+  if (json_nests_deeper(text, kDeepestHeader)) file->damaged("its header is nested too deeply");
+  const Header header = Header::parse(text, nullptr, false);
+  if (!header.is_object()) file->damaged("its header is no JSON object");
+  const std::uint64_t data = kLengthBytes + length;
+  const HeaderReader reader(*file, file->size() - data);
+  Safetensors all{.tensors = {}, .metadata = reader.metadata(header)};
+  for (Place& place : reader.places(header))
+    all.tensors.push_back(
+        {std::move(place.name), SafetensorsArray(file, place.dtype, std::move(place.shape), data + place.begin)});
+  return all;
+}
+
+}  // namespace dptrain::checkpoint

@@ -1,0 +1,60 @@
+#pragma once
+
+// Chart: panels of lines, one below the other or two side by side, under one title and above one legend. Plain data in,
+// a Drawing out. Pure; any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plot/axis.h"
+#include "plot/drawing.h"
+
+namespace dptrain::picture {
+
+struct Line {
+  std::string name;             ///< in the tooltips of a browser
+  std::vector<Point> points{};  ///< x ascending and finite; a y that is not finite is a gap with a cross
+  LineStyle style{};
+  Dash dash = Dash::kSolid;
+  double width = 2, opacity = 1;
+  bool marks = true;                  ///< on all points if they are few, else on some
+  bool joined = true;                 ///< false: a cloud of small marks, x in any order
+  std::vector<Range> spread{};        ///< vertical bars through the points; may be empty
+  std::optional<std::size_t> best{};  ///< this point gets a ring
+  std::string best_text{};            ///< right of the title, with a line from the ring to its x; "": neither
+};
+
+struct Panel {
+  std::string title;   ///< the quantity and its unit
+  std::string note{};  ///< after the title, in a lighter weight
+  std::string x_label{};
+  std::vector<Line> lines{};
+  Scale scale = Scale::kLinear;  ///< of y; a note after the title names a logarithmic one
+  bool from_zero = false;        ///< the linear y axis begins at 0
+  bool whole_x = false;          ///< ticks of x at whole numbers only
+  bool log_x = false;
+  Range x_limits{};                    ///< ends of the axis; empty: those of the points
+  std::vector<double> x_ticks{};       ///< replace the computed ticks unless empty
+  std::vector<std::string> x_names{};  ///< words for x = 0, 1, ...
+  double top_unit = 0;                 ///< x per unit of a second axis above; 0: no such axis
+  std::string top_label{};
+  double height = 260;  ///< with title and axes
+  bool half = false;    ///< two of these share a row; the last of an odd number has a row of its own
+};
+
+struct Chart {
+  std::string title;
+  std::vector<LegendEntry> keys{};  ///< under the title: what the kinds of lines mean
+  std::vector<Panel> panels{};
+  std::vector<LegendEntry> legend{};  ///< below the panels: the names; all of them
+};
+
+/// A panel without values has a note in its middle.
+Drawing draw(const Chart& chart);
+
+/// Each panel as a drawing of its own, all of one size, for a page that arranges them and writes keys and legend
+/// itself.
+std::vector<Drawing> draw_panels(const Chart& chart, double width);
+
+}  // namespace dptrain::picture

@@ -1,0 +1,139 @@
+#include "plot/contact_sheet.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plot/text_width.h"
+
+namespace dptrain::picture {
+namespace {
+
+constexpr double kSheetMargin = 20, kSheetHead = 66, kSheetGap = 8, kSheetFont = 12.5, kColumnHead = 20,
+                 kLabelHeight = 22, kNoteHeight = 16, kRowGap = 10, kLeastImage = 96, kLeastAlone = 128,
+                 kLeastCell = 135, kPageWidth = 900, kLeastSheet = 420;
+
+struct Extent {
+  double width = 1, height = 1;
+};
+
+Extent largest_image(const std::vector<SheetRow>& rows) {
+  Extent most;
+  for (const SheetRow& row : rows)
+    for (const auto& image : row.images)
+      most = {std::max(most.width, static_cast<double>(image->width)),
+              std::max(most.height, static_cast<double>(image->height))};
+  return most;
+}
+
+void place(const std::shared_ptr<const RgbImage>& image, double factor, Point at, Drawing& out,
+           const std::string& title) {
+  out.add({ImageItem{.at = at,
+                     .width = factor * static_cast<double>(image->width),
+                     .height = factor * static_cast<double>(image->height),
+                     .image = image},
+           title});
+}
+
+/// The tooltip of an image.
+std::string whole_name(const SheetRow& row) {
+  std::string name = row.label;
+  for (const std::string& part : {row.answer, row.answer_value, row.note})
+    if (!part.empty()) name += " " + part;
+  return name;
+}
+
+/// Draws the answer and its value, at most `most` pixels wide; returns the width. Only the answer is shortened.
+double draw_answer(const SheetRow& row, Point at, double most, Drawing& out) {
+  constexpr double kGap = 4;
+  const double value = row.answer_value.empty() ? 0 : kGap + text_width(row.answer_value, kSheetFont);
+  const double answer = std::min(most - value, text_width(row.answer, kSheetFont) + 0.01);
+  out.add_fitting({.at = at, .text = row.answer, .ink = row.answer_ink, .size = kSheetFont}, answer);
+  if (value > 0) out.add({Words{.at = {at.x + answer + kGap, at.y}, .text = row.answer_value, .size = kSheetFont}, ""});
+  return answer + value;
+}
+
+std::size_t columns_of(const std::vector<SheetRow>& rows) {
+  std::size_t columns = 1;
+  for (const SheetRow& row : rows) columns = std::max(columns, row.images.size());
+  return columns;
+}
+
+void heading(const Sheet& sheet, Drawing& out) {
+  const double most = out.width() - 2 * kSheetMargin;
+  out.add_fitting({.at = {kSheetMargin, 32}, .text = sheet.title, .size = 17, .bold = true}, most);
+  out.add_fitting({.at = {kSheetMargin, 52}, .text = sheet.note, .ink = Ink::kMuted, .size = 12}, most);
+}
+
+/// Rows of one image each, as a grid.
+Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
+  const double cell = std::max(kLeastCell, image.width) + kSheetGap;
+  const auto fitting = static_cast<std::size_t>(std::max(1.0, (kPageWidth - 2 * kSheetMargin + kSheetGap) / cell));
+  const std::size_t columns = std::min(fitting, std::max<std::size_t>(1, sheet.rows.size()));
+  const std::size_t lines = (sheet.rows.size() + columns - 1) / columns;
+  const bool answered = std::ranges::any_of(sheet.rows, [](const SheetRow& row) { return !row.answer.empty(); });
+  const double height = image.height + kLabelHeight + (answered ? kNoteHeight : 0) + kNoteHeight + kRowGap;
+  Drawing out(std::max(kLeastSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
+              kSheetHead + height * static_cast<double>(lines) + kSheetMargin);
+  heading(sheet, out);
+  for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
+    const Point at{kSheetMargin + cell * static_cast<double>(i % columns),
+                   kSheetHead + height * static_cast<double>(i / columns)};
+    place(sheet.rows[i].images.front(), factor, at, out, whole_name(sheet.rows[i]));
+    double y = at.y + image.height + 16;
+    out.add_fitting({.at = {at.x, y}, .text = sheet.rows[i].label, .size = kSheetFont}, cell - kSheetGap);
+    if (answered) {
+      y += kNoteHeight;
+      draw_answer(sheet.rows[i], {at.x, y}, cell - kSheetGap, out);
+    }
+    out.add_fitting({.at = {at.x, y + 15}, .text = sheet.rows[i].note, .ink = Ink::kMuted, .size = 11},
+                    cell - kSheetGap);
+  }
+  return out;
+}
+
+}  // namespace
+
+double enlargement(const std::vector<SheetRow>& rows) {
+  const Extent image = largest_image(rows);
+  return std::max(
+      1.0, std::ceil((columns_of(rows) == 1 ? kLeastAlone : kLeastImage) / std::max(image.width, image.height) - 0.5));
+}
+
+Drawing contact_sheet(const Sheet& sheet) {
+  const double factor = enlargement(sheet.rows);
+  Extent image = largest_image(sheet.rows);
+  image = {image.width * factor, image.height * factor};
+  const std::size_t columns = columns_of(sheet.rows);
+  if (columns == 1) return grid(sheet, factor, image);
+
+  double cell = image.width + kSheetGap;
+  for (const std::string& title : sheet.columns) cell = std::max(cell, text_width(title, 12) + 2 * kSheetGap);
+  const double height = kLabelHeight + image.height + kRowGap, top = kSheetHead + kColumnHead;
+  Drawing out(std::max(kLeastSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
+              top + height * static_cast<double>(sheet.rows.size()) + kSheetMargin);
+  heading(sheet, out);
+  for (std::size_t c = 0; c < sheet.columns.size(); ++c)
+    out.add({Words{.at = {kSheetMargin + cell * static_cast<double>(c), kSheetHead + 12},
+                   .text = sheet.columns[c],
+                   .ink = Ink::kMuted,
+                   .size = 12},
+             ""});
+  for (std::size_t r = 0; r < sheet.rows.size(); ++r) {
+    const SheetRow& row = sheet.rows[r];
+    const double y = top + height * static_cast<double>(r);
+    const double most = out.width() - 2 * kSheetMargin;
+    double used = std::min(row.answer.empty() ? most : most / 2, text_width(row.label, kSheetFont) + 0.01);
+    out.add_fitting({.at = {kSheetMargin, y + 15}, .text = row.label, .size = kSheetFont}, used);
+    if (!row.answer.empty()) used += 10 + draw_answer(row, {kSheetMargin + used + 10, y + 15}, most - used - 10, out);
+    if (most - used > 60)
+      out.add_fitting(
+          {.at = {kSheetMargin + used + 10, y + 15}, .text = row.note, .ink = Ink::kMuted, .size = kSheetFont},
+          most - used - 10);
+    for (std::size_t c = 0; c < row.images.size(); ++c)
+      place(row.images[c], factor, {kSheetMargin + cell * static_cast<double>(c), y + kLabelHeight}, out,
+            whole_name(row));
+  }
+  return out;
+}
+
+}  // namespace dptrain::picture

@@ -1,0 +1,107 @@
+#include "runtime/crew.h"
+
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "kernels/cpu/spin.h"
+
+namespace dptrain::replica {
+
+Crew::Crew(int size, First first, OnFailure on_failure)
+    : size_(size), first_(first), on_failure_(std::move(on_failure)), busy_(static_cast<std::size_t>(size), false) {
+  try {
+    for (int lane = first == First::kCaller ? 1 : 0; lane < size; ++lane)
+      threads_.emplace_back([this, lane] { work(lane); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ErrorKind::kDevice,
+                fmt::format("cannot start thread {} of {}: {}", threads_.size() + 1, size, error.what()));
+  }
+}
+
+Crew::~Crew() { stop(); }
+
+void Crew::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Crew::start(const Command& command) {
+  command_ = &command;
+  failure_ = nullptr;
+  failed_lane_ = -1;
+  running_ = size_;
+  busy_.assign(static_cast<std::size_t>(size_), true);
+  ++generation_;
+  wake_.notify_all();
+}
+
+void Crew::run(const Command& command) {
+  {
+    const std::lock_guard lock(mutex_);
+    start(command);
+  }
+  if (first_ == First::kCaller) run_lane(0);
+  end();
+}
+
+void Crew::begin(const Command& command) {
+  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
+  const std::lock_guard lock(mutex_);
+  start(command);
+}
+
+void Crew::end() {
+  kernels::cpu::spin_until([this] { return running_ == 0; });
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return running_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+std::vector<bool> Crew::busy() const {
+  const std::lock_guard lock(mutex_);
+  return busy_;
+}
+
+void Crew::work(int lane) {
+  std::uint64_t seen = 0;
+  const auto called = [&] { return stopping_ || generation_ != seen; };
+  while (true) {
+    kernels::cpu::spin_until(called);
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, called);
+      if (generation_ == seen) return;
+      seen = generation_;
+    }
+    run_lane(lane);
+  }
+}
+
+void Crew::run_lane(int lane) {
+  std::exception_ptr failure;
+  try {
+    (*command_)(lane);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  if (failure && !failure_) {
+    failure_ = failure;
+    failed_lane_ = lane;
+    lock.unlock();
+    on_failure_(lane, failure);
+    lock.lock();
+  }
+  failure = nullptr;  // the caller alone holds the exception that it reads: here, not after the last lane's end
+  busy_[static_cast<std::size_t>(lane)] = false;
+  if (--running_ == 0) done_.notify_one();
+}
+
+}  // namespace dptrain::replica

@@ -1,0 +1,477 @@
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <new>
+
+#include "backend/measured_loss.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/trace.h"
+#include "runtime/sum_steps.h"
+
+namespace dptrain::replica {
+namespace {
+
+using plan::BackwardItem;
+
+const std::uint8_t* mask_of(const plan::LossStep& loss, const Bindings& bindings) {
+  return loss.masked() ? static_cast<const std::uint8_t*>(bindings.tensor(loss.mask)) : nullptr;
+}
+
+void grow(plan::Need& need, const plan::Need& more) {
+  need.saved = std::max(need.saved, more.saved);
+  need.scratch = std::max(need.scratch, more.scratch);
+  need.packed = std::max(need.packed, more.packed);
+  need.beside = std::max(need.beside, more.beside);
+}
+
+/// No update changes a weight of the step.
+bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
+  return std::ranges::all_of(step.parameters, [&](int parameter) {
+    return plan.parameters[at(parameter)].kind == plan::ParameterKind::kFrozen;
+  });
+}
+
+}  // namespace
+
+Executor::Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
+                   backend::Collective* collective, const ParameterArenas& arenas, const Options& options,
+                   SlotContext context)
+    : plan_(plan),
+      device_(device),
+      stream_(stream),
+      collective_(collective),
+      arenas_(arenas),
+      slot_(context.slot),
+      crossings_(context.crossings),
+      rows_(options.rows),
+      shards_(options.shards),
+      gradients_(arenas.written()),
+      summed_gradients_(arenas.gradients()),
+      mask_steps_(plan::mask_steps(plan)),
+      predicted_(plan::predicted_tensors(plan)),
+      loss_scale_(arenas.loss_scale()),
+      scales_loss_(arenas.scales_loss()),
+      state_(device.allocate(sizeof(kernels::StepState))),
+      writer_(plan.tensors.size(), plan::kAbsent),
+      staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
+      heart_(options.heart),
+      profile_{.steps = std::vector<Replica::StepProfile>(plan.steps.size())} {
+  if (slot_ != 0) {
+    mirror_.emplace(plan, device, arenas, slot_);
+    loss_scale_ = mirror_->loss_scale();
+  }
+  make_ops(options);
+  plan_memory(arenas);
+  masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked);
+  if (masked_ && slot_ == 0) counts_.emplace(plan, device, stream, collective);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    for (const int tensor : plan.steps[s].parameter_gradient_tensors)
+      if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
+}
+
+void Executor::make_ops(const Options& options) {
+  for (const plan::Step& step : plan_.steps) {
+    if (step.slot != slot_ || step.copies) {
+      ops_.push_back(nullptr);
+      continue;
+    }
+    if (heart_ != nullptr) heart_->beat("making layer", &step.name);
+    // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
+    ops_.push_back(device_.make_op({.plan = plan_,
+                                    .step = step,
+                                    .rows = rows_ * step.frames,
+                                    .seed = options.seed,
+                                    .stream_id = static_cast<std::uint32_t>(step.node),
+                                    .replicas = options.replicas}));
+  }
+  for (const plan::LossStep& loss : plan_.losses) {
+    if (!is_mine(loss)) {
+      losses_.push_back(nullptr);
+      continue;
+    }
+    losses_.push_back(backend::measured_loss({.plan = plan_, .loss = loss, .rows = rows_}, device_));
+    grow(loss_need_, losses_.back()->need());
+  }
+  for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
+  if (options.pairs) pairs_ = backend::piece_pairs(plan_, ops_);
+  for (const std::int64_t rows : options.row_counts)
+    if (rows > 0) prepare(rows);
+}
+
+void Executor::prepare(std::int64_t rows) {
+  // All are told before any is asked: devices make several ops' primitives at once.
+  for (std::size_t s = 0; s < ops_.size(); ++s)
+    if (ops_[s]) ops_[s]->prepare(rows * plan_.steps[s].frames);
+  for (std::size_t s = 0; s < ops_.size(); ++s) {
+    if (!ops_[s]) continue;
+    if (heart_ != nullptr) heart_->beat("choosing the engines of layer", &plan_.steps[s].name);
+    grow(needs_[s], ops_[s]->need());
+  }
+}
+
+void Executor::plan_memory(const ParameterArenas& arenas) {
+  const bool trains = arenas.gradients() != nullptr;
+  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.leads);
+  std::uint64_t bytes = inference_memory_.arena_bytes;
+  if (trains) {
+    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_, pairs_.leads);
+    bytes = std::max(bytes, training_memory_.arena_bytes);
+  }
+  tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
+  sums_ = device_.allocate(at(shards_) * sums_per_shard() * sizeof(double));
+  for (std::size_t post = 0; post < Replica::kPosts; ++post)
+    posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
+                      .sums = device_.allocate_host(sums_->bytes()),
+                      .loss_scale = device_.allocate_host(sizeof(kernels::LossScale)),
+                      .fetched = device_.make_event()});
+  if (plan_.compute != DType::kF32) {
+    std::int64_t largest = 1;
+    for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
+    output_floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
+  }
+  for (std::size_t s = 0; s < needs_.size(); ++s)
+    if (needs_[s].packed > 0) packed_.push_back({.step = s, .frozen = is_frozen(plan_, plan_.steps[s]), .version = {}});
+  if (inference_memory_.packed_bytes > 0) packed_room_ = device_.allocate(inference_memory_.packed_bytes);
+  Arenas memory{.tensors = tensors_->as<std::byte>(),
+                .packed = packed_room_ ? packed_room_->as<std::byte>() : nullptr,
+                .parameters = mirror_ ? mirror_->parameters() : arenas.parameters(),
+                .offsets = mirror_ ? mirror_->offsets() : std::vector<std::int64_t>(),
+                .compute = mirror_ ? mirror_->compute() : arenas.compute(),
+                .tables = arenas.tables()};
+  inference_.emplace(plan_, inference_memory_, memory, slot_);
+  memory.gradients = gradients_;
+  if (trains) training_.emplace(plan_, training_memory_, memory, slot_);
+  if (crossings_ == nullptr) return;
+  crossings_->attach(slot_, device_);
+  crossings_->publish_sums(slot_, sums_->as<double>());
+  publish(*inference_, false);
+  if (trains) publish(*training_, true);
+}
+
+void Executor::stage(const BatchRows& slice, int set) {
+  if (slice.rows == 0) return;
+  if (slice.rows > rows_)
+    throw Error(ErrorKind::kInternal,
+                fmt::format("a slice of {} rows, but the replica was made for at most {}", slice.rows, rows_));
+  if (heart_ != nullptr) heart_->beat("copying a batch to the device");
+  staging_.copy(slice, set);
+}
+
+void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
+  if (crossings_ != nullptr) crossings_->meet(slot_, stream_);
+  if (mirror_) mirror_->refresh(stream_);
+  sums_wanted_ = false;
+  pack(bindings);
+  if (slice.rows == 0) return;
+  place_ = staging_.arrive(slice, set, stream_);
+  bindings.bind_inputs(place_.inputs);
+}
+
+void Executor::pack(const Bindings& bindings) {
+  for (Packed& packed : packed_) {
+    const std::uint64_t now = packed.frozen ? arenas_.frozen_version() : arenas_.version();
+    if (packed.version == now) continue;
+    const BoundStep& bound = bindings.step(packed.step);
+    call_op(packed.step, "packing the weights of layer", [&] {
+      const Stopwatch watch;
+      ops_[packed.step]->pack({.weights = bound.weights,
+                               .compute_weights = bound.compute_weights,
+                               .packed = bound.packed,
+                               .scratch = bindings.scratch(),
+                               .stream = &stream_});
+      if (!profiling_) return;
+      stream_.synchronize();
+      profile_.steps[packed.step].forward.seconds += watch.seconds();
+    });
+    packed.version = now;
+  }
+}
+
+template <class Call>
+void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
+  call_op(step, backward ? "backward of layer" : "forward of layer", [&] {
+    if (watch_) return call(), watch_(step, backward);
+    if (!profiling_) return call();
+    const Stopwatch watch;
+    call();
+    stream_.synchronize();
+    note_pass(step, rows, backward, watch.seconds());
+  });
+}
+
+template <class Call>
+void Executor::run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call) {
+  if (!profiling_) return call();
+  const Stopwatch watch;
+  call();
+  stream_.synchronize();
+  profile.add({.seconds = watch.seconds(), .bytes = traffic.bytes, .set = traffic.set});
+}
+
+template <class Call>
+void Executor::call_op(std::size_t step, const char* what, const Call& call) {
+  const std::string& name = plan_.steps[step].name;
+  if (heart_ != nullptr) heart_->beat(what, &name);
+  const trace::Span span(device_.reads_host_memory() ? "layer" : "launch", what, &name);
+  try {
+    call();
+  } catch (const Error& error) {
+    throw error.within("layer " + name);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, "layer " + name + ": out of memory");
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kInternal, "layer " + name + ": " + error.what());
+  }
+}
+
+backend::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                               bool training) {
+  const plan::Step& step = plan_.steps[s];
+  const BoundStep& bound = bindings.step(s);
+  const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
+  return {.rows = slice.rows * step.frames,
+          .first_row = slice.first_row * step.frames,
+          .step = in.number,
+          .share = static_cast<double>(slice.rows) / valid * step.statistics_weight,
+          .training = training && !step.inference_mode,
+          .inputs = bound.inputs,
+          .outputs = bound.outputs,
+          .output_gradients = bound.output_gradients,
+          .input_gradients = bound.input_gradients,
+          .weights = bound.weights,
+          .compute_weights = bound.compute_weights,
+          .weight_gradients = bound.weight_gradients,
+          .tables = bound.tables,
+          .packed = bound.packed,
+          .saved = bound.saved,
+          .scratch = bindings.scratch(),
+          .beside = bindings.beside(),
+          .state = state(),
+          .stream = &stream_,
+          .collective = collective_};
+}
+
+void Executor::run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+                           bool with_loss) {
+  for (std::size_t s = 0; s < ops_.size(); ++s) {
+    if (with_loss && plan_.steps[s].fused_into_loss) continue;
+    forward_of(s, slice, in, bindings, training);
+  }
+}
+
+void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                          bool training) {
+  const plan::Step& step = plan_.steps[s];
+  if (step.slot != slot_) return;
+  if (step.copies) return run_copy(s, slice, bindings, training);
+  if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
+    run_op(s, slice.rows, false, [&] {
+      backend::OpArgs call = args(s, slice, in, bindings, training);
+      pair(call, s, slice, in, bindings, training);
+      ops_[s]->forward(call);
+    });
+  if (crossings_ != nullptr) post_forward(s, training);
+}
+
+/// What masks say of the slice, whose forward has written them, goes to the counts.
+void Executor::count_valid(const BatchRows& slice) {
+  for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
+    if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
+}
+
+void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                           const std::function<int()>& next_set) {
+  counted_ahead_ = masked_ && micro_batches.size() > 1;
+  if (!counted_ahead_) return;
+  if (counts_) counts_->clear();
+  for (const BatchRows& slice : micro_batches) {
+    const int set = next_set();
+    stage(slice, set);
+    begin(slice, set);
+    pairing_ = false;  // these are not all steps
+    for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
+    pairing_ = true;
+    count_valid(slice);
+    release(set);
+  }
+  if (counts_) counts_->share(in.valid);
+}
+
+void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+  if (heart_ != nullptr) heart_->beat("the loss");
+  const trace::Span span("layer", "losses and metrics");
+  for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
+    if (!losses_[i]) continue;
+    const plan::LossStep& loss = plan_.losses[i];
+    const auto* const mask = mask_of(loss, bindings);
+    if (loss.masked())
+      device_.count_valid(mask, slice.rows * loss.masked_positions, sums_of(loss) + loss.valid_sum(), stream_);
+    const backend::LossArgs args{.rows = slice.rows,
+                                 .prediction = bindings.tensor(loss.prediction),
+                                 .labels = place_.labels[i],
+                                 .sample_weights = place_.sample_weights,
+                                 .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
+                                 .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
+                                 .mask = mask,
+                                 .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
+                                 .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
+                                 .weighted = training,
+                                 .sums = sums_of(loss),
+                                 .scratch = bindings.scratch(),
+                                 .stream = &stream_};
+    run_pass(profile_.losses, plan::loss_traffic(plan_, loss, slice.rows), [&] { losses_[i]->run(args); });
+  }
+  if (crossings_ != nullptr) post_losses(training);
+}
+
+void Executor::begin(const BatchRows& slice, int set) {
+  if (!training_ || losses_.empty())
+    throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
+  bind(slice, set, *training_);
+}
+
+void Executor::forward(const BatchRows& slice, const StepInputs& in) {
+  const trace::Span span("pass", "forward");
+  if (slice.rows == 0 && slot_ == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
+  run_forward(slice, in, *training_, true, true);
+  if (counts_ && !counted_ahead_) {
+    counts_->clear();
+    count_valid(slice);
+    counts_->share(in.valid);
+  }
+  run_losses(slice, in, *training_, true);
+}
+
+void Executor::backward(const BatchRows& slice, const StepInputs& in,
+                        const std::function<void(const BackwardItem&)>& after_item) {
+  const trace::Span span("pass", "backward");
+  for (const BackwardItem& item : plan_.backward) {
+    run_item(item, slice, in);
+    after_item(item);
+  }
+}
+
+void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
+  if (crossings_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
+  const bool empty = slice.rows == 0;
+  switch (item.kind) {
+    case BackwardItem::Kind::kStep: {
+      const std::size_t s = at(item.step);
+      if (!empty || ops_[s]->runs_empty())
+        run_op(s, slice.rows, true, [&] { ops_[s]->backward(args(s, slice, in, *training_, true)); });
+      if (crossings_ != nullptr) post_backward(s);
+      return;
+    }
+    case BackwardItem::Kind::kAccumulateTensor: {
+      const trace::Span span("sum", "adding gradients of a tensor");
+      const std::int64_t n = plan_.tensors[at(item.source)].elements(slice.rows);
+      if (!empty)
+        run_pass(profile_.sums, plan::sum_traffic(n, size_of(plan_.compute)), [&] {
+          device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute, n,
+                             stream_);
+        });
+      return;
+    }
+    case BackwardItem::Kind::kAccumulateParameter: {
+      const trace::Span span("sum", "adding gradients of a weight");
+      const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
+      if (!empty || runs_empty(writer_[at(item.source)]))
+        run_pass(profile_.sums, plan::sum_traffic(parameter.elements(), sizeof(float)), [&] {
+          device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
+                             parameter.elements(), stream_);
+        });
+      return;
+    }
+    case BackwardItem::Kind::kFetchTensor:
+      return fetch(item.source, training_->tensor(item.destination), slice.rows, true);
+    case BackwardItem::Kind::kFetchParameter:
+      return fetch(item.source, gradients_ + plan_.parameters[at(item.destination)].offset, slice.rows, true);
+  }
+}
+
+void Executor::evaluate(const BatchRows& slice, int set) {
+  if (losses_.empty()) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
+  stage(slice, set);
+  bind(slice, set, *inference_);
+  run_forward(slice, {}, *inference_, false, true);
+  run_losses(slice, {}, *inference_, false);
+  release(set);
+}
+
+void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
+  if (slice.rows == 0) return;
+  stage(slice, 0);
+  bind(slice, 0, *inference_);
+  run_forward(slice, {}, *inference_, false, false);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (plan_.tensors[at(plan::root(plan_, predicted_[i]))].slot == slot_)
+      copy_output(plan_.tensors[at(predicted_[i])], inference_->tensor(predicted_[i]), slice.rows, outputs[i]);
+  release(0);  // only now: an output may be an input
+}
+
+void Executor::copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to) {
+  if (tensor.type == DType::kF32 || !tensor.is_float())
+    return device_.copy_to_host(to, values, tensor.bytes(rows), stream_);
+  const std::int64_t n = tensor.elements(rows);
+  device_.to_float(values, tensor.type, output_floats_->as<float>(), n, stream_);
+  device_.copy_to_host(to, output_floats_->data(), static_cast<std::size_t>(n) * sizeof(float), stream_);
+}
+
+void Executor::clear_sums() {
+  // Doubles of zeros, two floats each.
+  device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
+}
+
+void Executor::penalty(backend::Update& update, const float* weights) {
+  update.penalty(weights, sums_->as<double>() + plan_.sums(), stream_);
+}
+
+void Executor::taint_gradients() {
+  if (plan_.statistics_end == 0) return;
+  gather_sums();
+  for (int shard = 0; shard < shards_; ++shard)
+    for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
+}
+
+void Executor::send_state(std::size_t post) {
+  device_.copy_to_device(state_->data(), posts_[post].state->data(), sizeof(kernels::StepState), stream_);
+}
+
+void Executor::fetch_sums(std::size_t post) {
+  device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
+  if (loss_scale_ != nullptr)
+    device_.queue_to_host(posts_[post].loss_scale->data(), loss_scale_, sizeof(*loss_scale_), stream_);
+}
+
+StepSums Executor::read_sums(std::size_t post) {
+  {
+    const trace::Span span("wait", "waiting for the device");
+    stream_.wait_for(*posts_[post].fetched);
+  }
+  std::vector<StepSums> shards;
+  for (int shard = 0; shard < shards_; ++shard) {
+    const double* const sums = posts_[post].sums->as<double>() + at(shard) * sums_per_shard();
+    shards.push_back({.outputs = {sums, sums + plan_.sums()}, .penalty = sums[plan_.sums()]});
+    for (const plan::LossStep& loss : plan_.losses)
+      shards.back().loss += loss.weight * shards.back().outputs[loss.first_sum];
+  }
+  return sum_steps(shards);
+}
+
+std::vector<std::string> Executor::implementations() const {
+  std::vector<std::string> all;
+  for (const auto& op : ops_) all.push_back(op ? op->implementation() : "");
+  return all;
+}
+
+std::size_t Executor::bytes() const {
+  std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
+  for (const auto* buffer : {&packed_room_, &output_floats_})
+    if (*buffer) sum += (*buffer)->bytes();
+  return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
+}
+
+}  // namespace dptrain::replica

@@ -1,0 +1,229 @@
+#pragma once
+
+// Executor: the plan's steps in one slot as ops of a device, and the arena of tensors they use. Runs forward, loss and
+// backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the slot's
+// thread. After construction only add_feed() and find_not_finite() allocate memory.
+//
+// A replica has one Executor per slot. All are called concurrently with the same functions and slices, because they
+// wait for each other (crossings.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
+// that are read, and the counts of masks.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/piecewise.h"
+#include "core/index.h"
+#include "runtime/arenas.h"
+#include "runtime/bindings.h"
+#include "runtime/crossings.h"
+#include "runtime/mask_counts.h"
+#include "runtime/not_finite.h"
+#include "runtime/replica.h"
+#include "runtime/staging.h"
+#include "runtime/weight_mirror.h"
+
+namespace dptrain::replica {
+
+/// The slot of a replica that an Executor runs.
+struct SlotContext {
+  int slot = 0;
+  Crossings* crossings = nullptr;  ///< null: the only slot
+};
+
+class Executor {
+ public:
+  /// `arenas`: those of the home slot.
+  Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
+           const ParameterArenas& arenas, const Options& options, SlotContext context = {});
+
+  void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
+  /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
+  void stage(const BatchRows& slice, int set);
+  /// Makes the ops read the staged slice, in training.
+  void begin(const BatchRows& slice, int set);
+  /// No work queued later reads the slice. Ends the pass in all slots.
+  void release(int set);
+
+  /// If losses have masks and there are several micro-batches: stages each of them and runs the steps that its masks
+  /// depend on. forward() then has the number of valid positions of the whole batch. Called before the first
+  /// micro-batch.
+  void count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                   const std::function<int()>& next_set);
+
+  // The functions up to penalty() queue work on the stream without waiting. All of it may be recorded.
+  /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
+  void forward(const BatchRows& slice, const StepInputs& in);
+  /// Backward of the last forward. Calls `after_item` after each item of the plan. A slice without rows yields zero
+  /// gradients.
+  void backward(const BatchRows& slice, const StepInputs& in,
+                const std::function<void(const plan::BackwardItem&)>& after_item);
+  void clear_sums();
+  /// From now on losses and metrics add to the sums of this shard.
+  void select_sums(int shard) { shard_ = shard; }
+  /// Adds the regularizers' value of the current weights to the sums.
+  void penalty(backend::Update& update, const float* weights);
+
+  /// If the loss is not finite, sets the first gradient to NaN, so that all replicas skip the update. Queued after all
+  /// work that writes that gradient.
+  void taint_gradients();
+
+  // Host side of a step. Each step that may be queued uses another post, so that the device may run asynchronously.
+  /// Stores the state that kernels read in a step. Only while no queued work reads the post.
+  void write_state(const kernels::StepState& state, std::size_t post) {
+    *posts_[post].state->as<kernels::StepState>() = state;
+  }
+  /// Copies the state to the device. May be recorded.
+  void send_state(std::size_t post);
+  void send_state(const kernels::StepState& state, std::size_t post) { write_state(state, post), send_state(post); }
+  /// Copies the sums since clear_sums() to the post. May be recorded.
+  void fetch_sums(std::size_t post);
+  /// Records the event that has_sums() and read_sums() use. Called after fetch_sums().
+  void mark_sums(std::size_t post) { posts_[post].fetched->record(stream_); }
+  /// Whether the sums have arrived. Any thread.
+  bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
+  /// Waits for the sums.
+  StepSums read_sums(std::size_t post);
+  /// The loss scale after the update. Valid after read_sums(), in training only.
+  const kernels::LossScale& read_loss_scale(std::size_t post) const {
+    return *posts_[post].loss_scale->as<kernels::LossScale>();
+  }
+
+  /// Stages the slice to that set of buffers, then runs forward in inference mode, loss and metrics. Does not wait.
+  void evaluate(const BatchRows& slice, int set);
+  /// Stages the slice and runs forward in inference mode, with the activations that a loss would apply itself. Copies
+  /// the first of plan::predicted_tensors to host memory, one to each pointer. 16-bit floats become float32.
+  void predict(const BatchRows& slice, const std::vector<void*>& outputs);
+
+  /// Runs forward, loss and backward again and checks all values they write. Statistics and weights stay unchanged.
+  std::optional<NotFinite> find_not_finite(const BatchRows& slice, const StepInputs& in, int set);
+
+  const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
+  std::vector<std::string> implementations() const;
+  std::size_t bytes() const;
+  void set_profiling(bool on);
+  bool profiling() const { return profiling_; }
+  const Replica::Profile& profile() const { return profile_; }
+  /// For one sample in training, in this slot.
+  double operations_per_sample() const;
+  /// Device memory from which kernels read the state of a step.
+  const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
+
+ private:
+  /// Page-locked memory, and an event after its last use.
+  struct Post {
+    std::unique_ptr<backend::Buffer> state, sums, loss_scale;
+    std::unique_ptr<backend::Event> fetched;
+  };
+  /// An op's packed copy of its weights.
+  struct Packed {
+    std::size_t step = 0;
+    bool frozen = false;                   ///< all weights of the step are frozen
+    std::optional<std::uint64_t> version;  ///< version of the arenas from which it was made
+  };
+
+  void make_ops(const Options& options);
+  void prepare(std::int64_t rows);
+  void plan_memory(const ParameterArenas& arenas);
+
+  void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
+  /// Common beginning of all passes.
+  void bind(const BatchRows& slice, int set, Bindings& bindings);
+  /// Packs the weights of ops again if they have changed.
+  void pack(const Bindings& bindings);
+  void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+                   bool with_loss);
+  void forward_of(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                  bool training);
+  bool is_mine(const plan::LossStep& loss) const { return loss.slot == slot_; }
+  // For several slots.
+  void publish(const Bindings& bindings, bool training);
+  void run_copy(std::size_t step, const BatchRows& slice, const Bindings& bindings, bool training);
+  /// Copies a tensor of another slot to this one; with no rows only waits for it.
+  void fetch(int tensor, void* to, std::int64_t rows, bool training);
+  void post(int tensor);
+  void post_losses(bool training);
+  void post_forward(std::size_t step, bool training);
+  void post_backward(std::size_t step);
+  /// In the home slot: fetches the sums of losses from other slots, once in a pass.
+  void gather_sums();
+  void count_valid(const BatchRows& slice);
+  void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  /// Sums of a shard: those of the plan, then the penalty.
+  std::size_t sums_per_shard() const { return plan_.sums() + 1; }
+  double* sums_of(const plan::LossStep& loss, int shard) const {
+    return sums_->as<double>() + static_cast<std::size_t>(shard) * sums_per_shard() + loss.first_sum;
+  }
+  double* sums_of(const plan::LossStep& loss) const { return sums_of(loss, shard_); }
+  void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
+  backend::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                       bool training);
+  /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/piecewise.h).
+  void pair(backend::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
+            const Bindings& bindings, bool training);
+  std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
+  std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
+  std::optional<NotFinite> look_at_loss(const plan::LossStep& loss, const BatchRows& slice);
+  /// Calls `call` for a step; adds the layer's name to errors.
+  template <class Call>
+  void call_op(std::size_t step, const char* what, const Call& call);
+  /// As call_op(), for a forward or backward pass of the step, timed while profiling.
+  template <class Call>
+  void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
+  void note_pass(std::size_t step, std::int64_t rows, bool backward, double seconds);
+  /// Another pass, timed while profiling.
+  template <class Call>
+  void run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call);
+  bool runs_empty(int step) const { return step != plan::kAbsent && ops_[at(step)] && ops_[at(step)]->runs_empty(); }
+
+  const plan::Plan& plan_;
+  backend::Device& device_;
+  backend::Stream& stream_;
+  backend::Collective* collective_;
+  const ParameterArenas& arenas_;
+  const int slot_;
+  Crossings* const crossings_;                            ///< null: the only slot
+  std::optional<WeightMirror> mirror_;                    ///< only outside the home slot
+  bool sums_wanted_ = false;                              ///< sums of the running pass are yet to be gathered
+  const std::int64_t rows_;                               ///< largest number of rows of a slice
+  const int shards_;                                      ///< number of shards with separate sums
+  int shard_ = 0;                                         ///< the shard whose sums losses add to
+  float* const gradients_;                                ///< where backward writes
+  float* const summed_gradients_;                         ///< gradients of all micro-batches
+  std::vector<std::unique_ptr<backend::Op>> ops_;         ///< per step; null: copy, or step of another slot
+  std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss of the plan, likewise; empty: prediction only
+  const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
+  const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
+  std::optional<MaskCounts> counts_;                      ///< only in the home slot in training, if losses have masks
+  bool masked_ = false;                                   ///< losses have masks in training, in some slot
+  bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
+  std::vector<plan::Need> needs_;                         ///< per step
+  backend::PiecePairs pairs_;                             ///< neighbouring steps that share passes
+  bool pairing_ = true;                                   ///< false while the outputs of single steps are inspected
+  kernels::cpu::PiecePass before_, after_;                ///< passes of the running step's neighbours
+  plan::Need loss_need_;
+  const kernels::LossScale* loss_scale_;  ///< null: inference only
+  const bool scales_loss_;
+  std::unique_ptr<backend::Buffer> state_;
+  std::vector<Post> posts_;
+  std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
+  plan::MemoryPlan training_memory_, inference_memory_;
+  std::unique_ptr<backend::Buffer> tensors_, packed_room_, sums_;
+  std::vector<Packed> packed_;  ///< for the steps that need one
+  std::unique_ptr<backend::Buffer>
+      output_floats_;  ///< an output converted for the host; null if the compute type is float32
+  Staging staging_;
+  Heartbeat* const heart_;  ///< null: no watchdog
+  Staging::Place place_;    ///< place of the running slice
+  std::optional<Bindings> training_, inference_;
+  std::function<void(std::size_t step, bool backward)> watch_;  ///< called after every op
+  bool profiling_ = false;
+  Replica::Profile profile_;
+};
+
+/// Profile of a replica from the executors of all its slots, in slot order.
+Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Executor*>& slots);
+
+}  // namespace dptrain::replica

@@ -1,0 +1,53 @@
+#pragma once
+
+// OtherSlots: the slots of a replica behind the first, each with a thread for life, a device, a stream and an Executor
+// of its own. Made and used on the replica's thread, which is the first slot's.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/device.h"
+#include "runtime/arenas.h"
+#include "runtime/crew.h"
+#include "runtime/crossings.h"
+#include "runtime/executor.h"
+
+namespace dptrain::replica {
+
+class OtherSlots {
+ public:
+  /// `devices`: of slots 1, 2, ...
+  OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& home,
+             Crossings& crossings, const Options& options);
+  ~OtherSlots();
+
+  /// Runs `other` for every slot on its thread, and `home` on this one meanwhile; returns when all are done. The first
+  /// failure wakes those who wait for others, and is rethrown; of another slot with "slot b" before its message.
+  using Work = std::function<void(Executor& executor)>;
+  void run(const Work& other, const std::function<void()>& home);
+  void drain() noexcept;
+
+  int size() const { return crew_.size(); }
+  std::size_t bytes() const;  ///< all arenas
+  /// With nothing running.
+  const Executor& executor(int index) const { return *slots_[at(index)].executor; }
+
+ private:
+  struct Slot {
+    backend::Device* device = nullptr;
+    std::unique_ptr<backend::Stream> stream;
+    std::unique_ptr<Executor> executor;
+  };
+
+  void fail(const std::exception_ptr& why);
+
+  const plan::Plan& plan_;
+  Crossings& crossings_;
+  std::vector<Slot> slots_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;  ///< the first; guarded by the mutex
+  Crew crew_;                   ///< last: its threads use everything above
+};
+
+}  // namespace dptrain::replica

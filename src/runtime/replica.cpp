@@ -1,0 +1,494 @@
+#include "runtime/replica.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/trace.h"
+#include "nn/optimizers.h"
+#include "runtime/arenas.h"
+#include "runtime/checks.h"
+#include "runtime/crossings.h"
+#include "runtime/executor.h"
+#include "runtime/gradient_tree.h"
+#include "runtime/other_slots.h"
+#include "runtime/step_recorder.h"
+#include "runtime/timed_collective.h"
+
+namespace dptrain::replica {
+
+struct Replica::Impl {
+  Impl(const plan::Plan& plan_, backend::Device& device_, GradientSink& sink_, backend::Collective* collective_,
+       Options options_)
+      : plan(plan_),
+        device(device_),
+        sink(sink_),
+        options(std::move(options_)),
+        stream(device.make_stream()),
+        timed_collective(collective_ == nullptr ? nullptr
+                                                : std::make_unique<TimedCollective>(*collective_, times.comm_exposed)),
+        collective(timed_collective.get()),
+        arenas(plan, device, *stream, options),
+        crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
+        executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
+    if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
+    check_graphs(options, plan.slot_count(), sink.records());
+    if (options.shards > 1 && arenas.accumulates())
+      tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
+    // Without an optimizer the update computes only the penalty, which does not depend on the optimizer.
+    if (options.optimizer)
+      update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
+    else if (regularized(plan))
+      update = device.make_update({.plan = plan, .optimizer = nn::optimizer_family().make(nn::SGDSpec{})});
+  }
+
+  /// Forward and backward of all micro-batches, reduction and update, queued one by one.
+  void run_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+    const trace::Span span("step", "step", in.number + 1);
+    Stopwatch watch;
+    clear_sums();
+    sink.begin(in.number, in.loads);
+    arenas.clear_tables();
+    clear_accumulated();
+    executor.count_ahead(micro_batches, in, [this] { return next_set(); });
+    int set = next_set();
+    executor.stage(micro_batches.front(), set);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const bool last = m + 1 == micro_batches.size();
+      micro_batch(micro_batches[m], set, in, static_cast<int>(m), last);
+      // Copies from memory that is not page-locked block this thread; by now the device has other work.
+      if (!last) executor.stage(micro_batches[m + 1], set = next_set());
+    }
+    times.forward_backward = watch.restart() - times.comm_exposed;
+
+    beat("summing gradients over the replicas");
+    const double waited = times.comm_exposed;
+    finish_sums();
+    times.comm_exposed = waited + watch.restart();
+
+    run_update(in);
+    times.optimizer += watch.seconds();
+  }
+
+  void finish_sums() {
+    const trace::Span span("all-reduce", "until all gradients are summed");
+    sink.finish(*stream);
+    if (options.replicas > 1) arenas.share_tables(collective);
+  }
+
+  void clear_accumulated() {
+    if (arenas.accumulates() && !tree) device.fill(arenas.gradients(), plan.statistics_end, 0, *stream);
+  }
+
+  /// Adds a range of what backward has written for a micro-batch to the sum.
+  void accumulate(int number, std::int64_t begin, std::int64_t end) {
+    if (tree)
+      tree->add(number, begin, end);
+    else if (arenas.accumulates())
+      device.accumulate(arenas.gradients() + begin, arenas.written() + begin, DType::kF32, end - begin, *stream);
+  }
+
+  /// Forward and backward. `announce`: pass completed buckets to the sink; set for the last micro-batch of a step.
+  void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
+    executor.select_sums(number % options.shards);
+    executor.begin(slice, set);
+    passes(slice, in, number, announce);
+    executor.release(set);
+    if (!announce) accumulate(number, 0, plan.statistics_end);
+  }
+
+  void passes(const BatchRows& slice, const StepInputs& in, int number, bool announce) {
+    executor.forward(slice, in);
+    executor.backward(slice, in, [&](const plan::BackwardItem& item) {
+      if (announce)
+        for (const int bucket : item.buckets_ready) hand_over(bucket, number);
+    });
+    if (announce && plan.backward.empty())
+      for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket, number);
+  }
+
+  void hand_over(int bucket, int number) {
+    const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
+    accumulate(number, begin, end);
+    if (begin == 0) executor.taint_gradients();
+    beat("handing gradients over");
+    const trace::Span span("all-reduce", "handing over bucket", bucket);
+    const Stopwatch watch;
+    sink.bucket_ready(bucket, *stream);
+    times.comm_exposed += watch.seconds();
+  }
+
+  void beat(const char* what) const {
+    if (options.heart != nullptr) options.heart->beat(what);
+  }
+
+  void run_update(const StepInputs& in) {
+    beat("the update");
+    const trace::Span span("update", "update");
+    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
+  }
+
+  /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
+  /// reduction of tables.
+  bool may_replay(const StepInputs& in) const {
+    return options.graphs != Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
+           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !executor.profiling();
+  }
+
+  /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
+  /// the post. False: no recording is available.
+  bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
+    check_same(slice, in);
+    const int set = last_set = static_cast<int>(post % kSets);
+    executor.stage(slice, set);
+    executor.begin(slice, set);
+    const bool sums = sink.records();
+    backend::Recording* const recording = recorder.recording(post, [&] {
+      executor.send_state(post);
+      clear_sums();
+      passes(slice, in, 0, sums);
+      sums ? finish_sums() : executor.taint_gradients();
+      run_update(in);
+      executor.fetch_sums(post);
+    });
+    if (recording != nullptr) {
+      if (sums) {
+        sink.begin(in.number, in.loads);
+        sink.replay();
+      }
+      beat("replaying a recorded step");
+      const trace::Span span("launch", "whole recorded step", in.number + 1);
+      arenas.replay(*recording);
+    }
+    executor.release(set);
+    return recording != nullptr;
+  }
+
+  /// These numbers are fixed in a recording.
+  void check_same(const BatchRows& slice, const StepInputs& in) {
+    const std::array now{slice.rows, slice.first_row, in.valid};
+    if (built_in.value_or(now) != now)
+      throw Error(ErrorKind::kInternal,
+                  fmt::format("a whole step of rows {} of {} from {}, recorded were {} of {} from {}", now[0], now[2],
+                              now[1], (*built_in)[0], (*built_in)[2], (*built_in)[1]));
+    built_in = now;
+  }
+
+  /// Whether the step that produced `account` was left out.
+  bool left_out(const kernels::LossScale& account) {
+    const bool more = account.skipped != std::exchange(skipped, account.skipped);
+    return !arenas.scales_loss() && (account.found_inf != 0 || more);
+  }
+
+  int next_set() { return last_set = (last_set + 1) % kSets; }
+
+  /// Sets the sums to zero and adds the penalty of the current weights. Only rank 0 adds it, because all replicas have
+  /// equal weights.
+  void clear_sums() {
+    executor.clear_sums();
+    if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
+  }
+
+  void check_nothing_is_queued() const {
+    if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
+  }
+  void check_room() const {
+    if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
+  }
+
+  /// Calls `work` for every slot's executor concurrently; all slots make the same calls.
+  template <class Work>
+  void on_slots(const Work& work) {
+    if (!others) return work(executor);
+    others->run(work, [&] { work(executor); });
+  }
+
+  /// One value per plan step, from the executor of its slot.
+  template <class Of>
+  auto of_steps(const Of& of) const {
+    auto all = of(executor);
+    for (int i = 0; others && i < others->size(); ++i) {
+      const auto more = of(others->executor(i));
+      for (std::size_t s = 0; s < all.size(); ++s)
+        if (plan.steps[s].slot == i + 1) all[s] = more[s];
+    }
+    return all;
+  }
+
+  std::vector<const Executor*> slots() const {
+    std::vector<const Executor*> all{&executor};
+    for (int i = 0; others && i < others->size(); ++i) all.push_back(&others->executor(i));
+    return all;
+  }
+
+  /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
+  void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
+    auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
+    slot.clear_sums();
+    slot.count_ahead(micro_batches, in, next);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const int mine = next();
+      const BatchRows& slice = micro_batches[m];
+      slot.select_sums(static_cast<int>(m) % options.shards);
+      slot.stage(slice, mine);
+      slot.begin(slice, mine);
+      slot.forward(slice, in);
+      slot.backward(slice, in, [](const plan::BackwardItem&) {});
+      slot.release(mine);
+    }
+  }
+
+  /// Runs `at_home` while the other slots run follow().
+  void with_others(const std::vector<BatchRows>& micro_batches, const StepInputs& in, const kernels::StepState& state,
+                   std::size_t post, const std::function<void()>& at_home) {
+    if (!others) return at_home();
+    others->run(
+        [&](Executor& slot) {
+          slot.send_state(state, post);
+          follow(slot, micro_batches, in);
+        },
+        at_home);
+  }
+
+  /// Adds the work just queued on the device to the queue, with its sums.
+  void enqueue(const std::vector<BatchRows>& slices, bool step) {
+    Queued& last = queue[ring_slot(count)];
+    last = {.step = step};
+    for (const BatchRows& slice : slices) last.samples += slice.rows;
+    executor.mark_sums(ring_slot(count));
+    ++count;
+  }
+
+  /// Sums over `samples` outside of a queued step or evaluation; waits for them.
+  StepSums sums(std::int64_t samples) {
+    check_nothing_is_queued();
+    executor.fetch_sums(0);
+    executor.mark_sums(0);
+    StepSums all = executor.read_sums(0);
+    all.samples = samples;
+    return all;
+  }
+
+  /// Ring slot of the state and sums of a queued step; `place` counts from the oldest one.
+  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kPosts; }
+
+  const plan::Plan& plan;
+  backend::Device& device;
+  GradientSink& sink;
+  const Options options;
+  std::unique_ptr<backend::Stream> stream;
+  StepTimes times;
+  const std::unique_ptr<backend::Collective> timed_collective;  ///< null: the only replica
+  backend::Collective* const collective;
+  ParameterArenas arenas;
+  std::unique_ptr<Crossings> crossings;  ///< null: the only slot
+  Executor executor;                     ///< the first slot's
+  std::optional<OtherSlots> others;
+  std::optional<GradientTree> tree;  ///< only with several shards
+  std::unique_ptr<backend::Update> update;
+  StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
+  std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row and samples of recorded steps
+  bool replayed = false;
+  std::int64_t skipped = 0;           ///< LossScale::skipped of the last collected step
+  int last_set = kSets - 1;           ///< last set used
+  std::size_t oldest = 0, count = 0;  ///< of the queued steps
+  struct Queued {
+    std::int64_t samples = 0;
+    bool step = false;  ///< false: an evaluation
+  };
+  std::array<Queued, kPosts> queue{};  ///< by ring slot
+};
+
+Replica::Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
+                 Options options)
+    : impl_(std::make_unique<Impl>(plan, device, sink, collective, std::move(options))) {}
+
+Replica::~Replica() = default;
+
+void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+  Impl& r = *impl_;
+  check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
+  r.check_room();
+  r.times = {};
+  Stopwatch watch;
+  const std::size_t slot = r.ring_slot(r.count);
+  kernels::StepState state;
+  r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
+  r.executor.write_state(state, slot);
+  r.times.optimizer = watch.restart();
+
+  const bool replay = r.may_replay(in) && r.recorder.wants() && !in.loads;
+  r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
+  if (!r.replayed) {
+    r.executor.send_state(slot);
+    r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
+    r.executor.fetch_sums(slot);
+    watch.restart();
+  }
+  r.enqueue(micro_batches, true);
+  r.times.forward_backward += watch.seconds();
+}
+
+std::size_t Replica::queued() const { return impl_->count; }
+
+bool Replica::done() { return impl_->executor.has_sums(impl_->oldest); }
+
+StepSums Replica::collect() {
+  Impl& r = *impl_;
+  if (r.count == 0) throw Error(ErrorKind::kInternal, "no step is queued");
+  const Stopwatch watch;
+  const std::size_t place = r.oldest;
+  r.beat("waiting for the device");
+  StepSums sums = r.executor.read_sums(place);
+  const Impl::Queued done = r.queue[place];
+  sums.samples = done.samples;
+  r.oldest = r.ring_slot(1);
+  --r.count;
+  r.times.forward_backward += watch.seconds();
+  if (done.step) {
+    sums.left_out = r.left_out(r.executor.read_loss_scale(place));
+    r.sink.end(r.count == 0);
+  }
+  return sums;
+}
+
+StepSums Replica::step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+  queue_step(micro_batches, in);
+  return collect();
+}
+
+StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number) {
+  Impl& r = *impl_;
+  check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
+  r.times = {};
+  r.arenas.clear_tables();
+  r.clear_accumulated();
+  const StepInputs in{.number = number, .valid = valid};
+  std::int64_t rows = 0;
+  for (const BatchRows& slice : micro_batches) rows += slice.rows;
+  r.with_others(micro_batches, in, {.step = number}, 0, [&] {
+    r.executor.send_state({.step = number}, 0);
+    r.clear_sums();
+    r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      const int set = r.next_set();
+      r.executor.stage(micro_batches[m], set);
+      r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
+    }
+  });
+  return r.sums(rows);
+}
+
+std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+  Impl& r = *impl_;
+  r.check_nothing_is_queued();
+  std::optional<NotFinite> first;
+  r.clear_accumulated();
+  std::mutex mutex;
+  std::pair<std::size_t, int> earliest;  // micro-batch, moment
+  r.on_slots([&](Executor& slot) {
+    const bool home = &slot == &r.executor;
+    slot.send_state({.step = in.number}, 0);
+    auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
+    slot.select_sums(0);
+    slot.count_ahead(micro_batches, in, next);
+    for (std::size_t m = 0; m < micro_batches.size(); ++m) {
+      home ? r.clear_sums() : slot.clear_sums();
+      if (home) r.arenas.clear_tables();
+      const auto found = slot.find_not_finite(micro_batches[m], in, next());
+      if (home) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
+      const std::lock_guard lock(mutex);
+      if (!found || (first && earliest <= std::pair(m, found->moment))) continue;
+      first = found;
+      earliest = {m, found->moment};
+    }
+  });
+  r.stream->synchronize();
+  return first;
+}
+
+void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
+  Impl& r = *impl_;
+  r.check_room();
+  check_shards(r.options, slices.size());
+  r.times = {};
+  const std::size_t pieces = slices.size() / at(r.options.shards);
+  const int first = r.next_set();
+  r.on_slots([&](Executor& slot) {
+    &slot == &r.executor ? r.clear_sums() : slot.clear_sums();
+    int set = first;
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      slot.select_sums(static_cast<int>(i / pieces));
+      slot.evaluate(slices[i], set = (set + 1) % kSets);
+    }
+  });
+  r.last_set = (first + static_cast<int>(slices.size())) % kSets;
+  r.executor.fetch_sums(r.ring_slot(r.count));
+  r.enqueue(slices, false);
+}
+
+StepSums Replica::evaluate(const BatchRows& slice) {
+  impl_->check_nothing_is_queued();
+  queue_evaluation({slice});
+  return collect();
+}
+
+void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
+  impl_->on_slots([&](Executor& slot) { slot.predict(slice, outputs); });
+}
+
+void Replica::add_feed(int number, const Feed& feed) {
+  impl_->on_slots([&](Executor& slot) { slot.add_feed(number, feed); });
+}
+void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
+void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
+void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }
+std::vector<std::vector<float>> Replica::pull_state() { return impl_->arenas.pull_state(); }
+void Replica::push_loss_scale(const kernels::LossScale& scale) {
+  impl_->arenas.push_loss_scale(scale);
+  impl_->skipped = scale.skipped;
+}
+std::optional<kernels::LossScale> Replica::pull_loss_scale() { return impl_->arenas.pull_loss_scale(); }
+
+std::uint64_t Replica::parameter_hash() {
+  impl_->arenas.catch_up();
+  return impl_->device.hash(impl_->arenas.parameters(), impl_->plan.total, *impl_->stream);
+}
+
+std::vector<float> Replica::pull_gradients() { return impl_->arenas.pull_gradients(); }
+
+float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
+const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
+backend::Stream& Replica::stream() { return *impl_->stream; }
+
+void Replica::drain() noexcept {
+  if (impl_->others) impl_->others->drain();
+  try {
+    impl_->stream->set_watcher({});
+    impl_->stream->synchronize();
+  } catch (...) {  // the failure has already been thrown
+  }
+  impl_->recorder.drop();
+}
+
+const StepTimes& Replica::times() const { return impl_->times; }
+bool Replica::replayed() const { return impl_->replayed; }
+const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
+std::vector<std::string> Replica::implementations() const {
+  return impl_->of_steps([](const Executor& slot) { return slot.implementations(); });
+}
+std::size_t Replica::bytes() const {
+  return impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
+         (impl_->others ? impl_->others->bytes() : 0);
+}
+void Replica::set_profiling(bool on) {
+  impl_->on_slots([on](Executor& slot) { slot.set_profiling(on); });
+}
+Replica::Profile Replica::profile() const { return profile_of(impl_->plan, impl_->slots()); }
+
+}  // namespace dptrain::replica

@@ -1,0 +1,203 @@
+#pragma once
+
+// Replica: a plan bound to one device per slot (most plans have one slot): arenas, ops, forward, backward, update. Made
+// and used on its own thread (see ReplicaSet), which is the thread of the first slot. The other slots have internal
+// threads. Arenas and ops are allocated at construction only; add_feed() and find_not_finite() allocate more memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/batch_rows.h"
+#include "graph/model.h"
+#include "kernels/pixel_program.h"
+#include "plan/memory.h"
+#include "plan/plan.h"
+#include "plan/traffic.h"
+#include "runtime/gradient_sink.h"
+#include "runtime/not_finite.h"
+#include "runtime/watchdog.h"
+
+namespace dptrain::replica {
+
+/// A data set whose batches a device makes.
+struct Feed {
+  /// The source of one graph input: sample i is row row(i) of `rows`.
+  struct Input {
+    kernels::PixelProgram program;
+    DType type = DType::kU8;  ///< kU8 or kF32
+    const std::byte* rows = nullptr;
+    std::function<std::int64_t(std::int64_t)> row;
+  };
+  std::int64_t samples = 0;
+  bool resident = false;  ///< all samples stay in device memory; otherwise they arrive with each slice
+  std::vector<Input> inputs{};
+};
+
+/// Inputs of one optimizer step other than data.
+struct StepInputs {
+  std::int64_t number = 0;  ///< number of optimizer steps before this one
+  double learning_rate = 0;
+  std::int64_t valid = 0;  ///< number of samples in the global batch
+  /// On some replica, something may run for the first time and be loaded. No device may then wait for other ranks.
+  bool loads = false;
+  /// Every replica has its complete share of a full batch, the same rows each time, so one recording serves all such
+  /// steps. Equal on all replicas.
+  bool whole = false;
+};
+
+/// Sums over samples, not means; parts are added in a fixed order (sum_steps.h). A Replica returns the sum of a masked
+/// loss over its valid positions. A ReplicaSet returns the mean over all valid positions of the batch, times the
+/// samples.
+struct StepSums {
+  double loss = 0;  ///< total: losses of all outputs, times their weights
+  /// In the order of the plan's losses (LossStep::first_sum): an output's loss, then its metrics.
+  std::vector<double> outputs{};
+  std::int64_t samples = 0;
+  double penalty = 0;  ///< regularizers' value before the step, not multiplied by samples; counted once (rank 0)
+  /// Whether the update was skipped because the loss or the gradients were not finite. Always false in mixed_float16,
+  /// where skipped steps are part of the search for the scale.
+  bool left_out = false;
+  double seconds = 0;        ///< time in which the replica itself computed in a step; not summed
+  std::uint32_t wishes = 0;  ///< control requests of the processes (ReplicaSet::set_wishes), OR-ed
+};
+
+/// Whether whole steps are recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: if the
+/// device supports it and there is one replica, or a sink that records. kOn: an error if impossible.
+enum class Graphs { kAuto, kOn, kOff };
+
+struct Options {
+  std::int64_t rows = 0;                   ///< largest number of rows of a slice
+  std::vector<std::int64_t> row_counts{};  ///< all numbers of rows that occur, for Op::prepare
+  config::Typed optimizer{};               ///< empty: inference only
+  std::uint64_t seed = 0;
+  int rank = 0;
+  int replicas = 1;
+  bool accumulate = false;  ///< more than one micro-batch per step, which needs a second gradient arena
+  /// A power of two. If more than 1, the micro-batches of a step are the shards. Gradients and sums are then added in
+  /// the order of kernels/sum_tree.h. The slices of an evaluation are the shards as well; all shards have equally many
+  /// pieces. 1: added in order.
+  int shards = 1;
+  Graphs graphs = Graphs::kAuto;
+  bool goes_on = false;  ///< see UpdateContext::goes_on
+  /// Allocates the memory of the gradients; null: device.allocate().
+  std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
+  bool pairs = true;           ///< steps run passes of their neighbours (backend/piecewise.h); same results
+  Heartbeat* heart = nullptr;  ///< null: no watchdog
+  /// Devices of the slots after the first; they outlive the replica.
+  std::vector<backend::Device*> other_slots{};
+};
+
+/// Seconds on the calling thread since a step was last queued, by part, for the ledger. On an asynchronous device
+/// nearly all of it is waiting for sums, which counts as forward and backward.
+struct StepTimes {
+  double forward_backward = 0, comm_exposed = 0, optimizer = 0;
+};
+
+class Replica {
+ public:
+  Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
+          Options options);
+  ~Replica();
+
+  /// For batches that refer to it by `number`; called before the first of them. Throws Error{kMemory} if the feed does
+  /// not fit.
+  void add_feed(int number, const Feed& feed);
+
+  /// Copy the host model to the device arenas, and back, with statistics and frozen weights. Optimizer state is
+  /// separate.
+  void push(const graph::Model& model);
+  void pull(graph::Model& model);
+  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average if use_ema.
+  void push_state(const std::vector<std::vector<float>>& state);
+  std::vector<std::vector<float>> pull_state();
+  /// Includes the account of skipped steps; the scale has an effect in mixed_float16 only. Empty without an optimizer.
+  /// found_inf 0 permits updates again after a skipped step.
+  void push_loss_scale(const kernels::LossScale& scale);
+  std::optional<kernels::LossScale> pull_loss_scale();
+
+  /// Maximum number of queued steps that are not yet collected.
+  static constexpr std::size_t kMostQueued = 3;
+  /// Number of alternating sets of buffers for batches.
+  static constexpr int kSets = 2;
+  /// Number of page-locked buffers (posts) for the state and sums of a step, used as a ring. There are at least as many
+  /// as steps may be queued. It is a multiple of kSets, so that each post is always used with the same set.
+  static constexpr std::size_t kPosts = 4;
+  static_assert(kPosts >= kMostQueued && kPosts % kSets == 0);
+
+  /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). An asynchronous device
+  /// may still work on it afterwards, so the slices' memory must stay unchanged until the step is collected.
+  void queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+  std::size_t queued() const;
+  /// Whether the oldest queued step is done. Another thread may call this and collect() while the replica's own thread
+  /// is idle.
+  bool done();
+  /// Queues forward and loss in inference mode of slices whose sums are returned together. Uses the same queue as
+  /// steps.
+  void queue_evaluation(const std::vector<BatchRows>& slices);
+  /// Waits for the oldest queued step or evaluation and returns its sums.
+  StepSums collect();
+  /// queue_step() and collect().
+  StepSums step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+  /// queue_evaluation() and collect(); nothing else may be queued.
+  StepSums evaluate(const BatchRows& slice);
+  /// Forward in inference mode. Copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
+  /// any type as float32, ids as int32, masks as bytes.
+  void predict(const BatchRows& slice, const std::vector<void*>& outputs);
+  /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
+  StepSums gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number);
+
+  /// Finds the first non-finite value of a step by running forward and backward again; weights stay unchanged. All
+  /// replicas call it together; nothing may be queued.
+  std::optional<NotFinite> find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+
+  /// Hash of [0, total) of the parameter arena.
+  std::uint64_t parameter_hash();
+  /// Host copy of [0, tables_end): the gradient arena, followed by the gradients of tables, in the axis order of the
+  /// device. After step() these are the sums over all replicas.
+  std::vector<float> pull_gradients();
+  float* gradient_arena();  ///< device memory, [0, statistics_end)
+  const float* parameter_arena();
+  backend::Stream& stream();  ///< compute stream
+  /// Waits for queued work, even if it fails and without the stream's watcher, and destroys recordings. Required before
+  /// replicas that share memory are destroyed. Also required before the sink's drain, which may wait for resources of
+  /// recordings.
+  void drain() noexcept;
+  const StepTimes& times() const;
+  bool replayed() const;                             ///< whether the last step was one launch of a recording
+  const plan::MemoryPlan& memory() const;            ///< of the first slot
+  std::vector<std::string> implementations() const;  ///< per plan step
+  std::size_t bytes() const;                         ///< all arenas, of all slots
+
+  /// Totals of a pass over its calls since profiling was turned on.
+  struct PassProfile {
+    double seconds = 0;
+    double operations = 0;  ///< multiply-adds times two, of direct computation
+    double bytes = 0;       ///< plan::Traffic
+    double set = 0;         ///< working set of the largest call
+    void add(const PassProfile& more);
+  };
+  struct StepProfile {
+    PassProfile forward, backward;
+  };
+  /// For `bench --layers`.
+  struct Profile {
+    std::vector<StepProfile> steps{};  ///< per plan step
+    PassProfile losses{};              ///< losses with their metrics
+    PassProfile sums{};                ///< sums of gradients where several steps contribute to one tensor or weight
+    /// Available without profiling, too: forward and backward of one sample in training.
+    double operations_per_sample = 0;
+  };
+  void set_profiling(bool on);
+  Profile profile() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain::replica

@@ -1,0 +1,479 @@
+#include "runtime/replica_set.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/index.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "core/trace.h"
+#include "runtime/crew.h"
+#include "runtime/lookout.h"
+#include "runtime/shares.h"
+#include "runtime/sum_steps.h"
+
+namespace dptrain::replica {
+namespace {
+
+// ExitGuard: limits the time that a failed process takes to end. GPU work that never ends, such as a hung collective,
+// blocks every thread that waits for it, so these threads cannot be joined. Any thread.
+
+class ExitGuard {
+ public:
+  ~ExitGuard();
+
+  /// If this object still exists `seconds` later, logs `why`, flushes all output and ends the process with the exit
+  /// code of ErrorKind::kDeadline. Later calls have no effect.
+  void arm(double seconds, const std::string& why);
+
+ private:
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+ExitGuard::~ExitGuard() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ExitGuard::arm(double seconds, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) return;
+  thread_ = std::thread([this, seconds, why] {
+    std::unique_lock waiting(mutex_);
+    if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
+    log::error(
+        fmt::format("error: {}; {:g} s later the devices still do not stop, so the process ends without them: go on "
+                    "from the last checkpoint with --resume",
+                    why, seconds));
+    std::fflush(nullptr);
+    _exit(static_cast<int>(ErrorKind::kDeadline));
+  });
+}
+
+enum class Progress { kRunning, kDone, kFailed };
+
+}  // namespace
+
+struct ReplicaSet::Impl {
+  /// The properties of a batch that determine how it is cut.
+  struct Whole {
+    std::int64_t positions = 0;
+    std::int64_t number = -1;  ///< BatchRows::number
+  };
+  using Devices = std::vector<std::unique_ptr<backend::Device>>;
+
+  Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
+      : plan(plan_),
+        devices(std::move(devices_)),
+        others(take_others(devices, at(plan.slot_count()))),
+        connector(connector_),
+        options(std::move(options_)),
+        world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
+        sums(devices.size()),
+        replicas(devices.size()),
+        crew(static_cast<int>(devices.size()),
+             devices.front()->binds_threads() ? Crew::First::kOwnThread : Crew::First::kCaller,
+             [this](int lane, const std::exception_ptr& failure) {
+               const Error why = as_error(failure).within(name(lane));
+               if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
+               connector.abort(why);
+             }) {
+    if (!devices.front()->reads_host_memory()) {
+      watchdog.emplace(
+          names(), options.patience, [this](int lane) { return connector.waits(lane); },
+          [this](const std::string& why) { connector.abort(Error(ErrorKind::kDeadline, why)); });
+      lookout.emplace(watchdog->period(), [this] { watchdog->look(crew.busy()); });
+    }
+    if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
+      throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
+                                                    options.weights.size(), world.ranks, devices.size()));
+    if (options.virtual_shards > 0 && options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kUsage,
+                  "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
+                  "recorded; use auto");
+    if (options.balance != nullptr && options.graphs == Graphs::kOn)
+      throw Error(ErrorKind::kUsage,
+                  "runtime.cuda_graphs: on does not go with shares that move (parallel.split: auto); use auto");
+    shares.emplace(options, world);
+    try {
+      run("", [this](int lane) { make_replica(lane); });
+    } catch (...) {
+      drop_replicas();
+      throw;
+    }
+  }
+
+  ~Impl() { drop_replicas(); }
+
+  /// Returns the devices of all slots except the first; `devices` keeps the first slots.
+  static Devices take_others(Devices& devices, std::size_t slots) {
+    Devices first, rest;
+    if (devices.size() % slots != 0)
+      throw Error(ErrorKind::kInternal, fmt::format("{} devices for replicas of {} slots", devices.size(), slots));
+    for (std::size_t i = 0; i < devices.size(); ++i) (i % slots == 0 ? first : rest).push_back(std::move(devices[i]));
+    devices = std::move(first);
+    return rest;
+  }
+
+  /// Binds the caller's thread if it is the first replica's thread, because another set may have bound it since.
+  void enter_first() {
+    if (!devices.front()->binds_threads()) devices.front()->enter();
+  }
+
+  /// Destroys replicas on their own threads, once no queued work of a replica accesses memory of another.
+  void drop_replicas() {
+    try {
+      enter_first();
+    } catch (const Error&) {  // the failure has already been thrown
+    }
+    crew.run([this](int lane) {
+      if (replicas[at(lane)]) replicas[at(lane)]->drain();
+      connector.drain(lane);
+    });
+    crew.run([this](int lane) {
+      connector.detach(lane);
+      replicas[at(lane)].reset();
+    });
+  }
+
+  void make_replica(int lane) {
+    backend::Device& device = *devices[at(lane)];
+    device.enter();
+    trace::name_thread((lane == 0 ? "trainer and " : "") + name(lane));
+    Options o{.optimizer = options.optimizer,
+              .seed = options.seed,
+              .rank = world.rank(lane),
+              .replicas = world.ranks,
+              .accumulate = options.accumulate_steps > 1,
+              .shards = shares->shards(),
+              .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
+              .goes_on = options.goes_on,
+              .gradient_memory =
+                  [this, lane, &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
+              .heart = watchdog ? &watchdog->heart(lane) : nullptr};
+    const std::size_t each = others.size() / devices.size();
+    for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());
+    o.row_counts = shares->row_counts(world.rank(lane));
+    capacity[at(lane)] = o.rows = shares->most_rows(world.rank(lane));
+    auto& replica = replicas[at(lane)];
+    replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
+    if (replica->gradient_arena() != nullptr)
+      connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
+  }
+
+  /// A lane's share of a batch in training.
+  std::vector<BatchRows> slices(const BatchRows& batch, int lane) const {
+    return shares->slices(batch, world.rank(lane), options.accumulate_steps);
+  }
+  /// A lane's share of a batch without gradients.
+  std::vector<BatchRows> inference_slices(const BatchRows& batch, int lane) const {
+    const int rank = world.rank(lane);
+    return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(lane)]));
+  }
+
+  /// Runs the command on every replica's thread (see ReplicaSet). `where`: ", step 412" or "".
+  void run(const std::string& where, const Crew::Command& command) {
+    enter_first();
+    if (lookout) lookout->begin([&] { watchdog->begin(where); });
+    std::exception_ptr failure;
+    try {
+      crew.run(command);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::optional<Error> late;
+    if (lookout) lookout->end([&] { late = watchdog->end(); });
+    if (late) throw Error(*late);
+    if (failure) throw as_error(failure).within(name(crew.failed_lane()) + where);
+  }
+
+  void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
+    std::vector<double> seconds;
+    for (const StepSums& of_rank : of_all) seconds.push_back(of_rank.seconds);
+    if (std::optional<NewShares> decided = options.balance->add(step.number, step.positions, seconds))
+      new_shares = std::move(decided);
+  }
+
+  /// Sums of all processes. `step`: the batch if it is a training batch.
+  StepSums total(const Whole& step) {
+    sums.front().wishes = own_wishes ? own_wishes() : 0;
+    const std::vector<StepSums> of_all = connector.all_sums(sums);
+    if (options.balance != nullptr && step.number >= 0) weigh(step, of_all);
+    StepSums sum = sum_steps(of_all);
+    wishes |= sum.wishes;
+    mean_over_valid(sum);
+    return sum;
+  }
+
+  /// Replaces masked losses by the mean over all valid positions of the batch, times its samples.
+  void mean_over_valid(StepSums& sum) const {
+    if (sum.samples == 0 || std::ranges::none_of(plan.losses, &plan::LossStep::masked)) return;
+    sum.loss = 0;
+    for (const plan::LossStep& loss : plan.losses) {
+      double& own = sum.outputs[loss.first_sum];
+      if (loss.masked()) own *= static_cast<double>(sum.samples) / plan::weight_of(loss, sum.outputs, sum.samples);
+      sum.loss += loss.weight * own;
+    }
+  }
+
+  /// State of the oldest queued step. A failure is thrown later, with the name of the replica.
+  Progress progress() const {
+    try {
+      const bool done = std::ranges::all_of(replicas, [](const auto& replica) { return replica->done(); });
+      return done ? Progress::kDone : Progress::kRunning;
+    } catch (...) {
+      return Progress::kFailed;
+    }
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (int lane = 0; lane < static_cast<int>(devices.size()); ++lane) all.push_back(name(lane));
+    return all;
+  }
+  std::string name(int lane) const {
+    return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
+  }
+  const plan::Plan& plan;
+  Devices devices;       ///< devices of the first slots, one per lane
+  const Devices others;  ///< devices of the other slots, lane by lane
+  Connector& connector;
+  const SetOptions options;
+  const World world;
+  std::vector<StepSums> sums;  ///< per lane, of the last command
+  std::function<std::uint32_t()> own_wishes;
+  std::uint32_t wishes = 0;  ///< requests of all processes, not yet taken
+  /// Queued and not yet collected.
+  struct Queued {
+    std::string where;  ///< ", step 412"; "" for an evaluation
+    Whole step{};       ///< its batch
+  };
+  std::deque<Queued> queued;
+  std::optional<NewShares> new_shares;  ///< not yet taken
+  std::vector<std::unique_ptr<Replica>> replicas;
+  std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
+  std::optional<Shares> shares;      ///< set once the options are checked
+  std::optional<Watchdog> watchdog;  ///< only for devices with a driver
+  ExitGuard guard;                   ///< armed by the first failure, destroyed after all replicas
+  Crew crew;                         ///< its threads use everything above
+  std::optional<Lookout> lookout;    ///< as watchdog; last, because it reads the members above
+};
+
+ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backend::Device>> devices,
+                       Connector& connector, SetOptions options)
+    : impl_(std::make_unique<Impl>(plan, std::move(devices), connector, std::move(options))) {}
+
+ReplicaSet::~ReplicaSet() = default;
+
+BatchRows ReplicaSet::share(const BatchRows& batch, int lane) const {
+  return impl_->shares->slices(batch, impl_->world.rank(lane), 1).front();
+}
+
+StepTimes ReplicaSet::times() const {
+  StepTimes slowest;
+  for (const auto& replica : impl_->replicas) {
+    const StepTimes& times = replica->times();
+    slowest.forward_backward = std::max(slowest.forward_backward, times.forward_backward);
+    slowest.comm_exposed = std::max(slowest.comm_exposed, times.comm_exposed);
+    slowest.optimizer = std::max(slowest.optimizer, times.optimizer);
+  }
+  return slowest;
+}
+
+int ReplicaSet::size() const { return impl_->crew.size(); }
+backend::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
+
+void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
+  Impl& set = *impl_;
+  StepInputs inputs = in;
+  inputs.loads = set.shares->loads(batch);
+  inputs.whole = set.shares->whole(batch, in.valid);
+  const std::string where = fmt::format(", step {}", in.number);
+  set.run(where, [&](int lane) { set.replicas[at(lane)]->queue_step(set.slices(batch, lane), inputs); });
+  set.queued.push_back({where, {batch.positions().count, batch.number}});
+  const std::int64_t every = set.options.check_every;
+  if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
+}
+
+std::size_t ReplicaSet::queued() const { return impl_->queued.size(); }
+
+bool ReplicaSet::done() {
+  // All processes must collect after the same steps, however fast their devices are, because the result is a common
+  // decision.
+  if (impl_->world.processes > 1 && !impl_->devices.front()->reads_host_memory()) return false;
+  return impl_->progress() != Progress::kRunning;
+}
+
+StepSums ReplicaSet::collect() {
+  Impl& set = *impl_;
+  if (set.queued.empty()) throw Error(ErrorKind::kInternal, "no step is queued");
+  const Impl::Queued oldest = set.queued.front();
+  const auto collect_from = [&](int lane) {
+    StepSums& sums = set.sums[at(lane)] = set.replicas[at(lane)]->collect();
+    const StepTimes& times = set.replicas[at(lane)]->times();
+    sums.seconds = times.forward_backward + times.optimizer;
+  };
+  if (set.progress() == Progress::kDone)  // no thread has to be woken
+    for (int lane = 0; lane < size(); ++lane) collect_from(lane);
+  else
+    set.run(oldest.where, collect_from);
+  set.queued.pop_front();
+  if (set.watchdog) set.watchdog->warm();
+  return set.total(oldest.step);
+}
+
+StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
+  queue_step(batch, in);
+  return collect();
+}
+
+void ReplicaSet::queue_evaluation(const BatchRows& batch) {
+  Impl& set = *impl_;
+  set.run("", [&](int lane) { set.replicas[at(lane)]->queue_evaluation(set.inference_slices(batch, lane)); });
+  set.queued.push_back({});
+}
+
+StepSums ReplicaSet::evaluate(const BatchRows& batch) {
+  if (!impl_->queued.empty())
+    throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
+  queue_evaluation(batch);
+  return collect();
+}
+
+StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number) {
+  Impl& set = *impl_;
+  set.run("", [&](int lane) {
+    set.sums[at(lane)] = set.replicas[at(lane)]->gradients(set.slices(batch, lane), valid, number);
+  });
+  return set.total({});
+}
+
+std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, const StepInputs& in) {
+  Impl& set = *impl_;
+  std::vector<std::optional<NotFinite>> found(set.replicas.size());
+  std::vector<std::vector<float>> gradients(set.replicas.size());
+  set.run(fmt::format(", step {}", in.number), [&](int lane) {
+    Replica& replica = *set.replicas[at(lane)];
+    found[at(lane)] = replica.find_not_finite(set.slices(batch, lane), in);
+    gradients[at(lane)] = replica.pull_gradients();
+  });
+  for (const auto& one : found)
+    if (one) return one;
+  for (const plan::Parameter& parameter : set.plan.parameters) {
+    if (parameter.kind == plan::ParameterKind::kFrozen) continue;
+    NotFinite sum{.layer = parameter.path, .what = "sum of the replicas' gradients", .values = parameter.elements()};
+    for (std::int64_t i = parameter.offset; i < parameter.offset + parameter.elements(); ++i) {
+      float all = 0;
+      for (const std::vector<float>& one : gradients) all += one[static_cast<std::size_t>(i)];
+      sum.count += std::isfinite(all) ? 0 : 1;
+    }
+    if (sum.count > 0) return sum;
+  }
+  return std::nullopt;
+}
+
+void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outputs) {
+  Impl& set = *impl_;
+  const std::vector<int> tensors = plan::predicted_tensors(set.plan);
+  set.run("", [&](int lane) {
+    for (const BatchRows& slice : set.inference_slices(batch, lane)) {
+      std::vector<void*> places;
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        places.push_back(static_cast<std::byte*>(outputs[i]) +
+                         static_cast<std::size_t>(slice.first_row - batch.first_row) *
+                             plan::host_row_bytes(set.plan.tensors[at(tensors[i])]));
+      set.replicas[at(lane)]->predict(slice, places);
+    }
+  });
+}
+
+void ReplicaSet::add_feed(int number, const Feed& feed) {
+  on_each([&](int, Replica& replica) { replica.add_feed(number, feed); });
+}
+
+void ReplicaSet::push(const graph::Model& model) {
+  on_each([&](int, Replica& replica) { replica.push(model); });
+}
+
+void ReplicaSet::push_state(const std::vector<std::vector<float>>& state) {
+  on_each([&](int, Replica& replica) { replica.push_state(state); });
+}
+
+void ReplicaSet::pull(graph::Model& model) {
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) replica.pull(model);
+  });
+}
+
+std::vector<std::vector<float>> ReplicaSet::pull_state() {
+  std::vector<std::vector<float>> state;
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) state = replica.pull_state();
+  });
+  return state;
+}
+
+void ReplicaSet::push_loss_scale(const kernels::LossScale& scale) {
+  on_each([&](int, Replica& replica) { replica.push_loss_scale(scale); });
+}
+
+std::optional<kernels::LossScale> ReplicaSet::pull_loss_scale() {
+  std::optional<kernels::LossScale> scale;
+  on_each([&](int lane, Replica& replica) {
+    if (lane == 0) scale = replica.pull_loss_scale();
+  });
+  return scale;
+}
+
+void ReplicaSet::on_each(const std::function<void(int lane, Replica& replica)>& f) {
+  impl_->run("", [&](int lane) { f(lane, *impl_->replicas[at(lane)]); });
+}
+
+void ReplicaSet::check_equal(std::int64_t step) {
+  std::vector<std::uint64_t> hashes(impl_->replicas.size());
+  on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.parameter_hash(); });
+  hashes = impl_->connector.all_numbers(std::move(hashes));
+  const auto name = [&](int rank) {
+    const int lane = rank - impl_->world.first_rank;
+    return lane >= 0 && lane < size() ? impl_->name(lane) : fmt::format("replica {}", rank);
+  };
+  std::vector<std::string> different;
+  for (int rank = 1; rank < static_cast<int>(hashes.size()); ++rank)
+    if (hashes[at(rank)] != hashes[0]) different.push_back(name(rank));
+  if (different.empty()) return;
+  throw Error(ErrorKind::kDevice,
+              fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
+                          "faulty, or an operation is not deterministic; go on from the last checkpoint",
+                          step, join(different, ", "), name(0)));
+}
+
+void ReplicaSet::set_wishes(std::function<std::uint32_t()> wishes) { impl_->own_wishes = std::move(wishes); }
+
+std::uint32_t ReplicaSet::take_wishes() { return std::exchange(impl_->wishes, 0); }
+
+std::optional<NewShares> ReplicaSet::take_new_shares() { return std::exchange(impl_->new_shares, std::nullopt); }
+
+void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words) {
+  if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));
+}
+
+}  // namespace dptrain::replica

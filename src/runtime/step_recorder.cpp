@@ -1,0 +1,49 @@
+#include "runtime/step_recorder.h"
+
+#include "core/format.h"
+#include "core/log.h"
+
+namespace dptrain::replica {
+
+backend::Recording* StepRecorder::recording(std::size_t post, const std::function<void()>& work) {
+  std::unique_ptr<backend::Recording>& recording = recordings_[post];
+  if (recording) return recording.get();
+  beat("meeting the other replicas to record a step");
+  if (sink_ != nullptr) sink_->begin_recording(stream_);
+  const std::optional<Error> why = record(recording, work);
+  const bool recorded = recording != nullptr;
+  beat("meeting the other replicas with a recorded step");
+  const std::optional<int> without = sink_ != nullptr ? sink_->end_recording(recorded, stream_)
+                                     : recorded       ? std::nullopt
+                                                      : std::optional(options_.rank);
+  if (!without) return recording.get();
+  if (why && *without == options_.rank)
+    log::warn(fmt::format("{}: a step cannot be recorded ({}); steps are launched piece by piece{}", device_.name(),
+                          why->what(), options_.replicas > 1 ? ", by all replicas" : ""));
+  able_ = false;
+  if (sink_ != nullptr) drop();
+  return nullptr;
+}
+
+std::optional<Error> StepRecorder::record(std::unique_ptr<backend::Recording>& recording,
+                                          const std::function<void()>& work) try {
+  beat("recording a step");
+  recording = device_.record(stream_, work);
+  if (!recording && options_.graphs == Graphs::kOn)
+    throw Error(ErrorKind::kDevice,
+                fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device_.name()));
+  return std::nullopt;
+} catch (const Error& error) {
+  if (options_.graphs == Graphs::kOn || error.kind() == ErrorKind::kDeadline) throw;
+  return error;
+}
+
+void StepRecorder::beat(const char* what) const {
+  if (options_.heart != nullptr) options_.heart->beat(what);
+}
+
+void StepRecorder::drop() {
+  for (auto& recording : recordings_) recording.reset();
+}
+
+}  // namespace dptrain::replica

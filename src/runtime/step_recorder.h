@@ -1,0 +1,52 @@
+#pragma once
+
+// StepRecorder: records whole steps of a replica, so that each is one launch (CUDA graphs). The number of rows and
+// samples, the staged set and the post are fixed in a recording, so there is one recording per post. With several
+// replicas all record in the same step; if one cannot, none does. Owned by a Replica, used on its thread.
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backend/device.h"
+#include "core/error.h"
+#include "runtime/replica.h"
+
+namespace dptrain::replica {
+
+class StepRecorder {
+ public:
+  /// `sink`: reduces the gradients in a recording; null: no reduction. All references must outlive this object.
+  StepRecorder(backend::Device& device, backend::Stream& stream, const Options& options, GradientSink* sink)
+      : device_(device), stream_(stream), options_(options), sink_(sink) {}
+
+  /// Whether to record or replay the step; called once for each step that could be recorded.
+  bool wants() { return able_ && ++steps_ > kEagerSteps; }
+  /// Returns the recording of the post; the first call records `work`. Null: this and all later steps are launched one
+  /// kernel at a time. Either recording failed on some replica and the user does not require it, or the device does not
+  /// support it.
+  backend::Recording* recording(std::size_t post, const std::function<void()>& work);
+  /// Destroys the recordings. No launch of them may still be running.
+  void drop();
+
+ private:
+  /// Steps before the first recording: by then all kernels are loaded and all algorithms chosen.
+  static constexpr int kEagerSteps = 3;
+
+  /// Records `work`. Returns the error of a recording that failed; empty on success or without support of the device.
+  std::optional<Error> record(std::unique_ptr<backend::Recording>& recording, const std::function<void()>& work);
+
+  void beat(const char* what) const;
+
+  backend::Device& device_;
+  backend::Stream& stream_;
+  const Options& options_;
+  GradientSink* const sink_;
+  int steps_ = 0;  ///< steps that could have been replayed
+  bool able_ = true;
+  std::array<std::unique_ptr<backend::Recording>, Replica::kPosts> recordings_;
+};
+
+}  // namespace dptrain::replica

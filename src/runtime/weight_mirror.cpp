@@ -1,0 +1,68 @@
+#include "runtime/weight_mirror.h"
+
+#include <algorithm>
+
+#include "core/index.h"
+
+namespace dptrain::replica {
+
+WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot)
+    : plan_(plan), device_(device), home_(home) {
+  if (device.reads_host_memory()) return;
+  offsets_.assign(plan.parameters.size(), -1);
+  for (const plan::Step& step : plan.steps)
+    for (const int p : step.parameters)
+      if (step.slot == slot) offsets_[at(p)] = 0;
+  std::int64_t floats = 0;
+  for (std::size_t p = 0; p < offsets_.size(); ++p) {
+    if (offsets_[p] < 0) continue;
+    offsets_[p] = floats;
+    floats += (plan.parameters[p].elements() + plan::kAlignElements - 1) / plan::kAlignElements * plan::kAlignElements;
+  }
+  const auto room = static_cast<std::size_t>(std::max<std::int64_t>(floats, 1));
+  parameters_ = device.allocate(room * sizeof(float));
+  if (plan.compute != DType::kF32) compute_ = device.allocate(room * size_of(plan.compute));
+  if (home.loss_scale() != nullptr) loss_scale_ = device.allocate(sizeof(kernels::LossScale));
+}
+
+void WeightMirror::refresh(backend::Stream& stream) {
+  if (!parameters_) return;
+  if (loss_scale_ && home_.scales_loss())
+    device_.copy_between(loss_scale_->data(), home_.loss_scale(), sizeof(kernels::LossScale), stream);
+  if (version_ == home_.version()) return;
+  const bool frozen_too = frozen_version_ != home_.frozen_version();
+  for (std::size_t i = 0; i < offsets_.size(); ++i) {
+    const plan::Parameter& p = plan_.parameters[i];
+    if (offsets_[i] < 0 || (p.kind == plan::ParameterKind::kFrozen && !frozen_too)) continue;
+    const auto n = static_cast<std::size_t>(p.elements());
+    device_.copy_between(parameters_->as<float>() + offsets_[i], home_.parameters() + p.offset, n * sizeof(float),
+                         stream);
+    if (!compute_) continue;
+    const std::size_t size = size_of(plan_.compute);
+    device_.copy_between(compute_->as<std::byte>() + static_cast<std::size_t>(offsets_[i]) * size,
+                         static_cast<const std::byte*>(home_.compute()) + static_cast<std::size_t>(p.offset) * size,
+                         n * size, stream);
+  }
+  version_ = home_.version();
+  frozen_version_ = home_.frozen_version();
+}
+
+const float* WeightMirror::parameters() const { return parameters_ ? parameters_->as<float>() : home_.parameters(); }
+
+const void* WeightMirror::compute() const {
+  if (!parameters_) return home_.compute();
+  return compute_ ? compute_->data() : parameters_->data();
+}
+
+const kernels::LossScale* WeightMirror::loss_scale() const {
+  return loss_scale_ ? loss_scale_->as<kernels::LossScale>() : home_.loss_scale();
+}
+
+std::size_t WeightMirror::bytes() const {
+  std::size_t sum = 0;
+  for (const auto* buffer : {&parameters_, &compute_, &loss_scale_})
+    if (*buffer) sum += (*buffer)->bytes();
+  return sum;
+}
+
+}  // namespace dptrain::replica

@@ -1,0 +1,176 @@
+#pragma once
+
+// Processes as threads of one: a Transport whose messages go through memory, late and in an order drawn from a seed, as
+// far as MPI allows; with links that fall silent.
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "distributed/processes.h"
+
+namespace dptrain::test {
+
+/// What lies between the processes.
+class FakeNetwork {
+ public:
+  /// Of `per_host` processes each that share memory; 0: hosts of two that do not.
+  explicit FakeNetwork(int processes, std::uint64_t seed = 1, int per_host = 0)
+      : processes_(processes), seed_(seed), per_host_(per_host) {}
+
+  int processes() const { return processes_; }
+  std::uint64_t seed() const { return seed_; }
+  bool shares_memory() const { return per_host_ > 0; }
+  int host(int process) const { return process / (per_host_ > 0 ? per_host_ : 2); }
+
+  using Channel = std::tuple<int, int, int>;  ///< from, to, tag
+  void put(const Channel& channel, std::string message) {
+    const std::lock_guard lock(mutex_);
+    if (!silent_.contains(std::get<0>(channel))) messages_[channel].push_back(std::move(message));
+  }
+  bool take(const Channel& channel, std::string& message) {
+    const std::lock_guard lock(mutex_);
+    std::deque<std::string>& waiting = messages_[channel];
+    if (waiting.empty()) return false;
+    message = std::move(waiting.front());
+    waiting.pop_front();
+    return true;
+  }
+  /// Nothing that it sends arrives any more.
+  void silence(int process) {
+    const std::lock_guard lock(mutex_);
+    silent_.insert(process);
+  }
+  int finalized() {
+    const std::lock_guard lock(mutex_);
+    return finalized_;
+  }
+  void finalize() {
+    const std::lock_guard lock(mutex_);
+    ++finalized_;
+  }
+
+ private:
+  const int processes_;
+  const std::uint64_t seed_;
+  const int per_host_;
+  std::mutex mutex_;
+  std::map<Channel, std::deque<std::string>> messages_;
+  std::set<int> silent_;
+  int finalized_ = 0;
+};
+
+class FakeTransport final : public mpi::Transport {
+ public:
+  FakeTransport(FakeNetwork& network, int process)
+      : network_(network), process_(process), random_(network.seed(), 1, 0, static_cast<std::uint32_t>(process)) {}
+
+  int process() const override { return process_; }
+  int processes() const override { return network_.processes(); }
+  std::string host() const override { return "node-" + std::to_string(network_.host(process_)); }
+  std::string library() const override { return "threads"; }
+  bool shares_memory() const override { return network_.shares_memory(); }
+
+  mpi::Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
+    sends_[++last_] = {static_cast<const char*>(data), bytes, {process_, to, tag}, random_.below(3)};
+    order_[{process_, to, tag}].push_back(last_);
+    return last_;
+  }
+
+  mpi::Ticket receive(void* data, std::size_t bytes, int from, int tag) override {
+    receives_[++last_] = {static_cast<char*>(data), bytes, false};
+    order_[{from, process_, tag}].push_back(last_);
+    return last_;
+  }
+
+  bool done(mpi::Ticket& ticket) override {
+    if (const auto send = sends_.find(ticket); send != sends_.end()) return sent(send);
+    const auto receive = receives_.find(ticket);
+    if (receive == receives_.end()) throw Error(ErrorKind::kInternal, "a ticket is used after it was done");
+    for (auto& [channel, tickets] : order_)
+      if (std::get<1>(channel) == process_ && std::get<0>(channel) != process_) deliver(channel, tickets);
+    if (!receive->second.done) return false;
+    receives_.erase(receive);
+    return true;
+  }
+
+  void finalize() override {
+    for (const auto& [channel, tickets] : order_)
+      if (!tickets.empty()) throw Error(ErrorKind::kInternal, "messages are under way at the end");
+    network_.finalize();
+  }
+
+ private:
+  struct Send {
+    const char* data;
+    std::size_t bytes;
+    FakeNetwork::Channel channel;
+    std::uint64_t looks;
+  };
+  struct Receive {
+    char* data;
+    std::size_t bytes;
+    bool done;
+  };
+
+  /// Read at the end only: whoever changes a message before it is done is found out. In the order of its channel.
+  bool sent(std::map<mpi::Ticket, Send>::iterator at) {
+    std::deque<mpi::Ticket>& tickets = order_[at->second.channel];
+    if (tickets.front() != at->first || at->second.looks-- > 0) return false;
+    tickets.pop_front();
+    network_.put(at->second.channel, {at->second.data, at->second.bytes});
+    sends_.erase(at);
+    return true;
+  }
+
+  void deliver(const FakeNetwork::Channel& channel, std::deque<mpi::Ticket>& tickets) {
+    std::string message;
+    while (!tickets.empty() && network_.take(channel, message)) {
+      Receive& receive = receives_.at(tickets.front());
+      tickets.pop_front();
+      if (message.size() != receive.bytes)
+        throw Error(ErrorKind::kInternal, "a message of " + std::to_string(message.size()) + " bytes, expected " +
+                                              std::to_string(receive.bytes));
+      if (!message.empty()) std::memcpy(receive.data, message.data(), message.size());
+      receive.done = true;
+    }
+  }
+
+  FakeNetwork& network_;
+  const int process_;
+  RandomStream random_;
+  mpi::Ticket last_ = 0;
+  std::map<mpi::Ticket, Send> sends_;
+  std::map<mpi::Ticket, Receive> receives_;
+  std::map<FakeNetwork::Channel, std::deque<mpi::Ticket>> order_;
+};
+
+/// One process of the network; its communication thread runs.
+inline std::unique_ptr<mpi::Processes> fake_process(FakeNetwork& network, int process,
+                                                    const mpi::Processes::Patience& patience = {}) {
+  return std::make_unique<mpi::Processes>(
+      [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
+}
+
+/// Runs f(process) for every process on a thread of its own.
+template <class F>
+void in_processes(FakeNetwork& network, const F& f, const mpi::Processes::Patience& patience = {}) {
+  std::vector<std::thread> threads;
+  for (int p = 0; p < network.processes(); ++p)
+    threads.emplace_back([&, p] {
+      const std::unique_ptr<mpi::Processes> process = fake_process(network, p, patience);
+      f(*process);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace dptrain::test

@@ -1,0 +1,57 @@
+// The real NCCL on a real GPU, as far as one GPU goes: a world of one rank. Start-up, streams and events, buckets,
+// recorded steps and the end are those of many ranks; a sum over one rank changes nothing, so the results are those of
+// no NCCL at all.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cuda/need_gpu.h"
+#include "distributed/connector.h"
+#include "distributed/nccl_connector.h"
+#include "replica/small_net.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+using test::gpu_is_required;
+
+struct NcclGpuOutcome {
+  graph::Model model;
+  std::vector<double> losses;
+};
+
+NcclGpuOutcome train(replica::Connector& connector, replica::Graphs graphs) {
+  constexpr std::int64_t kGpuRows = 12;
+  NcclGpuOutcome outcome{.model = model_of(kSmallNet), .losses = {}};
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  devices.push_back(backend::make_cuda_device(0, {.tf32 = false}));
+  const plan::Plan plan = small_plan(outcome.model, *devices.front());
+  replica::ReplicaSet set(
+      plan, std::move(devices), connector,
+      {.weights = {1}, .batch_sizes = {kGpuRows}, .optimizer = sgd(), .seed = 5, .check_every = 1, .graphs = graphs});
+  set.push(outcome.model);
+  for (std::int64_t number = 0; number < 9; ++number) {
+    const SampleBatch batch(kGpuRows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
+    outcome.losses.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kGpuRows}).loss);
+  }
+  set.pull(outcome.model);
+  return outcome;
+}
+
+TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
+  DPTRAIN_NEED_GPU();
+  const auto alone = make_local(1);
+  const NcclGpuOutcome expected = train(*alone, replica::Graphs::kOff);
+  EXPECT_GT(distance(expected.model, model_of(kSmallNet)), 1e-3);
+  for (const replica::Graphs graphs : {replica::Graphs::kOff, replica::Graphs::kOn})
+    for (const bool deterministic : {true, false}) {
+      const auto nccl = make_nccl({0}, {.deterministic = deterministic});
+      const NcclGpuOutcome found = train(*nccl, graphs);
+      EXPECT_EQ(found.losses, expected.losses);
+      EXPECT_EQ(distance(found.model, expected.model), 0);
+    }
+}
+
+}  // namespace
+}  // namespace dptrain::reduce

@@ -1,0 +1,153 @@
+// NCCL across processes, here threads: one communicator for all, over the fake table.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/index.h"
+#include "mpi/fake_transport.h"
+#include "distributed/connector.h"
+#include "reduce/fake_nccl.h"
+#include "distributed/nccl_connector.h"
+#include "replica/sample_batch.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kTogetherRows = 9;
+constexpr NcclOptions kTogetherPatient{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
+
+/// The replicas of one process on toy devices.
+struct TogetherSet {
+  TogetherSet(mpi::Processes& processes, const std::vector<int>& lanes, FakeNccl& nccl,
+              const NcclOptions& options = kTogetherPatient, const ToyDevice::Switches& switches = {})
+      : model(model_of(kToyModel)),
+        plan(toy_plan(model, 128)),
+        seats{.process = processes.process(), .first_ranks = {0}} {
+    for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
+    std::vector<int> gpus;
+    std::vector<std::unique_ptr<backend::Device>> devices;
+    const int first = seats.first_ranks[at(seats.process)];
+    for (int lane = 0; lane < lanes[at(seats.process)]; ++lane) {
+      gpus.push_back(lane);
+      devices.push_back(std::make_unique<ToyDevice>(first + lane, switches));
+    }
+    connector = make_nccl(gpus, options, {seats, processes}, nccl.api());
+    set.emplace(plan, std::move(devices), *connector,
+                replica::SetOptions{.world = World{.process = seats.process,
+                                                   .processes = seats.processes(),
+                                                   .first_rank = first,
+                                                   .ranks = seats.ranks()},
+                                    .weights = std::vector<double>(at(seats.ranks()), 1.0),
+                                    .batch_sizes = {kTogetherRows},
+                                    .optimizer = sgd(),
+                                    .seed = 5});
+    set->push(model);
+  }
+  replica::StepSums step(std::int64_t number) {
+    const SampleBatch batch(kTogetherRows, 6, 3, static_cast<std::uint64_t>(number));
+    return set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kTogetherRows});
+  }
+  graph::Model pulled() {
+    graph::Model now = model;
+    set->pull(now);
+    return now;
+  }
+
+  graph::Model model;
+  plan::Plan plan;
+  Seats seats;
+  std::unique_ptr<replica::Connector> connector;
+  std::optional<replica::ReplicaSet> set;
+};
+
+graph::Model trained_in_one_process(int replicas, int steps, std::vector<double>& losses) {
+  graph::Model model = model_of(kToyModel);
+  const plan::Plan plan = toy_plan(model, 128);
+  const auto connector = make_local(replicas);
+  replica::ReplicaSet set(plan, toy_devices(replicas), *connector,
+                          {.weights = std::vector<double>(at(replicas), 1.0),
+                           .batch_sizes = {kTogetherRows},
+                           .optimizer = sgd(),
+                           .seed = 5});
+  set.push(model);
+  for (std::int64_t number = 0; number < steps; ++number) {
+    const SampleBatch batch(kTogetherRows, 6, 3, static_cast<std::uint64_t>(number));
+    losses.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kTogetherRows}).loss);
+  }
+  set.pull(model);
+  return model;
+}
+
+TEST(NcclTogether, TrainsAsOneProcessDoes) {
+  std::vector<double> losses;
+  const graph::Model expected = trained_in_one_process(3, 4, losses);
+  for (const std::vector<int>& lanes : {std::vector<int>{1, 2}, {1, 1, 1}}) {
+    FakeNccl nccl;
+    nccl.polls = 2;
+    FakeNetwork network(static_cast<int>(lanes.size()));
+    in_processes(network, [&](mpi::Processes& processes) {
+      // Processes come one after the other.
+      std::this_thread::sleep_for(std::chrono::milliseconds(30 * processes.process()));
+      TogetherSet mine(processes, lanes, nccl);
+      for (std::size_t number = 0; number < losses.size(); ++number)
+        EXPECT_EQ(mine.step(static_cast<std::int64_t>(number)).loss, losses[number]);
+      EXPECT_EQ(distance(mine.pulled(), expected), 0);
+    });
+    EXPECT_EQ(nccl.ids, 2);
+    EXPECT_EQ(nccl.used_after_end, 0);
+    EXPECT_EQ(nccl.finalized, 2 * 3);
+    EXPECT_EQ(nccl.aborted, 0);
+  }
+}
+
+/// What the processes throw when something goes wrong in the first or a later step.
+std::vector<std::string> errors_of_trouble(FakeNccl& nccl, const NcclOptions& options = kTogetherPatient) {
+  std::vector<std::string> errors(2);
+  FakeNetwork network(2);
+  in_processes(network, [&](mpi::Processes& processes) {
+    std::string& words = errors[at(processes.process())];
+    try {
+      TogetherSet mine(processes, {1, 1}, nccl, options);
+      for (std::int64_t number = 0;; ++number) mine.step(number);
+    } catch (const Error& error) {
+      const auto others = processes.failure();
+      words = others ? others->what() : error.what();
+      if (!others) processes.fail(error);
+    }
+  });
+  EXPECT_EQ(nccl.used_after_end, 0);
+  return errors;
+}
+
+TEST(NcclTogether, AnErrorOnOneEndsAllWithItsReason) {
+  FakeNccl nccl;
+  nccl.trouble = {.rank = 1, .call = 5, .result = 2};
+  const std::vector<std::string> errors = errors_of_trouble(nccl);
+  EXPECT_THAT(errors[1], HasSubstr("unhandled system error"));
+  EXPECT_THAT(errors[0], ::testing::AllOf(HasSubstr("process 1 (node-0): "), HasSubstr("unhandled system error")));
+}
+
+TEST(NcclTogether, OneThatIsSilentIsADeadlineForAll) {
+  FakeNccl nccl;
+  nccl.trouble = {.rank = 1, .call = 5, .result = nccl::kInProgress};
+  const std::vector<std::string> errors =
+      errors_of_trouble(nccl, {.deterministic = false, .watchdog_seconds = 1, .first_step_seconds = 1});
+  for (const std::string& words : errors) EXPECT_THAT(words, HasSubstr("no progress for 1 s"));
+}
+
+TEST(NcclTogether, OneThatNeverComesIsADeadline) {
+  FakeNccl nccl;
+  nccl.absent = true;
+  const std::vector<std::string> errors =
+      errors_of_trouble(nccl, {.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 1});
+  for (const std::string& words : errors) EXPECT_THAT(words, HasSubstr("no progress for 1 s"));
+}
+
+}  // namespace
+}  // namespace dptrain::reduce

@@ -1,0 +1,274 @@
+// CPU replicas in several processes, here threads, against the same replicas in one.
+
+#include "distributed/process_connector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "core/error.h"
+#include "core/index.h"
+#include "mpi/fake_transport.h"
+#include "distributed/connector.h"
+#include "replica/sample_batch.h"
+#include "replica/toy_device.h"
+#include "support/sanitizer.h"
+
+namespace dptrain::reduce {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+
+Seats seats_of(const std::vector<int>& lanes, int process) {
+  Seats seats{.process = process, .first_ranks = {0}};
+  for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
+  return seats;
+}
+
+int sum_of(const std::vector<int>& lanes) { return seats_of(lanes, 0).ranks(); }
+
+/// The last bucket is smaller than there are processes, one is empty.
+plan::Plan small_buckets() {
+  plan::Plan plan;
+  plan.buckets = {{0, 64 * 40}, {64 * 40, 64 * 40}, {64 * 40, 64 * 41 + 7}};
+  plan.statistics_end = plan.buckets.back().end;
+  return plan;
+}
+
+float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
+  return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
+}
+
+/// Some steps of a lane's share in reducing; its arena after each, one behind the other.
+std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
+  std::vector<float> seen;
+  replica::GradientSink& sink = connector.sink(lane);
+  backend::Stream stream;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    sink.begin(step, false);
+    for (int b = 0; b < static_cast<int>(plan.buckets.size()); ++b) {
+      for (std::int64_t i = plan.buckets[at(b)].begin; i < plan.buckets[at(b)].end; ++i)
+        arena[i] = spread_gradient(rank, step, i);
+      sink.bucket_ready(b, stream);
+    }
+    sink.finish(stream);
+    seen.insert(seen.end(), arena, arena + plan.statistics_end);
+    for (const std::size_t floats : {std::size_t{1}, std::size_t{70001}}) {  // more than fits one round in memory
+      const std::vector<float> mine(floats, static_cast<float>(rank));
+      std::vector<float> all(floats * at(connector.collective(lane)->size()));
+      connector.collective(lane)->all_gather(mine.data(), static_cast<std::int64_t>(floats * sizeof(float)), all.data(),
+                                             stream);
+      for (std::size_t i = 0; i < all.size(); i += floats) {
+        EXPECT_EQ(all[i], static_cast<float>(i / floats));
+        EXPECT_EQ(std::count(all.data() + i, all.data() + i + floats, all[i]), static_cast<std::ptrdiff_t>(floats));
+      }
+    }
+  }
+  return seen;
+}
+
+/// Arenas of the lanes of one process, where the connector wants them, all attached.
+std::vector<std::unique_ptr<backend::Buffer>> attached(replica::Connector& connector, int lanes,
+                                                       backend::Device& device, backend::Stream& stream,
+                                                       const plan::Plan& plan) {
+  std::vector<std::unique_ptr<backend::Buffer>> arenas;
+  for (int lane = 0; lane < lanes; ++lane) {
+    arenas.push_back(
+        connector.gradient_memory(lane, device, static_cast<std::size_t>(plan.statistics_end) * sizeof(float)));
+    connector.attach(lane, device, stream, arenas.back()->as<float>(), plan);
+  }
+  return arenas;
+}
+
+/// What every rank has seen. `per_host`: as FakeNetwork.
+std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed, int per_host) {
+  const plan::Plan plan = small_buckets();
+  std::vector<std::vector<float>> seen(at(sum_of(lanes)));
+  FakeNetwork network(static_cast<int>(lanes.size()), seed, per_host);
+  in_processes(network, [&](mpi::Processes& processes) {
+    const Seats seats = seats_of(lanes, processes.process());
+    const auto connector = make_processes(seats, processes);
+    const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
+    ToyDevice device(0);
+    device.enter();
+    backend::Stream stream;
+    const auto arenas = attached(*connector, count, device, stream, plan);
+    std::vector<std::thread> threads;
+    for (int lane = 0; lane < count; ++lane)
+      threads.emplace_back([&, lane] {
+        seen[at(first + lane)] = lane_steps(*connector, lane, first + lane, plan, arenas[at(lane)]->as<float>());
+      });
+    for (std::thread& thread : threads) thread.join();
+  });
+  return seen;
+}
+
+/// Over messages, over memory, and over both: 4 processes on hosts of two, 3 on hosts of two.
+TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
+  for (const std::vector<std::vector<int>>& layouts : {std::vector<std::vector<int>>{{1, 1}, {2}},
+                                                       {{1, 1, 1, 1}, {2, 2}, {4}, {1, 3}, {2, 1, 1}},
+                                                       {{3, 3}, {1, 4, 1}, {6}}}) {
+    std::vector<float> first;
+    std::uint64_t seed = 0;
+    for (const std::vector<int>& lanes : layouts)
+      for (const int per_host : {0, 2, 8}) {
+        if (test::kThreadSanitizer && per_host == 8) continue;  // one host, as 2 in most layouts
+        const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed, per_host);
+        if (first.empty()) first = seen.front();
+        for (const std::vector<float>& one : seen) {
+          ASSERT_EQ(one.size(), first.size());
+          EXPECT_EQ(std::memcmp(one.data(), first.data(), first.size() * sizeof(float)), 0);
+        }
+      }
+  }
+}
+
+/// A small network with what could tell replicas apart.
+constexpr const char* kSpreadNet = R"(
+layers:
+  - Input: {name: image, shape: [5, 6, 2]}
+  - Conv2D: {name: conv, filters: 4, kernel_size: 3, kernel_regularizer: {L2: 0.01}}
+  - BatchNormalization: {name: bn, momentum: 0.9}
+  - ReLU
+  - Flatten
+  - Dropout: 0.25
+  - Dense: {name: logits, units: 3, activation: softmax}
+)";
+
+struct SpreadOutcome {
+  graph::Model model = model_of(kSpreadNet);
+  std::vector<double> losses;
+};
+
+SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
+  constexpr std::int64_t kSpreadBatch = 7;
+  SpreadOutcome outcome;
+  const int first = seats.first_ranks[at(seats.process)], count = seats.first_ranks[at(seats.process + 1)] - first;
+  std::vector<std::unique_ptr<backend::Device>> devices;
+  for (int lane = 0; lane < count; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
+  plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
+  options.sync_batchnorm = true;
+  options.bucket_bytes = options.first_bucket_bytes = 512;
+  const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
+  replica::ReplicaSet set(
+      plan, std::move(devices), connector,
+      {.world =
+           World{.process = seats.process, .processes = seats.processes(), .first_rank = first, .ranks = seats.ranks()},
+       .weights = std::vector<double>(at(seats.ranks()), 1.0),
+       .batch_sizes = {kSpreadBatch},
+       .optimizer = value_of(nn::optimizer_family(), "adam"),
+       .seed = 5,
+       .check_every = 1});
+  set.set_wishes([&] { return 1U << seats.process; });
+  set.push(outcome.model);
+  for (std::int64_t number = 0; number < 3; ++number) {
+    const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
+    const replica::StepSums sums =
+        set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
+    EXPECT_EQ(sums.samples, kSpreadBatch);
+    EXPECT_EQ(set.take_wishes(), (1U << seats.processes()) - 1);
+    EXPECT_EQ(set.take_wishes(), 0U);
+    outcome.losses.push_back(sums.loss / static_cast<double>(kSpreadBatch) + sums.penalty);
+  }
+  set.pull(outcome.model);
+  return outcome;
+}
+
+TEST(ProcessConnector, TrainsAsOneProcessDoes) {
+  const auto local = make_local(4);
+  const SpreadOutcome expected = train_spread(seats_of({4}, 0), *local);
+  for (const auto& [lanes, per_host] : std::vector<std::pair<std::vector<int>, int>>{{{2, 2}, 0},
+                                                                                     {{1, 1, 1, 1}, 0},
+                                                                                     {{3, 1}, 0},
+                                                                                     {{2, 2}, 2},
+                                                                                     {{1, 1, 1, 1}, 2},
+                                                                                     {{1, 1, 1, 1}, 4},
+                                                                                     {{3, 1}, 4}}) {
+    FakeNetwork network(static_cast<int>(lanes.size()), 3, per_host);
+    in_processes(network, [&](mpi::Processes& processes) {
+      const Seats seats = seats_of(lanes, processes.process());
+      const auto connector = make_processes(seats, processes);
+      const SpreadOutcome outcome = train_spread(seats, *connector);
+      EXPECT_EQ(outcome.losses, expected.losses);
+      for (std::size_t w = 0; w < expected.model.weights.size(); ++w)
+        EXPECT_EQ(outcome.model.weights[w].values, expected.model.weights[w].values) << w;
+    });
+  }
+}
+
+/// One whose weights are others is named in all processes.
+TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
+  FakeNetwork network(2);
+  in_processes(network, [&](mpi::Processes& processes) {
+    const Seats seats = seats_of({1, 2}, processes.process());
+    const auto connector = make_processes(seats, processes);
+    graph::Model model = model_of(kSpreadNet);
+    std::vector<std::unique_ptr<backend::Device>> devices;
+    for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
+    const plan::Plan plan =
+        plan::make_plan(model, options_for("sparse_categorical_crossentropy", {}), *devices.front());
+    replica::ReplicaSet set(plan, std::move(devices), *connector,
+                            {.world = World{.process = seats.process,
+                                            .processes = 2,
+                                            .first_rank = seats.first_ranks[at(seats.process)],
+                                            .ranks = 3},
+                             .weights = {1, 1, 1},
+                             .batch_sizes = {6},
+                             .optimizer = sgd(),
+                             .seed = static_cast<std::uint64_t>(seats.process)});
+    if (processes.process() == 1)
+      for (graph::Weight& weight : model.weights)
+        weight.values.assign(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);
+    set.push(model);
+    try {
+      set.check_equal(3);
+      ADD_FAILURE() << "nothing was found";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("step 3: the parameters of replica 1"),
+                                                 ::testing::HasSubstr("replica 2")));
+    }
+  });
+}
+
+/// A lane that fails ends all lanes of all processes, with its reason, however they are connected.
+TEST(ProcessConnector, AFailureEndsAllProcesses) {
+  const plan::Plan plan = small_buckets();
+  for (const int per_host : {0, 2, 3}) {
+    FakeNetwork network(3, 1, per_host);
+    std::atomic<int> ended = 0;
+    in_processes(network, [&](mpi::Processes& processes) {
+      const Seats seats = seats_of({1, 2, 1}, processes.process());
+      const auto connector = make_processes(seats, processes);
+      const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
+      ToyDevice device(0);
+      device.enter();
+      backend::Stream stream;
+      const auto arenas = attached(*connector, count, device, stream, plan);
+      std::vector<std::thread> threads;
+      for (int lane = 0; lane < count; ++lane)
+        threads.emplace_back([&, lane] {
+          if (processes.process() == 1 && lane == 1)
+            return connector->abort(Error(ErrorKind::kMemory, "replica 2 (cpu:1): out of memory"));
+          try {
+            lane_steps(*connector, lane, 0, plan, arenas[at(lane)]->as<float>());
+          } catch (const Error& error) {
+            EXPECT_THAT(error.what(), ::testing::HasSubstr("replica 2 (cpu:1): out of memory"));
+            ++ended;
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+      for (int lane = 0; lane < count; ++lane) connector->drain(lane);
+      if (processes.process() != 1) {
+        ASSERT_TRUE(processes.failure());
+        EXPECT_EQ(processes.failure()->kind(), ErrorKind::kMemory);
+      }
+    });
+    EXPECT_EQ(ended, 3);
+  }
+}
+
+}  // namespace
+}  // namespace dptrain::reduce

@@ -1,0 +1,89 @@
+#pragma once
+
+// Replicas' parts in tests of a connector, on streams whose order is drawn at random: the emulator's.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "backend/emu/emu_runtime.h"
+#include "core/index.h"
+#include "reduce/forgetful_device.h"
+#include "runtime/replica_set.h"
+
+namespace dptrain::test {
+
+/// What a rank's backward leaves in its arena.
+using GradientOf = float (*)(int rank, std::int64_t step, std::int64_t i);
+
+/// A replica's part, on its thread.
+struct StreamRank {
+  StreamRank(int rank_, int device_id, Forget forget, replica::Connector& connector_, const plan::Plan& plan_,
+             GradientOf gradient_)
+      : rank(rank_),
+        connector(connector_),
+        plan(plan_),
+        gradient(gradient_),
+        device(backend::make_emu_device(device_id, {}), forget) {
+    device.enter();
+    stream = device.make_stream(false);
+    arena = device.allocate(bytes());
+    connector.attach(rank, device, *stream, arena->as<float>(), plan);
+  }
+
+  std::size_t bytes() const { return static_cast<std::size_t>(plan.statistics_end) * sizeof(float); }
+
+  /// A step of whose buckets none is ready before the stream comes there.
+  void queue_step(std::int64_t step, bool loads = false) {
+    replica::GradientSink& sink = connector.sink(rank);
+    sink.begin(step, loads);
+    for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
+      const auto [begin, end] = plan.buckets[at(k)];
+      std::vector<float> values;
+      for (std::int64_t i = begin; i < end; ++i) values.push_back(gradient(rank, step, i));
+      device.copy_to_device(arena->as<float>() + begin, values.data(), values.size() * sizeof(float), *stream);
+      sink.bucket_ready(k, *stream);
+    }
+    sink.finish(*stream);
+  }
+  std::vector<float> pull() {
+    std::vector<float> values(static_cast<std::size_t>(plan.statistics_end));
+    device.copy_to_host(values.data(), arena->data(), bytes(), *stream);
+    return values;
+  }
+
+  const int rank;
+  replica::Connector& connector;
+  const plan::Plan& plan;
+  const GradientOf gradient;
+  ForgetfulDevice device;
+  std::unique_ptr<backend::Stream> stream;
+  std::unique_ptr<backend::Buffer> arena;
+};
+
+/// Runs `work(StreamRank&)` on a thread for each of these devices and ends the ranks as ReplicaSet does.
+template <class Work>
+void on_stream_ranks(const std::vector<int>& devices, Forget forget, replica::Connector& connector,
+                     const plan::Plan& plan, GradientOf gradient, const Work& work) {
+  std::vector<std::optional<StreamRank>> all(devices.size());
+  const auto each = [&](const auto& f) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) threads.emplace_back([&f, rank] { f(rank); });
+    for (std::thread& thread : threads) thread.join();
+  };
+  each([&](int rank) {
+    StreamRank& mine = all[at(rank)].emplace(rank, devices[at(rank)], forget, connector, plan, gradient);
+    work(mine);
+    connector.drain(rank);
+    mine.stream->synchronize();
+  });
+  each([&](int rank) {
+    all[at(rank)]->device.enter();
+    connector.detach(rank);
+    all[at(rank)].reset();
+  });
+}
+
+}  // namespace dptrain::test

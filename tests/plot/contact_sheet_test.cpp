@@ -1,0 +1,96 @@
+#include "plot/contact_sheet.h"
+
+#include <gtest/gtest.h>
+
+#include "plot/svg.h"
+#include "picture/svg_text.h"
+
+namespace dptrain::picture {
+namespace {
+
+std::shared_ptr<const RgbImage> plain(std::int64_t height, std::int64_t width) {
+  return std::make_shared<RgbImage>(height, width, std::uint8_t{100});
+}
+
+std::vector<ImageItem> images(const Drawing& drawing) {
+  std::vector<ImageItem> all;
+  for (const Item& item : drawing.items())
+    if (const auto* const image = std::get_if<ImageItem>(&item.what)) all.push_back(*image);
+  return all;
+}
+
+TEST(ContactSheet, HoldsEveryImageUnderItsNames) {
+  const Drawing drawing = contact_sheet({.title = "blumen on train",
+                                         .note = "",
+                                         .columns = {"epoch 1", "epoch 2"},
+                                         .rows = {{"#0 Gänseblümchen", "写真.png", {plain(120, 150), plain(120, 150)}},
+                                                  {"#1 زهرة", "", {plain(120, 150), plain(90, 60)}}}});
+  const std::string svg = to_svg(drawing);
+  for (const char* words : {"blumen on train", "epoch 1", "epoch 2", "#0 Gänseblümchen", "写真.png", "#1 زهرة"})
+    EXPECT_EQ(count(svg, std::string(">") + words + "</text>"), 1U) << words;
+  const std::vector<ImageItem> all = images(drawing);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].at.y, all[1].at.y);
+  EXPECT_GT(all[1].at.x, all[0].at.x + all[0].width);
+  EXPECT_GT(all[2].at.y, all[0].at.y + all[0].height);
+  EXPECT_EQ(all[3].width, 60) << "as large as it is";
+  for (const ImageItem& image : all) {
+    EXPECT_LT(image.at.x + image.width, drawing.width());
+    EXPECT_LT(image.at.y + image.height, drawing.height());
+  }
+}
+
+TEST(ContactSheet, EnlargesSmallImagesByAWholeFactor) {
+  EXPECT_EQ(enlargement({{"a", "", {plain(8, 10), plain(8, 10)}}}), 10);
+  EXPECT_EQ(enlargement({{"a", "", {plain(32, 32)}}}), 4);
+  EXPECT_EQ(enlargement({{"a", "", {plain(90, 80), plain(90, 80)}}}), 1);
+  EXPECT_EQ(enlargement({{"a", "", {plain(500, 500)}}}), 1);
+}
+
+TEST(ContactSheet, RowsOfOneImageStandSideBySide) {
+  Sheet sheet{.title = "t", .note = "", .columns = {"test"}, .rows = {}};
+  for (int i = 0; i < 8; ++i)
+    sheet.rows.push_back({"#" + std::to_string(i) + std::string(100, 'x'), "", {plain(130, 130)}});
+  const Drawing drawing = contact_sheet(sheet);
+  const std::vector<ImageItem> all = images(drawing);
+  ASSERT_EQ(all.size(), 8U);
+  EXPECT_EQ(all[0].at.y, all[5].at.y) << "six in a row of the page";
+  EXPECT_GT(all[6].at.y, all[5].at.y);
+  EXPECT_GT(drawing.width(), 800);
+  EXPECT_EQ(count(to_svg(drawing), std::string(100, 'x') + "</title>"), 16U) << "images and names";
+}
+
+TEST(ContactSheet, LabelAndAnswerHaveALineEach) {
+  Sheet sheet{.title = "t", .note = "", .columns = {}, .rows = {}};
+  sheet.rows.push_back({.label = "tulips",
+                        .note = "a.jpg",
+                        .images = {plain(130, 130)},
+                        .answer = "a daisy with a name that is too long for its column",
+                        .answer_value = "0.98"});
+  const Drawing drawing = contact_sheet(sheet);
+  std::vector<Words> words;
+  for (const Item& item : drawing.items())
+    if (const auto* const one = std::get_if<Words>(&item.what); one != nullptr && !one->text.empty())
+      words.push_back(*one);
+  ASSERT_EQ(words.size(), 5U);  // title, label, answer, value, note
+  EXPECT_EQ(words[1].text, "tulips");
+  EXPECT_TRUE(words[2].text.starts_with("a daisy")) << words[2].text;
+  EXPECT_EQ(words[3].text, "0.98") << "never shortened";
+  EXPECT_GT(words[2].at.y, words[1].at.y);
+  EXPECT_EQ(words[3].at.y, words[2].at.y);
+  EXPECT_GT(words[4].at.y, words[3].at.y);
+  EXPECT_EQ(words[2].ink, Ink::kWrong);
+}
+
+TEST(ContactSheet, LongNamesStayWithinTheSheet) {
+  const std::string endless(500, 'W');
+  const Drawing drawing = contact_sheet({.title = endless,
+                                         .note = endless,
+                                         .columns = {"a", "b"},
+                                         .rows = {{endless, "", {plain(8, 10), plain(8, 10)}}}});
+  EXPECT_LT(drawing.width(), 600);
+  EXPECT_EQ(count(to_svg(drawing), "<title>" + endless + "</title>"), 5U);
+}
+
+}  // namespace
+}  // namespace dptrain::picture

@@ -1,0 +1,35 @@
+#pragma once
+
+// Connects nothing: every replica goes its own way.
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/replica_set.h"
+
+namespace dptrain::test {
+
+class Apart final : public replica::Connector {
+ public:
+  replica::GradientSink& sink(int) override { return none_; }
+  backend::Collective* collective(int) override { return nullptr; }
+  void attach(int lane, backend::Device&, backend::Stream&, float*, const plan::Plan&) override {
+    const std::lock_guard lock(mutex_);
+    attached.insert(lane);
+  }
+  void abort(const Error& why) noexcept override {
+    const std::lock_guard lock(mutex_);
+    reasons.emplace_back(why.what());
+  }
+
+  std::set<int> attached;
+  std::vector<std::string> reasons;
+
+ private:
+  std::mutex mutex_;
+  replica::NoReduction none_;
+};
+
+}  // namespace dptrain::test

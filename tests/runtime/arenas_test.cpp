@@ -1,0 +1,105 @@
+// Weights on their way between a model and a replica's arenas.
+
+#include "runtime/arenas.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/prefix.h"
+#include "replica/small_net.h"
+
+namespace dptrain::replica {
+namespace {
+
+using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
+
+graph::Model undrawn(const graph::Model& model) { return graph::undrawn_model(model.graph, model.seed); }
+
+std::vector<std::vector<float>> values(const graph::Model& model) {
+  std::vector<std::vector<float>> all;
+  for (const graph::Weight& weight : model.weights) all.push_back(weight.values);
+  return all;
+}
+
+std::vector<const void*> places(const graph::Model& model) {
+  std::vector<const void*> all;
+  for (const graph::Weight& weight : model.weights) all.push_back(weight.values.data());
+  return all;
+}
+
+struct ArenasFixture {
+  ArenasFixture(std::unique_ptr<backend::Device> device_, plan::Plan plan_)
+      : device(std::move(device_)), plan(std::move(plan_)) {
+    device->enter();
+    stream = device->make_stream();
+    arenas.emplace(plan, *device, *stream, Options{.optimizer = sgd()});
+  }
+
+  std::unique_ptr<backend::Device> device;
+  plan::Plan plan;
+  std::unique_ptr<backend::Stream> stream;
+  std::optional<ParameterArenas> arenas;
+};
+
+class Arenas : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Arenas, AWeightWithoutValuesIsWhatItsInitializerDraws) {
+  const graph::Model drawn = model_of(kSmallNet);
+  auto device = device_of(GetParam(), 0);
+  plan::Plan plan = small_plan(drawn, *device);
+  ArenasFixture f(std::move(device), std::move(plan));
+  graph::Model model = undrawn(drawn), pulled = model;
+  f.arenas->push(model);
+  f.arenas->pull(pulled);
+  EXPECT_EQ(values(pulled), values(drawn));
+
+  // One that has values keeps them, and what the arenas held before is no matter.
+  model.weights.front().values.assign(drawn.weights.front().values.size(), 0.25F);
+  f.arenas->push(model);
+  f.arenas->pull(pulled);
+  EXPECT_THAT(pulled.weights.front().values, Each(0.25F));
+  for (std::size_t w = 1; w < drawn.weights.size(); ++w)
+    EXPECT_EQ(pulled.weights[w].values, drawn.weights[w].values) << w;
+}
+
+TEST_P(Arenas, PullGivesAlsoThoseThatThePlanLeavesOut) {
+  const graph::Model drawn = model_of(kFrozen);
+  plan::PlanOptions options = options_for("sparse_categorical_crossentropy");
+  options.part = plan::Part::kHead;
+  options.border = plan::frozen_prefix(drawn).border;
+  auto device = device_of(GetParam(), 0);
+  plan::Plan plan = plan::make_plan(drawn, options, *device);
+  ASSERT_LT(plan.parameters.size(), drawn.weights.size());
+  ArenasFixture f(std::move(device), std::move(plan));
+  graph::Model model = undrawn(drawn);
+  f.arenas->push(model);
+  f.arenas->pull(model);
+  EXPECT_EQ(values(model), values(drawn));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Arenas, ::testing::Values("cpu", "emu:0"),
+                         [](const auto& test) { return test.param.substr(0, 3); });
+
+// Of a large network a second copy of its weights would be what a run's memory is short of.
+TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
+  const graph::Model drawn = model_of(kToyModel);
+  auto owned = std::make_unique<ToyDevice>(0);
+  ToyDevice& device = *owned;
+  ArenasFixture f(std::move(owned), toy_plan(drawn));
+  graph::Model model = undrawn(drawn);
+  device.take_host_ends();
+  f.arenas->push(model);
+  EXPECT_THAT(device.take_host_ends(), IsEmpty()) << "drawn in their place";
+  EXPECT_THAT(values(model), Each(IsEmpty())) << "the template needs none";
+  f.arenas->pull(model);
+  std::vector<const void*> there = device.take_host_ends();
+  EXPECT_THAT(there, UnorderedElementsAreArray(places(model))) << "straight to where they stay";
+  f.arenas->push(model);
+  EXPECT_EQ(device.take_host_ends(), there);
+}
+
+}  // namespace
+}  // namespace dptrain::replica

@@ -1,0 +1,108 @@
+// Crew: every lane runs each command once, lane 0 on the caller's thread where that is asked for, and the first
+// exception comes back when all are through.
+
+#include "runtime/crew.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace dptrain::replica {
+namespace {
+
+class Crews : public testing::TestWithParam<Crew::First> {
+ protected:
+  bool callers_first() const { return GetParam() == Crew::First::kCaller; }
+};
+
+void ignore(int, const std::exception_ptr&) {}
+
+TEST_P(Crews, RunEveryLaneOnAThreadForLife) {
+  Crew crew(3, GetParam(), ignore);
+  std::array<std::thread::id, 3> first, second;
+  crew.run([&](int lane) { first[static_cast<std::size_t>(lane)] = std::this_thread::get_id(); });
+  crew.run([&](int lane) { second[static_cast<std::size_t>(lane)] = std::this_thread::get_id(); });
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first[0] == std::this_thread::get_id(), callers_first());
+  EXPECT_NE(first[1], first[2]);
+  EXPECT_NE(first[1], std::this_thread::get_id());
+}
+
+TEST_P(Crews, HaveLanesThatWaitForOneAnother) {
+  Crew crew(3, GetParam(), ignore);
+  std::atomic<int> there{0};
+  for (int round = 1; round <= 200; ++round)
+    crew.run([&](int) {
+      ++there;
+      while (there < 3 * round) std::this_thread::yield();
+    });
+  EXPECT_EQ(there, 600);
+}
+
+TEST_P(Crews, SleepAndAreWoken) {
+  Crew crew(2, GetParam(), ignore);
+  std::atomic<int> done{0};
+  const auto count = [&](int lane) {
+    if (lane == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than anybody waits awake
+    ++done;
+  };
+  for (int round = 0; round < 5; ++round) {
+    crew.run(count);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(done, 10);
+}
+
+TEST_P(Crews, RethrowTheFirstExceptionWhenAllAreThrough) {
+  for (int failing = 0; failing < 2; ++failing) {
+    std::atomic<bool> told{false};
+    Crew crew(2, GetParam(), [&](int lane, const std::exception_ptr&) { told = lane == failing; });
+    EXPECT_THROW(crew.run([&](int lane) {
+      if (lane == failing) throw std::runtime_error("no");
+      while (!told) std::this_thread::yield();  // the others hear of it while they are at work
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(crew.failed_lane(), failing);
+    int after = 0;
+    crew.run([&](int lane) {
+      if (lane == 0) ++after;
+    });
+    EXPECT_EQ(after, 1);
+  }
+}
+
+TEST_P(Crews, SayWhoIsStillAtWork) {
+  Crew crew(3, GetParam(), ignore);
+  EXPECT_EQ(crew.busy(), std::vector<bool>(3, false));
+  std::atomic<bool> seen{false};
+  std::thread other([&] {
+    while (crew.busy() != std::vector{false, true, false}) std::this_thread::yield();
+    seen = true;
+  });
+  crew.run([&](int lane) {
+    while (lane == 1 && !seen) std::this_thread::yield();
+  });
+  other.join();
+  EXPECT_EQ(crew.busy(), std::vector<bool>(3, false));
+}
+
+TEST(Crew, TheCallersLaneIsForRunAlone) {
+  Crew crew(2, Crew::First::kCaller, ignore);
+  const Crew::Command nothing = [](int) {};
+  EXPECT_THROW(crew.begin(nothing), Error);
+  crew.run(nothing);
+}
+
+INSTANTIATE_TEST_SUITE_P(First, Crews, testing::Values(Crew::First::kOwnThread, Crew::First::kCaller),
+                         [](const auto& which) {
+                           return which.param == Crew::First::kCaller ? "Caller" : "OwnThread";
+                         });
+
+}  // namespace
+}  // namespace dptrain::replica
