@@ -5,8 +5,8 @@
 #   backend  src/backend/emu/*.cpp    or   src/backend/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   backend  src/backend/cpu/bench/*.cpp   or   src/backend/kernel_bench_stub.cpp   (Google Benchmark)
 #   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
-#   picture  src/picture/cairo/*.cpp   or   src/plot/png_stub.cpp   (the headers of Pango and Cairo)
-#   reduce   src/distributed/nccl.cpp     or   nothing: it only holds our declarations of NCCL against nccl.h
+#   plot     src/plot/cairo/*.cpp   or   src/plot/png_stub.cpp   (the headers of Pango and Cairo)
+#   distributed src/distributed/nccl.cpp  or   nothing: it only holds our declarations of NCCL against nccl.h
 #
 # CUDA (12.0 or newer) takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
@@ -109,18 +109,18 @@ if(NOT DPTRAIN_PANGO STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
 endif()
 
-# Leaves one side of the pair among the sources of the picture room.
-function(dptrain_picture_sources out)
+# Leaves one side of the pair among the sources of the plot module.
+function(dptrain_plot_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_PANGO)
     list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/plot/png_stub.cpp)
   else()
-    list(FILTER list EXCLUDE REGEX "/src/picture/cairo/")
+    list(FILTER list EXCLUDE REGEX "/src/plot/cairo/")
   endif()
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one side of the pair among the sources of the data room.
+# Leaves one side of the pair among the sources of the data module.
 function(dptrain_data_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_FFMPEG)
@@ -131,7 +131,7 @@ function(dptrain_data_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one side of each pair among the sources of the backend room.
+# Leaves one side of each pair among the sources of the backend module.
 function(dptrain_device_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_CUDA)
@@ -148,8 +148,8 @@ function(dptrain_device_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Takes nccl.cpp from the sources of the reduce room where there is no nccl.h to hold it against.
-function(dptrain_reduce_sources out)
+# Takes nccl.cpp from the sources of the distributed module where there is no nccl.h to hold it against.
+function(dptrain_distributed_sources out)
   set(list ${${out}})
   if(NOT DPTRAIN_HAVE_CUDA)
     list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/distributed/nccl.cpp)

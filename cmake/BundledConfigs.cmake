@@ -3,8 +3,8 @@
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(_bundle_script ${CMAKE_CURRENT_LIST_FILE})
-  function(dptrain_bundle_configs room)
-    if(NOT TARGET dptrain_${room})
+  function(dptrain_bundle_configs module)
+    if(NOT TARGET dptrain_${module})
       return()
     endif()
     file(GLOB_RECURSE configs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/configs/*.yaml)

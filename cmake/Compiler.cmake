@@ -12,10 +12,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # The kernels choose their instruction set at run time, so one binary serves every machine: no -march here.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2" CACHE STRING "" FORCE)
 
-# Many small sources spend most of their compilation in the same headers: the rooms and tests are compiled several sources at
+# Many small sources spend most of their compilation in the same headers: the modules and tests are compiled several sources at
 # a time. Names in unnamed namespaces are therefore unique within a folder.
 option(DPTRAIN_UNITY "Compile several sources of a folder at a time; OFF compiles each by itself" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 64)   # a room at once, but the largest; for the folders that name no other
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 64)   # a module at once, but the largest; for the folders that name no other
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -64,7 +64,7 @@ if(DPTRAIN_SANITIZE)
   target_link_options(dptrain_flags INTERFACE -fsanitize=${DPTRAIN_SANITIZE})
   if(DPTRAIN_SANITIZE MATCHES "undefined")
     # Four checks at every access through a pointer take as long to compile as all the rest. AddressSanitizer sees what they
-    # see, but for alignment: the rooms that read foreign bytes have them (dptrain_check_every_access).
+    # see, but for alignment: the modules that read foreign bytes have them (dptrain_check_every_access).
     target_compile_options(dptrain_flags INTERFACE
       -fno-sanitize-recover=undefined -fno-sanitize=alignment,null,object-size,vptr)
   endif()

@@ -40,7 +40,7 @@ function(dptrain_gpu_kernels)
   set_target_properties(dptrain_kernels_emu PROPERTIES UNITY_BUILD ${DPTRAIN_UNITY})
   target_compile_options(dptrain_kernels_emu PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_BACKEND=emu)
-  target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_house)
+  target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_lib)
   if(DPTRAIN_SANITIZE MATCHES "thread")
     # It switches between what ThreadSanitizer takes for threads, and tells it so itself.
     set_source_files_properties(${folder}/simt_fibers.cpp PROPERTIES
@@ -48,7 +48,7 @@ function(dptrain_gpu_kernels)
   endif()
 endfunction()
 
-# Adds the GPU device's two libraries to the rooms, at the level of `backend`.
+# Adds the GPU device's two libraries to the modules, at the level of `backend`.
 function(dptrain_gpu_device)
   if(DPTRAIN_FUZZ)
     return()
@@ -63,14 +63,14 @@ function(dptrain_gpu_device)
     add_library(dptrain_backend_${gpu} OBJECT ${ops} ${both} ${own})
     set_target_properties(dptrain_backend_${gpu} PROPERTIES DPTRAIN_LEVEL 5 UNITY_BUILD ${DPTRAIN_UNITY})
     target_compile_definitions(dptrain_backend_${gpu} PRIVATE DPTRAIN_BACKEND=${gpu})
-    target_link_libraries(dptrain_backend_${gpu} PUBLIC dptrain_house)
+    target_link_libraries(dptrain_backend_${gpu} PUBLIC dptrain_lib)
     add_dependencies(dptrain_backend_${gpu} dptrain_version)
-    list(APPEND DPTRAIN_ROOMS backend_${gpu})
+    list(APPEND DPTRAIN_MODULES backend_${gpu})
   endforeach()
   if(TARGET dptrain_backend_cuda)
     target_link_libraries(dptrain_backend_cuda PRIVATE dptrain_cuda)
   endif()
-  set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
+  set(DPTRAIN_MODULES ${DPTRAIN_MODULES} PARENT_SCOPE)
 endfunction()
 
 # What calls CUDA, cuDNN or NCCL is compiled with their headers and linked with the static CUDA runtime and dlopen.
@@ -81,7 +81,7 @@ if(DPTRAIN_HAVE_CUDA)
   target_link_libraries(dptrain_cuda INTERFACE CUDA::cudart_static ${CMAKE_DL_LIBS})
 endif()
 
-# Links the kernels of the GPU path into an executable; dptrain_link_rooms() calls it from the device's level up.
+# Links the kernels of the GPU path into an executable; dptrain_link_modules() calls it from the device's level up.
 function(dptrain_link_gpu_kernels target)
   foreach(library dptrain_kernels_emu dptrain_kernels_cuda)
     if(TARGET ${library})

@@ -1,4 +1,4 @@
-# Finds the libraries. Which room may use which is said in the top CMakeLists.txt.
+# Finds the libraries. Which module may use which is said in the top CMakeLists.txt.
 
 find_package(Highway REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -6,7 +6,7 @@
     affected_tests.py --self-test
 
 The inputs of a test are the files that its command and REQUIRED_FILES name, executables included, and what tests read of the
-source tree: data of tests/, configs/ and docs/, and the names of the sources. The checks of the source tree itself (rooms.*)
+source tree: data of tests/, configs/ and docs/, and the names of the sources. The checks of the source tree itself (modules.*)
 always count as affected.
 """
 
@@ -46,7 +46,7 @@ def inputs_of(tests, data):
     """{test: digest of its inputs}; tests as [(name, command and other files, labels)]."""
     found, known = {}, {}
     for name, command, labels in tests:
-        if name.startswith("rooms.") or "e2e" in labels:
+        if name.startswith("modules.") or "e2e" in labels:
             continue
         files = tuple(file for file in map(pathlib.Path, command) if file.is_absolute() and file.is_file())
         if files not in known:
@@ -83,7 +83,7 @@ def self_test():
         program = pathlib.Path(folder) / "program"
         program.write_text("one")
         tests = [("a", [str(program)], ["cases"]), ("b", ["/nowhere"], ["cases"]), ("e2e.c", ["bash"], ["e2e"]),
-                 ("rooms.d", ["python3"], [])]
+                 ("modules.d", ["python3"], [])]
         before = inputs_of(tests, "data")
         assert set(before) == {"a", "b"}
         assert exclude_pattern(tests, before, {}) == r"^(e2e\.c)$"

@@ -5,7 +5,7 @@
     scripts/check_paths.py --self-test   check the checker on planted texts
 
 In comments of src/, kernels/ and tests/ a path is written from the root ("docs/numerics.md", "kernels/cpu/pool.h") or, for
-a room, as #include writes it ("core/error.h"); in documents, from the root or from the document. "<name>", "*" and "{a,b}"
+a module, as #include writes it ("core/error.h"); in documents, from the root or from the document. "<name>", "*" and "{a,b}"
 in it stand for several, of which one must exist.
 """
 
@@ -34,7 +34,7 @@ def exists(path, bases):
 
 def texts(root):
     """(file, line number, text that is prose, where its paths may start)"""
-    rooms = [root / "src"]
+    modules = [root / "src"]
     for top in ("src", "kernels", "tests"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cpp", ".cu", ".sh"):
@@ -42,10 +42,10 @@ def texts(root):
             for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
                 comment = COMMENT.search(line)
                 if comment and (file.suffix != ".sh" or comment[0].lstrip().startswith("#")):
-                    yield file, number, comment[0], [root, *rooms]
+                    yield file, number, comment[0], [root, *modules]
     for file in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            yield file, number, line, [root, *rooms, file.parent]
+            yield file, number, line, [root, *modules, file.parent]
 
 
 def is_ours(path, root):

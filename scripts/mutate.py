@@ -23,7 +23,7 @@ import sys
 
 Fault = collections.namedtuple("Fault", "kind file old new tests tsan", defaults=[False])
 
-# `tests`: rooms, for dptrain_test_<room>, and e2e:<script>.
+# `tests`: folders, for dptrain_test_<folder>, and e2e:<script>.
 FAULTS = [
     Fault("a dropped term", "src/core/random.cpp", "static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)",
           "purpose_ * 0x9E3779B9u", ["core"]),
@@ -137,7 +137,7 @@ def compile_error(build, tests):
 
 
 def failure(source, build, test, seconds):
-    """Runs the tests of a room or a script; the name of the first that fails, or what else went wrong, or None."""
+    """Runs the tests of a folder or a script; the name of the first that fails, or what else went wrong, or None."""
     if test.startswith("e2e:"):
         output, status = run(["bash", str(source / "tests/e2e" / f"{test[4:]}.sh")], build, seconds,
                              DPTRAIN=str(build / "dptrain"), DPTRAIN_SOURCE=str(source))

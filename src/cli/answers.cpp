@@ -45,7 +45,7 @@ void require_same_label(const KeptAnswers& kept, const Answer& theirs, const Ans
 }
 
 template <class One>
-void gather_all(std::vector<One>& answers, mpi::Processes& processes) {
+void gather_all(std::vector<One>& answers, distributed::Processes& processes) {
   static_assert(std::is_trivially_copyable_v<One>);
   const std::vector<std::string> all =
       processes.gather({reinterpret_cast<const char*>(answers.data()), answers.size() * sizeof(One)});
@@ -64,8 +64,8 @@ bool is_chosen(std::int64_t sample, std::int64_t samples) {
   return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMost;
 }
 
-void add_processes(std::vector<Answer>& answers, mpi::Processes& processes) { gather_all(answers, processes); }
-void add_processes(std::vector<ValueAnswer>& answers, mpi::Processes& processes) { gather_all(answers, processes); }
+void add_processes(std::vector<Answer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
+void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
 
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
   std::ranges::sort(answers, {}, &ValueAnswer::sample);
@@ -79,8 +79,8 @@ std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
   return text + "\n";
 }
 
-std::vector<picture::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values) {
-  std::vector<picture::ValuePairs> all(values);
+std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values) {
+  std::vector<plot::ValuePairs> all(values);
   for (std::size_t i = 0; i < values; ++i) {
     if (values > 1) all[i].name = fmt::format("value {}", i + 1);
     for (const ValueAnswer& one : answers) {

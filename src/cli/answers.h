@@ -32,13 +32,13 @@ struct ValueAnswer {
 bool is_chosen(std::int64_t sample, std::int64_t samples);
 
 /// Puts those of all processes together, the same in all.
-void add_processes(std::vector<Answer>& answers, mpi::Processes& processes);
-void add_processes(std::vector<ValueAnswer>& answers, mpi::Processes& processes);
+void add_processes(std::vector<Answer>& answers, distributed::Processes& processes);
+void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes);
 
 /// "sample,label,answer", or of several values "sample,label_1,answer_1,...", in order of the samples.
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values);
 /// Each value for the pictures.
-std::vector<picture::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values);
+std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values);
 
 /// "sample,label,answer,id", the classes by name, in order of the samples.
 std::string answers_csv(std::vector<Answer> answers, const Classes& classes);

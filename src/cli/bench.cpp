@@ -174,7 +174,7 @@ std::vector<std::string> words_for_processes(const Context& context) {
 
 /// Every combination of the swept values; with --mode weak the batch grows with the replicas.
 std::vector<Point> points(const BenchFlags& flags, const experiment::Experiment& experiment,
-                          const mpi::Processes* processes) {
+                          const distributed::Processes* processes) {
   const int many = processes == nullptr ? 1 : processes->count();
   std::vector<session::DeviceRequest> devices;
   std::vector<std::int64_t> batches;
@@ -288,7 +288,7 @@ void predict(const BenchFlags& flags, const experiment::Experiment& experiment, 
 }
 
 /// What cannot be asked together with --predict.
-void check_predict(const BenchFlags& flags, const mpi::Processes* processes, bool sweeps_processes) {
+void check_predict(const BenchFlags& flags, const distributed::Processes* processes, bool sweeps_processes) {
   if (!flags.predict) return;
   if (processes != nullptr && processes->count() > 1)
     throw Error(ErrorKind::kUsage, "--predict starts the processes that it measures itself; run it without a launcher");
@@ -297,7 +297,7 @@ void check_predict(const BenchFlags& flags, const mpi::Processes* processes, boo
                 "--predict goes with --sweep processes=1,2 and with synthetic data, without --layers");
 }
 
-int run(const BenchFlags& flags, const Context& context, mpi::Processes* processes) {
+int run(const BenchFlags& flags, const Context& context, distributed::Processes* processes) {
   if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
   if (flags.predict && (flags.kernels || flags.tune))
@@ -354,8 +354,8 @@ int run(const BenchFlags& flags, const Context& context, mpi::Processes* process
   write(directory / "bench.csv", bench_csv(rows));
   write(directory / "bench.json", bench_json(rows, *flags.config, options.data));
   constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
-  picture::write((directory / "scaling.svg").string(),
-                 picture::draw(scaling_chart(rows, experiment.config.name,
+  plot::write((directory / "scaling.svg").string(),
+                 plot::draw(scaling_chart(rows, experiment.config.name,
                                              static_cast<double>(flags.samples.value_or(kSamples)))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
   if (flags.predict) predict(flags, experiment, options, rows);
@@ -405,7 +405,7 @@ void add_bench(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

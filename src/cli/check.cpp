@@ -88,7 +88,7 @@ void check_config(const std::string& config, const CheckFlags& flags) {
                            human_bytes(plan.replica_bytes), counted(plan.memory.rows, "row"),
                            human_bytes(plan.batch_bytes)));
   require_memory(experiment, devices, plan);
-  if (experiment.graph.weights) print_fitted(checkpoint::load_weights(*experiment.graph.weights, plan.model).table());
+  if (experiment.graph.weights) print_fitted(formats::load_weights(*experiment.graph.weights, plan.model).table());
   if (flags.with_data) {
     if (!experiment.config.train.loss)
       throw Error(ErrorKind::kUsage, fmt::format("{}: --with-data needs a section 'train'", experiment.file));

@@ -32,7 +32,7 @@ struct CkptFlags {
 };
 
 int show(const std::vector<std::string>& files) {
-  for (const std::string& file : files) print_fitted(checkpoint::describe(last_state_file(file)));
+  for (const std::string& file : files) print_fitted(formats::describe_file(last_state_file(file)));
   return 0;
 }
 
@@ -40,7 +40,7 @@ int diff(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
   const auto file = [&](std::size_t i) { return last_state_file(flags.files[i]); };
-  const checkpoint::Difference difference = checkpoint::compare(file(0), file(1), flags.tolerance.value_or(0));
+  const formats::FileDifference difference = formats::compare_files(file(0), file(1), flags.tolerance.value_or(0));
   print_fitted(difference.report);
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
@@ -73,8 +73,8 @@ void write_config(const graph::Graph& graph, const std::string& from, const std:
                            counted(graph.outputs.size(), "output"), from));
 }
 
-void write_exported(const exporting::Exported& exported, const std::string& to, const std::string& report) {
-  const exporting::Exporter& exporter = exporting::exporter_of(to);
+void write_exported(const formats::Exported& exported, const std::string& to, const std::string& report) {
+  const formats::Exporter& exporter = formats::exporter_of(to);
   exporter.write(to, exported);
   for (const std::string& advice : exporter.advice(to, exported.model.graph)) log::info(advice);
   print_fitted(fmt::format("{}: {} parameters; {}", to, with_commas(exported.model.parameters()), report));
@@ -83,10 +83,10 @@ void write_exported(const exporting::Exported& exported, const std::string& to, 
 /// A file for other programs from one of Keras, or of weights and layers alone.
 void write_model(const graph::Graph& graph, const std::string& from, const std::string& to) {
   graph::Model model = graph::make_model(graph, 0);
-  const checkpoint::WeightsReport report = checkpoint::load_weights(*graph.weights, model);
+  const formats::WeightsReport report = formats::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
   write_exported(
-      {.model = model, .class_names = checkpoint::read_class_names(from), .learned = checkpoint::read_learned(from)},
+      {.model = model, .class_names = formats::read_class_names(from), .learned = formats::read_learned(from)},
       to, report.line());
 }
 
@@ -95,14 +95,14 @@ void write_trained_model(const std::string& run_or_file, const std::string& to) 
   const ModelSource source = open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);
   source.load_weights(model, false);
-  exporting::Exported exported{.model = model, .class_names = source.class_names, .learned = source.learned};
+  formats::Exported exported{.model = model, .class_names = source.class_names, .learned = source.learned};
   source.describe_training(exported);
   write_exported(exported, to, "all from " + source.checkpoint);
 }
 
 /// Weights alone say nothing of the layers between them.
 void check_has_model(const std::string& from, const std::string& to) {
-  if (checkpoint::is_checkpoint(from) && !checkpoint::has_model(from))
+  if (formats::is_checkpoint(from) && !formats::has_model(from))
     throw Error(
         ErrorKind::kCheckpoint,
         fmt::format("{}: the file holds weights and no model; with the config at hand: dptrain export CONFIG {} "
@@ -117,11 +117,11 @@ int convert(const CkptFlags& flags) {
   const std::string from = weights_file(flags.files[0]), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
-  if (!config && exporting::find_exporter(to) == nullptr)
+  if (!config && formats::find_exporter(to) == nullptr)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt convert writes .yaml (the model as a config) or {}, found '{}'",
-                                               exporting::known_suffixes(), to));
+                                               formats::known_suffixes(), to));
   const bool is_trained =
-      fs::is_directory(flags.files[0]) || (checkpoint::is_checkpoint(from) && !checkpoint::is_weights_only(from));
+      fs::is_directory(flags.files[0]) || (formats::is_checkpoint(from) && !formats::is_weights_only(from));
   if (!config && !flags.input_shape && is_trained) {
     write_trained_model(flags.files[0], to);
     return 0;
@@ -135,19 +135,19 @@ int convert(const CkptFlags& flags) {
 int average(const CkptFlags& flags) {
   if (flags.files.size() < 2 || !flags.output)
     throw Error(ErrorKind::kUsage, "ckpt average takes two files or more, and --output for their mean");
-  const exporting::Exporter& exporter = exporting::exporter_of(*flags.output);
+  const formats::Exporter& exporter = formats::exporter_of(*flags.output);
   std::vector<std::string> files;
   for (const std::string& file : flags.files) files.push_back(weights_file(file));
-  const ClassNames class_names = checkpoint::read_class_names(files.front());
-  const std::string learned = checkpoint::read_learned(files.front());
+  const ClassNames class_names = formats::read_class_names(files.front());
+  const std::string learned = formats::read_learned(files.front());
   for (const std::string& file : files)
-    if (checkpoint::read_class_names(file) != class_names || checkpoint::read_learned(file) != learned)
+    if (formats::read_class_names(file) != class_names || formats::read_learned(file) != learned)
       throw Error(ErrorKind::kCheckpoint,
                   fmt::format("{} and {} have learned other classes or words of their data; only models of the same "
                               "data have a mean",
                               files.front(), file));
   graph::Model model = graph::make_model(experiment::keras_graph(files.front(), input_shape(flags)), 0);
-  checkpoint::load_average(files, model);
+  formats::load_average(files, model);
   exporter.write(*flags.output, {.model = model, .class_names = class_names, .learned = learned});
   for (const std::string& advice : exporter.advice(*flags.output, model.graph)) log::info(advice);
   print_fitted(fmt::format("{}: {}, the mean of {}", *flags.output, counted(model.parameters(), "parameter"),

@@ -10,7 +10,7 @@
 
 namespace dptrain::cli {
 
-void Confusion::add_processes(mpi::Processes& processes) {
+void Confusion::add_processes(distributed::Processes& processes) {
   const std::vector<std::string> all =
       processes.gather({reinterpret_cast<const char*>(counts_.data()), counts_.size() * sizeof(counts_.front())});
   std::ranges::fill(counts_, 0);

@@ -26,7 +26,7 @@ class Confusion {
     ++counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }
   /// Adds those of the other processes, the same in all.
-  void add_processes(mpi::Processes& processes);
+  void add_processes(distributed::Processes& processes);
   std::int64_t count(std::int64_t label, std::int64_t predicted) const {
     return counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }

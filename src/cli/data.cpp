@@ -98,13 +98,13 @@ session::Shades range_of(const std::vector<Line>& lines) {
 }
 
 /// One row per sample, one column per epoch.
-picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
+plot::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
   std::vector<std::string> titles;
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
     titles.push_back(fmt::format("epoch {}", epoch));
-  std::vector<picture::SheetRow> rows;
+  std::vector<plot::SheetRow> rows;
   for (const Line& line : all) {
-    picture::SheetRow row{.label = line.label, .note = line.place, .images = {}};
+    plot::SheetRow row{.label = line.label, .note = line.place, .images = {}};
     for (const auto& values : line.values) row.images.push_back(session::images_of(values, shape, {0}, range).front());
     rows.push_back(std::move(row));
   }
@@ -112,15 +112,15 @@ picture::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, con
 }
 
 /// One row per sample and epoch, one column per frame; at most 16 frames, evenly spread.
-picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
+plot::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
   const std::vector<std::int64_t> frames = session::shown_frames(shape, 16);
   std::vector<std::string> titles;
   for (const std::int64_t frame : frames) titles.push_back(fmt::format("frame {}", frame + 1));
-  std::vector<picture::SheetRow> rows;
+  std::vector<plot::SheetRow> rows;
   for (const Line& line : all)
     for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
       const bool one = line.values.size() == 1;
-      picture::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
+      plot::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
                             .note = line.place,
                             .images = session::images_of(line.values[epoch], shape, frames, range)};
       rows.push_back(std::move(row));
@@ -130,11 +130,11 @@ picture::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, cons
 
 /// Draws the samples of the model's image or clip on one sheet. Warns of samples that cannot be read and leaves them
 /// out.
-picture::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+plot::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
   const session::Shades range = range_of(all);
-  picture::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
+  plot::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
   sheet.title = fmt::format("{}, {}", data.experiment->config.name, set.name);
   sheet.note =
       fmt::format("{}; {:.3g} is black, {:.3g} white",
@@ -225,7 +225,7 @@ int run_preview(const DataCommandFlags& flags) {
   if (is_folder(flags.path))
     throw Error(ErrorKind::kUsage,
                 fmt::format("data preview shows what a config's transforms make; {} is a folder", flags.path));
-  if (flags.output) picture::require_picture(*flags.output, "--output");
+  if (flags.output) plot::require_picture(*flags.output, "--output");
   const DataSets data = open_data_sets(flags.path, flags.overrides.overrides(), flags.on.value_or("train"));
   const data::Source& source = *data.sets.front().source;
   if (!source.column_lines().empty() && !session::picture_input(data.model)) {
@@ -236,12 +236,12 @@ int run_preview(const DataCommandFlags& flags) {
   options.samples = flags.samples.value_or(options.samples);
   options.epochs = flags.epochs;
   options.evaluation = flags.evaluation;
-  const picture::Sheet sheet = preview(data, data.sets.front(), options);
-  const picture::Drawing drawing = picture::contact_sheet(sheet);
-  const std::string path = flags.output.value_or(picture::can_png() ? "preview.png" : "preview.svg");
+  const plot::Sheet sheet = preview(data, data.sets.front(), options);
+  const plot::Drawing drawing = plot::contact_sheet(sheet);
+  const std::string path = flags.output.value_or(plot::can_png() ? "preview.png" : "preview.svg");
   // A PNG keeps the pixels of images that are not enlarged.
-  const double scale = picture::enlargement(sheet.rows) > 1 ? 2 : 1;
-  picture::write(path, drawing, scale);
+  const double scale = plot::enlargement(sheet.rows) > 1 ? 2 : 1;
+  plot::write(path, drawing, scale);
   log::info(fmt::format("wrote {} ({:.0f} x {:.0f} pixels)", path, drawing.width(), drawing.height()));
   return 0;
 }

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::shared_ptr<const data::Source> open_folder(const std::string& path) {
-  if (holds_texts(path))
+  if (init::holds_texts(path))
     throw Error(
         ErrorKind::kUsage,
         fmt::format(
@@ -49,13 +49,13 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
-    const Roles roles = roles_in(path);
+    const init::Roles roles = init::roles_in(path);
     if (roles.train.empty() || (roles.validation.empty() && roles.test.empty())) {  // "train" may be a class
       found.sets.push_back({path, open_folder(path)});
       return found;
     }
     for (const std::string& name : {roles.train, roles.validation, roles.test})
-      if (!name.empty()) found.sets.push_back({below(path, name), open_folder(below(path, name))});
+      if (!name.empty()) found.sets.push_back({init::below(path, name), open_folder(init::below(path, name))});
     return found;
   }
   if (auto source = data::open_path(path)) {

@@ -199,7 +199,7 @@ int check(const DevicesFlags& flags) {
 }
 
 /// Measures the messages between several processes with the sums that CPU replicas use for gradients.
-int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
+int measure_messages(const DevicesFlags& flags, distributed::Processes& processes) {
   const session::LinkSpeed few = session::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
   const session::LinkSpeed many = session::measure_all_reduce(processes, kManyBytes, kMessageRepeats);
   const session::MessageLink link = session::message_link(few, many, processes.count());
@@ -224,7 +224,7 @@ int measure_messages(const DevicesFlags& flags, mpi::Processes& processes) {
   return 0;
 }
 
-int run(const DevicesFlags& flags, mpi::Processes* processes) {
+int run(const DevicesFlags& flags, distributed::Processes* processes) {
   if (processes != nullptr && processes->count() > 1 && flags.p2p && !flags.check && !flags.gpus)
     return measure_messages(flags, *processes);
   if (processes != nullptr && !processes->is_first()) return 0;  // only the first process prints
@@ -259,7 +259,7 @@ void add_devices(App& app) {
       .option("--gpus", "IDS", flags->gpus, "the GPUs to check or to measure (all)");
   command.section("Output").flag("--json", flags->json, "as JSON");
   command.run(
-      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
+      [flags](const Context&) { return together([&](distributed::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

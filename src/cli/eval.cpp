@@ -49,7 +49,7 @@ void print_values(const Judgement& judgement) {
   log::print(fmt::format("n: {}", judgement.samples));
 }
 
-int run(const EvalFlags& flags, const Context& context, mpi::Processes* processes) {
+int run(const EvalFlags& flags, const Context& context, distributed::Processes* processes) {
   const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
   EvaluationRequest request = flags.request;
   request.devices = flags.devices.request();
@@ -117,7 +117,7 @@ void add_eval(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

@@ -47,7 +47,7 @@ void check_class_names(const ModelSource& source, const ClassNames& data) {
 
 }  // namespace
 
-Evaluation::Evaluation(EvaluationRequest request, mpi::Processes* processes)
+Evaluation::Evaluation(EvaluationRequest request, distributed::Processes* processes)
     : request_(std::move(request)),
       processes_(processes),
       source_(open_model_source(request_.source, request_.weights, request_.overrides,

@@ -27,7 +27,7 @@ class Evaluation {
  public:
   /// Reads the checkpoint's config and chooses the data set: as asked, else the usual one. Throws Error{kUsage} where
   /// there is no loss, no weights or no such data set, and as open_model_source().
-  Evaluation(EvaluationRequest request, mpi::Processes* processes);
+  Evaluation(EvaluationRequest request, distributed::Processes* processes);
 
   const ModelSource& source() const { return source_; }
   const std::string& on() const { return on_; }
@@ -43,7 +43,7 @@ class Evaluation {
 
  private:
   EvaluationRequest request_;
-  mpi::Processes* processes_;
+  distributed::Processes* processes_;
   ModelSource source_;
   std::string on_;
   std::unique_ptr<session::Session> session_;

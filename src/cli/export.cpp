@@ -28,7 +28,7 @@ struct ExportFlags {
 };
 
 /// As evaluation makes samples.
-exporting::Preparation preparation_of(const ModelSource& source) {
+formats::Preparation preparation_of(const ModelSource& source) {
   const experiment::DataSection& data = source.experiment.config.data;
   data::ModelSide model = experiment::input_side(source.experiment.graph);
   model.learned = source.learned;
@@ -37,7 +37,7 @@ exporting::Preparation preparation_of(const ModelSource& source) {
 }
 
 int run(const ExportFlags& flags) {
-  const exporting::Exporter& exporter = exporting::exporter_of(flags.to);
+  const formats::Exporter& exporter = formats::exporter_of(flags.to);
   if (flags.opset && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
                 fmt::format("--opset is of .onnx files, but {} is one of {}", flags.to, exporter.name));
@@ -59,11 +59,11 @@ int run(const ExportFlags& flags) {
     throw Error(ErrorKind::kUsage, "--ema belongs to a checkpoint, and a config has no weights");
   else
     log::info(flags.source + " names no weights: they are those that a run would begin with");
-  exporting::Exported exported{
+  formats::Exported exported{
       .model = model, .class_names = source.class_names, .learned = source.learned, .opset = flags.opset};
   source.describe_training(exported);
   if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
-  std::optional<exporting::Preparation> preparation;
+  std::optional<formats::Preparation> preparation;
   if (flags.transforms) preparation = preparation_of(source);
   exported.preparation = preparation ? &*preparation : nullptr;
   exported.free_steps = flags.free_steps;

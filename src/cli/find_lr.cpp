@@ -85,9 +85,9 @@ train::RateRange parse_rate_range(const std::string& text, const std::optional<s
   return range;
 }
 
-picture::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve) {
-  picture::Line raw{.name = "loss of a step", .width = 1, .opacity = 0.45, .marks = false};
-  picture::Line smooth{.name = "smoothed", .width = 2.4, .marks = false};
+plot::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve) {
+  plot::Line raw{.name = "loss of a step", .width = 1, .opacity = 0.45, .marks = false};
+  plot::Line smooth{.name = "smoothed", .width = 2.4, .marks = false};
   double most = 0;
   for (const train::RatePoint& point : curve.points()) most = std::max(most, point.smoothed);
   for (const train::RatePoint& point : curve.points()) {
@@ -95,20 +95,20 @@ picture::Chart rate_test_chart(const std::string& name, const train::RateCurve& 
     smooth.points.push_back({point.rate, point.smoothed});
   }
   if (const auto advice = curve.advice()) {
-    const auto near = [&](const picture::Point& a, const picture::Point& b) {
+    const auto near = [&](const plot::Point& a, const plot::Point& b) {
       return std::abs(std::log(a.x / advice->rate)) < std::abs(std::log(b.x / advice->rate));
     };
     smooth.best = static_cast<std::size_t>(std::ranges::min_element(smooth.points, near) - smooth.points.begin());
     smooth.best_text = "suggestion " + short_rate(advice->rate);
   }
-  picture::Panel panel{.title = "loss",
+  plot::Panel panel{.title = "loss",
                        .note = std::string("thin: of each step") + (curve.diverged() ? "; until it diverged" : ""),
                        .x_label = "learning rate (log scale)",
                        .lines = {std::move(raw), std::move(smooth)},
-                       .scale = picture::Scale::kAuto,
+                       .scale = plot::Scale::kAuto,
                        .log_x = true,
                        .height = 380};
-  using Sample = picture::LegendEntry::Sample;
+  using Sample = plot::LegendEntry::Sample;
   return {.title = name + ": learning-rate range test",
           .keys = {{.name = "smoothed", .sample = Sample::kLine}, {.name = "suggestion", .sample = Sample::kRing}},
           .panels = {std::move(panel)}};
@@ -143,7 +143,7 @@ int find_lr(session::Session& session, const train::RateRange& range, const std:
   const std::string table = (fs::path(where) / "find-lr.csv").string(),
                     drawn = (fs::path(where) / "find-lr.svg").string();
   train::write_text(table, rate_table(curve));
-  picture::write(drawn, picture::draw(rate_test_chart(experiment.config.name, curve)));
+  plot::write(drawn, plot::draw(rate_test_chart(experiment.config.name, curve)));
   log::info(fmt::format("wrote {}, {}; weights and checkpoints are as they were", table, drawn));
   say(curve, experiment);
   return 0;

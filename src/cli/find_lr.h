@@ -22,6 +22,6 @@ int find_lr(session::Session& session, const train::RateRange& range, const std:
             train::ProgressMode progress);
 
 /// Losses over rates, the advice in a ring.
-picture::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve);
+plot::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve);
 
 }  // namespace dptrain::cli

@@ -98,7 +98,7 @@ std::string initial_file(const FitFlags& flags) {
   return flags.init_optimizer && best.empty() ? last_state_file(*flags.init_from) : weights_file(*flags.init_from);
 }
 
-session::SessionOptions session_options(const FitFlags& flags, mpi::Processes* processes) {
+session::SessionOptions session_options(const FitFlags& flags, distributed::Processes* processes) {
   session::SessionOptions options;
   options.processes = processes;
   options.devices = flags.devices.request();
@@ -199,7 +199,7 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const Fi
 /// Process 0 has it, the others know where.
 train::RunDirectory run_directory(const FitFlags& flags, session::Session& session, const Resume& resume,
                                   const Context& context) {
-  mpi::Processes* const processes = session.processes();
+  distributed::Processes* const processes = session.processes();
   if (!session.world().is_first()) return train::RunDirectory(processes->broadcast(""));
   train::RunDirectory run(session.experiment(), run_options(flags, resume, context), session.class_names());
   if (processes != nullptr) processes->broadcast(run.path());
@@ -208,19 +208,19 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
 
 /// What a run has besides weights when it begins.
 struct Beginning {
-  std::optional<checkpoint::State> state{};              ///< it goes on with all of it
-  std::optional<exporting::OptimizerState> optimizer{};  ///< it begins with the optimizer's
+  std::optional<formats::CheckpointState> state{};              ///< it goes on with all of it
+  std::optional<formats::OptimizerState> optimizer{};  ///< it begins with the optimizer's
 };
 
 /// Of the file that the weights have come from.
-exporting::OptimizerState initial_optimizer(const std::string& initial, session::Session& session) {
+formats::OptimizerState initial_optimizer(const std::string& initial, session::Session& session) {
   const auto& weights = session.model().graph.weights;
   const std::string file = !initial.empty() ? initial : weights ? weights->file.value : "";
   if (file.empty())
     throw Error(ErrorKind::kUsage,
                 "--init-optimizer takes the state of the optimizer from the file of the weights: give --init-from, or "
                 "model.weights in the config");
-  return checkpoint::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
+  return formats::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
 }
 
 /// Settings that change neither the model nor its training.
@@ -240,7 +240,7 @@ bool is_without_effect(const std::string& name) {
 }
 
 /// A resumed run may have another config than the checkpoint.
-void log_changed_settings(const checkpoint::State& state, const experiment::Experiment& experiment) {
+void log_changed_settings(const formats::CheckpointState& state, const experiment::Experiment& experiment) {
   constexpr std::size_t kMost = 20;
   experiment::Overrides overrides;
   overrides.callbacks = false;
@@ -288,7 +288,7 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
   trainer.fit();
   train::EndReport ended = trainer.ended();
   // Process 0 writes for all: with its exit code either all or none of them take part in the evaluation.
-  if (mpi::Processes* const processes = session.processes(); processes != nullptr)
+  if (distributed::Processes* const processes = session.processes(); processes != nullptr)
     ended.result.exit_code = std::stoi(processes->broadcast(std::to_string(ended.result.exit_code)));
   return ended;
 }
@@ -354,13 +354,13 @@ std::string initial_weights(const std::string& initial, const experiment::Experi
 }
 
 /// The vocabularies and means that the checkpoint or the file of the initial weights contains.
-void take_fitted(const std::optional<checkpoint::State>& state, const std::string& initial,
+void take_fitted(const std::optional<formats::CheckpointState>& state, const std::string& initial,
                  const experiment::Experiment& experiment, session::SessionOptions& options) {
   if (state) {
     options.learned = state->learned;
     options.fitted_use = data::FittedUse::kResume;
   } else if (const std::string file = initial_weights(initial, experiment); !file.empty()) {
-    options.learned = checkpoint::read_learned(file);
+    options.learned = formats::read_learned(file);
     options.fitted_use = initial.empty() ? data::FittedUse::kInputsIfPossible : data::FittedUse::kInputs;
   }
 }
@@ -369,13 +369,13 @@ void take_fitted(const std::optional<checkpoint::State>& state, const std::strin
 void warn_of_other_classes(const std::string& file, const session::Session& session) {
   if (file.empty()) return;
   const ClassNames before =
-      data::class_names_of_model(checkpoint::read_learned(file), checkpoint::read_class_names(file));
+      data::class_names_of_model(formats::read_learned(file), formats::read_class_names(file));
   if (before.differs_from(session.class_names()))
     log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", file, before.text(),
                           session.class_names().text()));
 }
 
-int run(const FitFlags& flags, const Context& context, mpi::Processes* processes) {
+int run(const FitFlags& flags, const Context& context, distributed::Processes* processes) {
   if (flags.progress == "off") log::hide_status();
   parse_assertions(flags.assertions);  // before anything takes time
   if (flags.trace) train::parse_step_range(*flags.trace);
@@ -397,8 +397,8 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
   Beginning beginning;
-  std::optional<checkpoint::State>& state = beginning.state;
-  if (!resumed.path().empty()) state = checkpoint::read_state(resumed.path());
+  std::optional<formats::CheckpointState>& state = beginning.state;
+  if (!resumed.path().empty()) state = formats::read_state(resumed.path());
 
   const session::SharedFile initial(processes, first && flags.init_from ? initial_file(flags) : "");
 
@@ -408,11 +408,11 @@ int run(const FitFlags& flags, const Context& context, mpi::Processes* processes
   if (!state && first) warn_of_other_classes(initial_weights(initial.path(), experiment), session);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
   if (state) {
-    checkpoint::load_weights(resumed.path(), session.model());
+    formats::load_weights(resumed.path(), session.model());
   } else if (flags.init_from) {
     graph::WeightsSpec weights;
     weights.file.value = initial.path();
-    checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
+    formats::load_weights(weights, session.model(), formats::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());
   if (rates) return find_lr(session, *rates, flags.run_dir, progress_mode(flags, context));
@@ -459,7 +459,7 @@ void go_on_with(const std::string& source, FitFlags& flags) {
   flags.resume = checkpoint;
 }
 
-int resume_run(const ResumeFlags& given, const Context& context, mpi::Processes* processes) {
+int resume_run(const ResumeFlags& given, const Context& context, distributed::Processes* processes) {
   if (given.parallel)
     throw Error(ErrorKind::kUsage, fmt::format("--parallel is for sweeps, and {} is a run", given.source));
   FitFlags flags = given.fit;
@@ -521,7 +521,7 @@ void add_fit(App& app) {
   command.run([flags](const Context& context) {
     const train::Signals signals;  // before there are other threads
     log::outlive_readers();
-    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 
@@ -551,7 +551,7 @@ void add_resume(App& app) {
     }
     const train::Signals signals;  // before there are other threads
     log::outlive_readers();
-    return together([&](mpi::Processes* processes) { return resume_run(*flags, context, processes); });
+    return together([&](distributed::Processes* processes) { return resume_run(*flags, context, processes); });
   });
 }
 

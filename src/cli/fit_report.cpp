@@ -28,7 +28,7 @@ std::optional<Judgement> judge_weights(session::Session& session, const std::str
                                        train::ProgressMode progress) {
   graph::WeightsSpec weights;
   weights.file.value = file;
-  checkpoint::load_weights(weights, session.model(), checkpoint::Coverage::kAll);
+  formats::load_weights(weights, session.model(), formats::Coverage::kAll);
   session.replicas().push(session.model());
   const std::vector<Classes> classes =
       classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
@@ -49,11 +49,11 @@ void show_in_tensorboard(const session::Session& session, const train::RunDirect
                          std::int64_t epoch) {
   for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks) {
     const auto* const spec = callback.get_if<train::TensorBoardSpec>();
-    if (spec == nullptr || !picture::can_png()) continue;
+    if (spec == nullptr || !plot::can_png()) continue;
     train::tensorboard::Board board(run.file(spec->log_dir));
     for (const OutputJudgement& output : judgement.outputs) {
       if (!output.confusion) continue;
-      const std::vector<std::uint8_t> png = picture::to_png(
+      const std::vector<std::uint8_t> png = plot::to_png(
           draw_confusion(session.experiment().config.name + " on " + judgement.on, *output.confusion, output.classes));
       board.validation_picture(output.name.empty() ? "confusion" : output.name + "_confusion", epoch,
                                {reinterpret_cast<const char*>(png.data()), png.size()});

@@ -84,7 +84,7 @@ struct Gathered {
 /// Whether all processes want to go on: they ask one another now and then, behind the same batches.
 class Agreement {
  public:
-  Agreement(mpi::Processes* processes, const std::function<bool()>& go_on) : processes_(processes), go_on_(go_on) {}
+  Agreement(distributed::Processes* processes, const std::function<bool()>& go_on) : processes_(processes), go_on_(go_on) {}
 
   bool operator()() {
     const bool mine = go_on_();
@@ -97,7 +97,7 @@ class Agreement {
 
  private:
   static constexpr std::int64_t kBatches = 8;
-  mpi::Processes* processes_;
+  distributed::Processes* processes_;
   const std::function<bool()>& go_on_;
   std::int64_t asked_ = 0;
   bool wants_to_stop_ = false;
@@ -141,7 +141,7 @@ bool look_at_answers(session::Session& session, data::Loader& loader, const std:
 std::optional<Judgement> judge(session::Session& session, const std::vector<Classes>& classes, const std::string& on,
                                train::ProgressMode progress, const std::function<bool()>& go_on) {
   data::Loader& loader = *session.loader(on);
-  mpi::Processes* const processes = session.processes();
+  distributed::Processes* const processes = session.processes();
   train::Progress drawn(progress);
   const Stopwatch watch;
   train::BarState bar{
@@ -155,7 +155,7 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
   };
   loader.seek(0, 0);
   const double begun = watch.seconds();
-  const std::optional<replica::StepSums> sums = session::evaluate(session, loader, show);
+  const std::optional<runtime::StepSums> sums = session::evaluate(session, loader, show);
   const double seconds = watch.seconds() - begun;
   std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes, session.source(on)->size());
   const bool whole = sums && look_at_answers(session, loader, classes, show, gathered);

@@ -27,7 +27,7 @@
 namespace dptrain::cli {
 namespace {
 
-picture::ClassBar bar_of(const ClassScore& score) {
+plot::ClassBar bar_of(const ClassScore& score) {
   return {.name = score.name,
           .samples = score.support,
           .precision = score.precision,
@@ -37,31 +37,31 @@ picture::ClassBar bar_of(const ClassScore& score) {
 
 }  // namespace
 
-picture::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes) {
-  picture::ConfusionCounts counts{.title = title, .names = {}, .counts = {}};
+plot::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes) {
+  plot::ConfusionCounts counts{.title = title, .names = {}, .counts = {}};
   for (std::int64_t label = 0; label < classes.count(); ++label) {
     counts.names.push_back(classes.name(label));
     for (std::int64_t predicted = 0; predicted < classes.count(); ++predicted)
       counts.counts.push_back(confusion.count(label, predicted));
   }
-  return picture::confusion_matrix(counts);
+  return plot::confusion_matrix(counts);
 }
 
-picture::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores) {
-  std::vector<picture::ClassBar> bars;
+plot::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores) {
+  std::vector<plot::ClassBar> bars;
   for (const ClassScore& score : scores) bars.push_back(bar_of(score));
-  return picture::class_bars(title, bars, bar_of(macro_average(scores)));
+  return plot::class_bars(title, bars, bar_of(macro_average(scores)));
 }
 
-std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<picture::ValuePairs>& values) {
-  picture::Chart predicted{.title = title}, residuals{.title = title};
-  for (const picture::ValuePairs& pairs : values) {
-    if (!picture::is_drawable(pairs)) continue;
-    predicted.panels.push_back(picture::predicted_panel(pairs));
-    residuals.panels.push_back(picture::residuals_panel(pairs));
+std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<plot::ValuePairs>& values) {
+  plot::Chart predicted{.title = title}, residuals{.title = title};
+  for (const plot::ValuePairs& pairs : values) {
+    if (!plot::is_drawable(pairs)) continue;
+    predicted.panels.push_back(plot::predicted_panel(pairs));
+    residuals.panels.push_back(plot::residuals_panel(pairs));
   }
   if (predicted.panels.empty()) return std::nullopt;
-  return ValuePictures{picture::draw(predicted), picture::draw(residuals)};
+  return ValuePictures{plot::draw(predicted), plot::draw(residuals)};
 }
 
 namespace {
@@ -69,8 +69,8 @@ namespace {
 // The samples that a model does worst on as a sheet of pictures: worst.svg. Main thread.
 
 /// The captions: label and answer of one class, else how wrong the model is.
-picture::SheetRow captions(const OutputJudgement& output, const WorstSample& sample) {
-  picture::SheetRow row{};
+plot::SheetRow captions(const OutputJudgement& output, const WorstSample& sample) {
+  plot::SheetRow row{};
   if (!output.confusion) {
     row.label = fmt::format("error {:.4g}", sample.loss);
   } else if (!output.classes.one_per_sample()) {
@@ -79,7 +79,7 @@ picture::SheetRow captions(const OutputJudgement& output, const WorstSample& sam
     row.label = output.classes.name(sample.label);
     row.answer = output.classes.name(sample.answer);
     row.answer_value = fmt::format("{:.2f}", sample.probability);
-    row.answer_ink = sample.answer == sample.label ? picture::Ink::kRight : picture::Ink::kWrong;
+    row.answer_ink = sample.answer == sample.label ? plot::Ink::kRight : plot::Ink::kWrong;
   }
   return row;
 }
@@ -91,7 +91,7 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
 
 /// One row for each, in their order, of clips with frames side by side; as the eval transforms make them, at most 160
 /// pixels high and wide. Nothing where the model takes no images, or one of the samples can no longer be read.
-std::optional<picture::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
+std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
                                           const std::shared_ptr<const data::Source>& samples,
                                           const experiment::Experiment& experiment) {
   constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
@@ -109,7 +109,7 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
   }
   const session::Shades shades = session::shades_of(all);
   const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
-  picture::Sheet sheet{.title = title + ": the worst samples",
+  plot::Sheet sheet{.title = title + ": the worst samples",
                        .note = !output.confusion                 ? "the largest mean absolute error first"
                                : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
                                                                  : "the largest loss first",
@@ -118,10 +118,10 @@ std::optional<picture::Sheet> worst_sheet(const std::string& title, const Output
   for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
     sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    picture::SheetRow row = captions(output, output.worst[i]);
+    plot::SheetRow row = captions(output, output.worst[i]);
     row.note = file_or_number(*samples, output.worst[i].index);
     for (const auto& image : session::images_of(all[i], shape, frames, shades))
-      row.images.push_back(std::make_shared<picture::RgbImage>(picture::shrunk(*image, kMostPixels)));
+      row.images.push_back(std::make_shared<plot::RgbImage>(plot::shrunk(*image, kMostPixels)));
     sheet.rows.push_back(std::move(row));
   }
   return sheet;
@@ -246,9 +246,9 @@ std::vector<std::string> write_numbers(const Judged& judged, const fs::path& fol
 
 std::vector<std::string> write_pictures(const Judged& judged, const fs::path& folder) {
   std::vector<std::string> drawn;
-  const auto draw = [&](const std::string& kind, const OutputJudgement& output, const picture::Drawing& drawing) {
+  const auto draw = [&](const std::string& kind, const OutputJudgement& output, const plot::Drawing& drawing) {
     drawn.push_back((folder / file_of(judged, kind, output.name, ".svg")).string());
-    picture::write(drawn.back(), drawing);
+    plot::write(drawn.back(), drawing);
   };
   for (const OutputJudgement& output : judged.judgement.outputs) {
     const std::string title = title_of(judged, output);
@@ -262,7 +262,7 @@ std::vector<std::string> write_pictures(const Judged& judged, const fs::path& fo
     }
     if (!judged.samples) continue;
     if (const auto sheet = worst_sheet(title, output, judged.samples, judged.experiment))
-      draw("worst", output, picture::contact_sheet(*sheet));
+      draw("worst", output, plot::contact_sheet(*sheet));
   }
   return drawn;
 }

@@ -20,15 +20,15 @@ namespace dptrain::cli {
 // The pictures of an evaluation: confusion.svg and scores.svg of classes, predicted.svg and residuals.svg of a
 // regression. Pure; any thread.
 
-picture::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes);
+plot::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes);
 /// With macro_average() of them.
-picture::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores);
+plot::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores);
 
 struct ValuePictures {
-  picture::Drawing predicted, residuals;
+  plot::Drawing predicted, residuals;
 };
 /// A panel for each value; nothing where none is_drawable().
-std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<picture::ValuePairs>& values);
+std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<plot::ValuePairs>& values);
 
 /// What has been judged.
 struct Judged {

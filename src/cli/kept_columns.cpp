@@ -9,10 +9,10 @@
 
 namespace dptrain::cli {
 
-table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
-  table::KeptColumns kept;
+data::table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
+  data::table::KeptColumns kept;
   for (const std::string& list : lists) {
-    const table::Row row = table::take_row(list, ',', true);
+    const data::table::Row row = data::table::take_row(list, ',', true);
     if (!row.sound || row.fields.empty())
       throw Error(
           ErrorKind::kUsage,
@@ -30,7 +30,7 @@ table::KeptColumns kept_columns(const std::vector<std::string>& lists) {
 }
 
 std::string kept_header(const std::vector<std::string>& kept, const std::string& others) {
-  std::vector<std::string> taken = table::take_row(others, ',', true).fields;
+  std::vector<std::string> taken = data::table::take_row(others, ',', true).fields;
   taken.insert(taken.end(), kept.begin(), kept.end());
   std::string text;
   for (std::string name : kept) {

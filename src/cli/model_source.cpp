@@ -19,8 +19,8 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-checkpoint::State whole_state(const std::string& path) {
-  checkpoint::State state = checkpoint::read_state(path);
+formats::CheckpointState whole_state(const std::string& path) {
+  formats::CheckpointState state = formats::read_state(path);
   if (state.resolved_config.empty())
     throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config", path));
   return state;
@@ -83,7 +83,7 @@ graph::WeightsSpec weights_from(const std::string& path) {
 bool meant_as_checkpoint(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
   return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || suffix == ".safetensors" ||
-         checkpoint::is_checkpoint(path);
+         formats::is_checkpoint(path);
 }
 
 /// Finds a file in the folder of a run; "" if there is none.
@@ -96,14 +96,14 @@ std::string last_state_of(const std::string& run) {
 }
 
 /// The state in a run's last.h5 if it has these weights: no callback has restored others, and they are no averages.
-std::optional<checkpoint::State> last_state_with(const graph::Model& model, const std::string& run) {
+std::optional<formats::CheckpointState> last_state_with(const graph::Model& model, const std::string& run) {
   const std::string file = last_state_of(run);
   if (file.empty()) return std::nullopt;
   graph::Model last = model;
-  checkpoint::load_weights(file, last);
+  formats::load_weights(file, last);
   if (!std::ranges::equal(last.weights, model.weights, {}, &graph::Weight::values, &graph::Weight::values))
     return std::nullopt;
-  return checkpoint::read_state(file);
+  return formats::read_state(file);
 }
 
 /// The run below a folder whose file is the newest one; "" if there is none.
@@ -182,9 +182,9 @@ std::string run_of(const std::string& checkpoint) {
 
 void ModelSource::load_weights(graph::Model& model, bool averages) const {
   if (weights)
-    checkpoint::load_weights(*weights, model, complete ? checkpoint::Coverage::kAll : checkpoint::Coverage::kSome);
+    formats::load_weights(*weights, model, complete ? formats::Coverage::kAll : formats::Coverage::kSome);
   else
-    checkpoint::load_weights(checkpoint, model);
+    formats::load_weights(checkpoint, model);
   if (!averages) return;
   const config::Typed& optimizer = experiment.config.train.optimizer;
   if (is_run_model && nn::common(optimizer).use_ema) return;  // model.h5 has the averages
@@ -195,8 +195,8 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
   train::use_averages(*state, model);
 }
 
-void ModelSource::describe_training(exporting::Exported& exported) const {
-  const std::optional<checkpoint::State> of_run =
+void ModelSource::describe_training(formats::Exported& exported) const {
+  const std::optional<formats::CheckpointState> of_run =
       is_run_model ? last_state_with(exported.model, run_of(checkpoint)) : std::nullopt;
   if (!of_run && (!state || weights)) return;
   train::HandedOn handed = train::handed_on(of_run ? *of_run : *state, experiment);
@@ -216,7 +216,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
     if (weights)
       throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? weights_file(path) : path;
-    if (checkpoint::is_weights_only(source.checkpoint)) {
+    if (formats::is_weights_only(source.checkpoint)) {
       source.experiment = experiment_beside(source.checkpoint, overrides, use);
       ignore_written_paths(overrides, source.checkpoint, source.experiment);
       source.weights = weights_from(source.checkpoint);
@@ -243,7 +243,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
   source.weights = weights_from(source.checkpoint);
   source.complete = true;
   try {
-    source.state = checkpoint::read_state(source.checkpoint);
+    source.state = formats::read_state(source.checkpoint);
   } catch (const Error& only_weights) {
     log::debug(only_weights.what());  // a file of Keras, or model.h5; load_weights() reports the others
   }
@@ -254,9 +254,9 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
 void read_data_facts(ModelSource& source) {
   if (source.checkpoint.empty()) return;
   try {
-    source.learned = source.state ? source.state->learned : checkpoint::read_learned(source.checkpoint);
+    source.learned = source.state ? source.state->learned : formats::read_learned(source.checkpoint);
     source.class_names = data::class_names_of_model(
-        source.learned, source.state ? source.state->class_names : checkpoint::read_class_names(source.checkpoint));
+        source.learned, source.state ? source.state->class_names : formats::read_class_names(source.checkpoint));
   } catch (const Error& error) {
     log::debug(error.what());
   }

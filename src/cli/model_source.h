@@ -16,7 +16,7 @@ namespace dptrain::cli {
 struct ModelSource {
   experiment::Experiment experiment;
   std::string checkpoint;                  ///< where the weights are; "": a config alone
-  std::optional<checkpoint::State> state;  ///< of a checkpoint that has one
+  std::optional<formats::CheckpointState> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
   std::string learned{};      ///< data::Source::learn() as the file holds it
@@ -27,7 +27,7 @@ struct ModelSource {
   /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
   /// Adds what the state of a checkpoint says of loss, optimizer and slots; nothing where weights go to another config.
-  void describe_training(exporting::Exported& exported) const;
+  void describe_training(formats::Exported& exported) const;
 };
 
 /// What a command can do with a file that holds weights and no config, and what it advises where it can do nothing.

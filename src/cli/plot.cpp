@@ -23,7 +23,7 @@ struct PlotFlags {
 };
 
 int run(PlotFlags flags) {
-  if (flags.output) picture::require_picture(*flags.output, "--output");
+  if (flags.output) plot::require_picture(*flags.output, "--output");
   flags.runs = sweep::runs_of(flags.runs);
   for (const std::string& folder : flags.runs) require_run_with(folder, "train.csv");
   const train::RunNames names = train::names_of_runs(flags.runs);
@@ -33,7 +33,7 @@ int run(PlotFlags flags) {
       flags.output.value_or(runs.size() == 1 ? (fs::path(flags.runs.front()) / "curves.svg").string() : "curves.svg");
   const std::string title = flags.title.value_or(names.title.empty() ? "learning curves" : names.title);
   const train::EpochAxis axis = flags.relative ? train::EpochAxis::kShare : train::EpochAxis::kEpochs;
-  picture::write(output, picture::draw(train::curves_chart(title, runs, flags.log, axis)));
+  plot::write(output, plot::draw(train::curves_chart(title, runs, flags.log, axis)));
   log::info("wrote " + output);
   return 0;
 }

@@ -145,7 +145,7 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
 }
 
 /// The rows of a batch from those of every process, in their order.
-std::string of_all(mpi::Processes* processes, std::string rows) {
+std::string of_all(distributed::Processes* processes, std::string rows) {
   return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
 }
 
@@ -174,7 +174,7 @@ class Output {
   std::string header_, text_;
 };
 
-int run(const PredictFlags& flags, const Context& context, mpi::Processes* processes) {
+int run(const PredictFlags& flags, const Context& context, distributed::Processes* processes) {
   const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
                                                {.with_config = "predict CONFIG --weights {}"});
   if (source.checkpoint.empty())
@@ -310,7 +310,7 @@ void add_predict(App& app) {
   flags->devices.add(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](mpi::Processes* processes) { return run(*flags, context, processes); });
+    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

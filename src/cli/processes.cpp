@@ -12,7 +12,7 @@
 namespace dptrain::cli {
 namespace {
 
-int run(mpi::Processes& processes, const std::function<int(mpi::Processes* processes)>& body) {
+int run(distributed::Processes& processes, const std::function<int(distributed::Processes* processes)>& body) {
   try {
     const int own = body(&processes);
     const int first = std::stoi(processes.broadcast(std::to_string(own)));
@@ -32,10 +32,10 @@ int run(mpi::Processes& processes, const std::function<int(mpi::Processes* proce
 
 }  // namespace
 
-int together(const std::function<int(mpi::Processes* processes)>& body) {
-  const auto launch = mpi::find_launch([](const char* name) { return std::getenv(name); });
+int together(const std::function<int(distributed::Processes* processes)>& body) {
+  const auto launch = distributed::find_launch([](const char* name) { return std::getenv(name); });
   if (!launch) return body(nullptr);
-  mpi::Processes processes([&launch] { return mpi::open_mpi(*launch); }, {});
+  distributed::Processes processes([&launch] { return distributed::open_mpi(*launch); }, {});
   if (!processes.is_first()) log::speak_as(processes.name(processes.process()));
   log::debug(fmt::format("{} processes on {} machines, {}", processes.count(), processes.hosts(), processes.library()));
   return run(processes, body);

@@ -23,7 +23,7 @@ std::pair<std::int64_t, std::int64_t> steps_of(const experiment::Experiment& exp
 
 }  // namespace
 
-picture::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices) {
+plot::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices) {
   constexpr std::int64_t kPoints = 800;  // about one per pixel
   const experiment::TrainSection& train = experiment.config.train;
   if (!train.loss)
@@ -32,7 +32,7 @@ picture::Chart rate_chart(const experiment::Experiment& experiment, const sessio
   const std::int64_t batch = experiment::global_batch(train, devices.replicas);
   const nn::Rate rate = nn::make_rate(nn::common(train.optimizer).learning_rate, per_epoch, batch);
   const double factor = experiment::rate_factor(train, batch);
-  std::vector<picture::Point> rates;
+  std::vector<plot::Point> rates;
   const std::int64_t points = std::min(kPoints, steps);
   for (std::int64_t i = 0; i < points; ++i) {
     const std::int64_t step = points == 1 ? 0 : i * (steps - 1) / (points - 1);
@@ -41,13 +41,13 @@ picture::Chart rate_chart(const experiment::Experiment& experiment, const sessio
   return rate_chart(experiment.config.name, rates, steps, per_epoch);
 }
 
-picture::Chart rate_chart(const std::string& name, const std::vector<picture::Point>& rates, std::int64_t steps,
+plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
                           std::int64_t steps_per_epoch) {
-  picture::Panel panel{.title = "learning rate",
+  plot::Panel panel{.title = "learning rate",
                        .note = fmt::format("{} steps, {} per epoch", with_commas(steps), with_commas(steps_per_epoch)),
                        .x_label = "step",
                        .lines = {{.name = "learning rate", .points = rates, .marks = false}},
-                       .scale = picture::Scale::kAuto,
+                       .scale = plot::Scale::kAuto,
                        .from_zero = true,
                        .whole_x = true,
                        .top_unit = static_cast<double>(std::max<std::int64_t>(1, steps_per_epoch)),

@@ -10,10 +10,10 @@ namespace dptrain::cli {
 
 /// The rate at every step: steps below, epochs above. Opens the data, which say how many steps an epoch has. Throws
 /// Error{kUsage} for a config without a section train.
-picture::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
+plot::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
 
 /// The same of rates that are known: `rates` at evenly spread steps of so many.
-picture::Chart rate_chart(const std::string& name, const std::vector<picture::Point>& rates, std::int64_t steps,
+plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
                           std::int64_t steps_per_epoch);
 
 }  // namespace dptrain::cli

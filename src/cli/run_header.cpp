@@ -24,7 +24,7 @@ std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile
   if (config.parallel.split.automatic) return fmt::format(" on {} replicas by their speed", replicas);
   const std::vector<double>& weights = config.parallel.split.weights;
   const std::vector<double> even(static_cast<std::size_t>(replicas), 1.0);
-  const std::vector<std::int64_t> split = replica::split_rows(rows, weights.empty() ? even : weights);
+  const std::vector<std::int64_t> split = runtime::split_rows(rows, weights.empty() ? even : weights);
   return " = " + sum_text(split);
 }
 
@@ -52,7 +52,7 @@ std::string model_line(session::Session& session) {
   const graph::Model& model = session.model();
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
   session.replicas().on_each(
-      [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+      [&](int rank, runtime::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
   const std::int64_t all = model.parameters(), trainable = model.trainable_parameters();
   return fmt::format("{} parameters{}; {} of memory for each replica", with_commas(all),
                      all == trainable ? "" : fmt::format(", {} of them trainable", with_commas(trainable)),
@@ -60,7 +60,7 @@ std::string model_line(session::Session& session) {
 }
 
 /// "Open MPI v4.1.4" of what the library says of itself.
-std::string short_library(const mpi::Processes& processes) {
+std::string short_library(const distributed::Processes& processes) {
   std::string words;
   for (const char c : processes.library().substr(0, processes.library().find(',')))
     if (const bool blank = c == ' ' || c == '\t'; !blank || !words.ends_with(' ')) words += blank ? ' ' : c;
@@ -175,7 +175,7 @@ std::vector<std::string> run_header(session::Session& session, const std::string
       versions += fmt::format("  {} {}", library, version);
   std::vector<std::string> lines{fmt::format("{}  run {}", versions, run), "devices  " + devices_line(session),
                                  "batch    " + batch_line(session), "model    " + model_line(session)};
-  if (const mpi::Processes* processes = session.processes()) {
+  if (const distributed::Processes* processes = session.processes()) {
     const int hosts = processes->hosts();
     lines.insert(lines.begin() + 1,
                  fmt::format("together {} replicas in {} processes on {}; {}; the devices below are of {}",

@@ -81,21 +81,21 @@ bool same_cores(const std::vector<BenchRow>& rows) {
 
 }  // namespace
 
-picture::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& title, double samples) {
-  using Sample = picture::LegendEntry::Sample;
+plot::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& title, double samples) {
+  using Sample = plot::LegendEntry::Sample;
   const Lines lines = lines_of(rows);
   const std::string x_label = lines.over_batch ? "global batch" : "replicas";
-  picture::Panel speed{.title = "throughput, samples/s", .x_label = x_label, .from_zero = true};
-  picture::Panel time{
+  plot::Panel speed{.title = "throughput, samples/s", .x_label = x_label, .from_zero = true};
+  plot::Panel time{
       .title = fmt::format("time for {} samples, seconds", with_commas(static_cast<std::int64_t>(samples))),
       .x_label = x_label,
       .from_zero = true};
   std::set<double> xs;
   for (const BenchRow& row : rows) xs.insert(x_of(row, lines.over_batch));
   const bool ideal = !lines.over_batch && xs.size() > 1;
-  picture::Chart chart{.title = title};
-  const picture::LineStyle key_style =
-      lines.groups.size() == 1 ? picture::line_style(0) : picture::LineStyle{.ink = picture::Ink::kMuted};
+  plot::Chart chart{.title = title};
+  const plot::LineStyle key_style =
+      lines.groups.size() == 1 ? plot::line_style(0) : plot::LineStyle{.ink = plot::Ink::kMuted};
   chart.keys.push_back({.name = "median of the repeats; bars from the slowest to the fastest",
                         .style = key_style,
                         .sample = Sample::kMarkedLine});
@@ -103,15 +103,15 @@ picture::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::strin
     chart.keys.push_back({.name = same_cores(rows) ? "ideal: flat, since all rows use the same cores"
                                                    : "ideal: the first point, times as many cores",
                           .style = key_style,
-                          .dash = picture::Dash::kDotted,
+                          .dash = plot::Dash::kDotted,
                           .sample = Sample::kLine});
   std::size_t number = 0;
   for (const auto& [key, group] : lines.groups) {
-    const picture::LineStyle style = picture::line_style(number++);
-    picture::Line measured{.name = name_of(key, lines), .style = style}, seconds = measured;
-    picture::Line best{.name = measured.name + ", ideal",
+    const plot::LineStyle style = plot::line_style(number++);
+    plot::Line measured{.name = name_of(key, lines), .style = style}, seconds = measured;
+    plot::Line best{.name = measured.name + ", ideal",
                        .style = style,
-                       .dash = picture::Dash::kDotted,
+                       .dash = plot::Dash::kDotted,
                        .width = 1.5,
                        .marks = false};
     for (const BenchRow* row : group) {
@@ -126,7 +126,7 @@ picture::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::strin
     speed.lines.push_back(std::move(measured));
     time.lines.push_back(std::move(seconds));
   }
-  for (picture::Panel* const panel : {&speed, &time}) {
+  for (plot::Panel* const panel : {&speed, &time}) {
     panel->x_ticks.assign(xs.begin(), xs.end());
     panel->log_x = xs.size() > 2 && *xs.rbegin() >= 8 * *xs.begin();  // 1, 2, 4, 8: evenly apart
     panel->height = 280;

@@ -43,7 +43,7 @@ std::string prediction(const experiment::Experiment& experiment, const session::
 }
 
 int run(const SummaryFlags& flags) {
-  if (flags.schedule) picture::require_picture(*flags.schedule, "--plot-schedule");
+  if (flags.schedule) plot::require_picture(*flags.schedule, "--plot-schedule");
   const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const experiment::Experiment experiment =
       open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
@@ -64,7 +64,7 @@ int run(const SummaryFlags& flags) {
     log::info(fmt::format("wrote {}; draw it with: dot -Tsvg {} -o graph.svg", *flags.dot, *flags.dot));
   }
   if (flags.schedule) {
-    picture::write(*flags.schedule, picture::draw(rate_chart(experiment, devices)));
+    plot::write(*flags.schedule, plot::draw(rate_chart(experiment, devices)));
     log::info("wrote " + *flags.schedule);
   }
   return 0;

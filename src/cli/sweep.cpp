@@ -106,7 +106,7 @@ class Screen final : public sweep::Watcher {
 void write_results(const std::string& folder, const sweep::Sweep& sweep, const std::string& name) {
   const auto file = [&](const char* its_name) { return (fs::path(folder) / its_name).string(); };
   train::write_text(file("sweep.csv"), sweep::csv_of(sweep));
-  picture::write(file("sweep.svg"), picture::draw(sweep::chart_of(sweep, name)));
+  plot::write(file("sweep.svg"), plot::draw(sweep::chart_of(sweep, name)));
 }
 
 /// All of `--set` for the best trial, without an --epochs of the sweep that is less than the config's.

@@ -45,7 +45,7 @@ std::string table(const session::VerifyResult& result, bool all) {
 }
 
 /// Without a flag two replicas, on the GPU or the CPU; of several processes one each.
-session::DeviceRequest devices(const VerifyFlags& flags, const mpi::Processes* processes) {
+session::DeviceRequest devices(const VerifyFlags& flags, const distributed::Processes* processes) {
   session::DeviceRequest request = flags.devices.request();
   const bool named =
       flags.devices.cpus || flags.devices.num_gpus || (flags.devices.gpus && *flags.devices.gpus != "none");
@@ -59,7 +59,7 @@ session::DeviceRequest devices(const VerifyFlags& flags, const mpi::Processes* p
   return request;
 }
 
-int run(const VerifyFlags& flags, mpi::Processes* processes) {
+int run(const VerifyFlags& flags, distributed::Processes* processes) {
   const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
   session::VerifyOptions options;
   options.devices = session::place_slots(devices(flags, processes), experiment.graph);
@@ -135,7 +135,7 @@ void add_verify(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run(
-      [flags](const Context&) { return together([&](mpi::Processes* processes) { return run(*flags, processes); }); });
+      [flags](const Context&) { return together([&](distributed::Processes* processes) { return run(*flags, processes); }); });
 }
 
 }  // namespace dptrain::cli

@@ -31,7 +31,7 @@ void WorstSamples::add(const WorstSample& sample) {
   std::ranges::push_heap(heap_, is_worse);
 }
 
-void WorstSamples::add_processes(mpi::Processes& processes) {
+void WorstSamples::add_processes(distributed::Processes& processes) {
   static_assert(std::is_trivially_copyable_v<WorstSample>);
   const std::vector<std::string> all =
       processes.gather({reinterpret_cast<const char*>(heap_.data()), heap_.size() * sizeof(WorstSample)});

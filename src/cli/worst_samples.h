@@ -35,7 +35,7 @@ class WorstSamples {
 
   void add(const WorstSample& sample);
   /// Adds those of the other processes, the same in all.
-  void add_processes(mpi::Processes& processes);
+  void add_processes(distributed::Processes& processes);
   std::vector<WorstSample> sorted() const;  ///< the largest loss first
 
  private:

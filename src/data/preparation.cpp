@@ -19,7 +19,7 @@
 namespace dptrain::data {
 namespace {
 
-using exporting::PreparedInput;
+using formats::PreparedInput;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {
   throw Error(ErrorKind::kUsage,
@@ -35,17 +35,17 @@ const Spec* find_set(const std::vector<const config::Typed*>& datasets) {
 }
 
 /// Maps of channels that follow one another are one, as the pipeline has them.
-std::vector<exporting::ImageStep> steps_of(const std::vector<config::Typed>& transforms) {
-  std::vector<exporting::ImageStep> steps;
+std::vector<formats::ImageStep> steps_of(const std::vector<config::Typed>& transforms) {
+  std::vector<formats::ImageStep> steps;
   for (const config::Typed& spec : transforms) {
     const auto transform = make_transform(spec);
     if (const auto map = transform->channel_map()) {
       ChannelMap all = *map;
-      if (auto* before = steps.empty() ? nullptr : std::get_if<exporting::MapChannels>(&steps.back())) {
+      if (auto* before = steps.empty() ? nullptr : std::get_if<formats::MapChannels>(&steps.back())) {
         all = *map * ChannelMap{before->scale, before->offset, before->reverse};
         steps.pop_back();
       }
-      steps.emplace_back(exporting::MapChannels{all.scale, all.offset, all.reverse});
+      steps.emplace_back(formats::MapChannels{all.scale, all.offset, all.reverse});
     } else if (auto step = transform->image_step()) {
       steps.push_back(*std::move(step));
     } else {
@@ -56,7 +56,7 @@ std::vector<exporting::ImageStep> steps_of(const std::vector<config::Typed>& tra
 }
 
 /// Samples of arrays: of the model's shape, but that a transform which makes all of one size takes any.
-PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vector<exporting::ImageStep> steps) {
+PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vector<formats::ImageStep> steps) {
   std::vector<std::int64_t> raw(wanted.dims().begin(), wanted.dims().end());
   if (any_size && raw.size() >= 3) raw[raw.size() - 3] = raw[raw.size() - 2] = 0;
   return {.raw = Shape(raw), .bytes = bytes, .columns = {}, .steps = std::move(steps)};
@@ -101,7 +101,7 @@ class LearnedTable {
 
 }  // namespace
 
-exporting::Preparation preparation(const std::vector<const config::Typed*>& datasets,
+formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
                                    const std::vector<config::Typed>& transforms, const ModelSide& model) {
   if (find_set<TextSpec>(datasets) != nullptr)
     refuse("the model reads texts, and cutting them into words", "has no form outside of dptrain");
@@ -113,13 +113,13 @@ exporting::Preparation preparation(const std::vector<const config::Typed*>& data
                 "--with-transforms: nothing was learned of the table; a run's checkpoint holds it, a config does not");
   std::optional<LearnedTable> learned;
   if (csv != nullptr) learned.emplace(*csv, model.learned);
-  const std::vector<exporting::ImageStep> steps = steps_of(transforms);
+  const std::vector<formats::ImageStep> steps = steps_of(transforms);
   const bool any_size = Pipeline(transforms, true).fixes_size();
   const bool files = find_set<ImageFolderSpec>(datasets) != nullptr || find_set<VideoSpec>(datasets) != nullptr;
-  exporting::Preparation all;
+  formats::Preparation all;
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
     const bool floats = model.input_type(i) == DType::kF32;
-    const auto own = floats && model.is_transformed(i) ? steps : std::vector<exporting::ImageStep>();
+    const auto own = floats && model.is_transformed(i) ? steps : std::vector<formats::ImageStep>();
     const bool bytes = files || expect_pixels(transforms);
     const ColumnGroups::Group* const group = learned ? &learned->group(model, i) : nullptr;
     if (group != nullptr && !reads_files(learned->column(group->columns.front()).encoder)) {

@@ -15,7 +15,7 @@ namespace dptrain::data {
 /// says how samples are read. `transforms`: of evaluation. `model.learned`: of its checkpoint. Throws Error{kUsage}
 /// where a step has no form outside of dptrain (it names the step), Error{kCheckpoint} where nothing was learned of a
 /// table.
-exporting::Preparation preparation(const std::vector<const config::Typed*>& datasets,
+formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
                                    const std::vector<config::Typed>& transforms, const ModelSide& model);
 
 }  // namespace dptrain::data

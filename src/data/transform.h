@@ -53,7 +53,7 @@ class Transform {
   /// in; false where it has no such form.
   virtual bool write_op(std::int32_t /*channels*/, kernels::PixelOp& /*op*/) const { return false; }
   /// What it is in files of other programs (formats/preparation.h); where it maps channels, channel_map() says it.
-  virtual std::optional<exporting::ImageStep> image_step() const { return std::nullopt; }
+  virtual std::optional<formats::ImageStep> image_step() const { return std::nullopt; }
   /// This, where the transform mixes a sample with another one.
   virtual const Mixing* mixing() const { return nullptr; }
   /// How small an image may be that comes in without a change that the user has not allowed.

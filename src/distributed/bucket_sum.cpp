@@ -9,15 +9,15 @@
 #include "kernels/cpu/reduce.h"
 #include "distributed/parts.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using kernels::SumTree;
 
 /// Two tags for each bucket; those so far apart that they share them are never under way together.
-mpi::Tag tag_of(int bucket, int which) {
-  constexpr int kBuckets = (mpi::kMostTag - mpi::kFirstFree) / 2;
-  return static_cast<mpi::Tag>(mpi::kFirstFree + 2 * (bucket % kBuckets) + which);
+Tag tag_of(int bucket, int which) {
+  constexpr int kBuckets = (kMostTag - kFirstFree) / 2;
+  return static_cast<Tag>(kFirstFree + 2 * (bucket % kBuckets) + which);
 }
 
 std::int64_t size_of(const plan::Bucket& part) { return part.end - part.begin; }
@@ -76,7 +76,7 @@ const float* node_sum(const SumTree::Node& node, int first_rank, const std::vect
 
 }  // namespace
 
-void BucketSum::begin(mpi::Transport& transport) {
+void BucketSum::begin(Transport& transport) {
   begun_ = true;
   added_ = false;
   for (int p = 0; p < seats_.processes(); ++p) {
@@ -90,7 +90,7 @@ void BucketSum::begin(mpi::Transport& transport) {
     send_nodes(transport, (seats_.process + step) % seats_.processes());
 }
 
-void BucketSum::send_nodes(mpi::Transport& transport, int to) {
+void BucketSum::send_nodes(Transport& transport, int to) {
   Other& other = others_[at(to)];
   const int first = seats_.first_ranks[at(seats_.process)];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -99,7 +99,7 @@ void BucketSum::send_nodes(mpi::Transport& transport, int to) {
   }
 }
 
-void BucketSum::add_own_part(mpi::Transport& transport) {
+void BucketSum::add_own_part(Transport& transport) {
   const int first = seats_.first_ranks[at(seats_.process)];
   std::vector<const float*> in;
   for (int p = 0; p < seats_.processes(); ++p) {
@@ -128,13 +128,13 @@ void BucketSum::copy_to_lanes(const plan::Bucket& part) {
     std::memcpy(arenas_[lane] + part.begin, arenas_.front() + part.begin, bytes_of(part));
 }
 
-mpi::Exchange::Progress BucketSum::advance(mpi::Transport& transport) {
+Exchange::Progress BucketSum::advance(Transport& transport) {
   if (!begun_ && !ready_()) return Progress::kWaits;
   kernels::cpu::set_thread_count(1);  // the cores belong to the replicas
   bool moved = !begun_, open = false, all_came = true;
   if (!begun_) begin(transport);
-  const auto forget_done = [&](std::vector<mpi::Ticket>& tickets) {
-    moved = std::erase_if(tickets, [&](mpi::Ticket& ticket) { return transport.done(ticket); }) > 0 || moved;
+  const auto forget_done = [&](std::vector<Ticket>& tickets) {
+    moved = std::erase_if(tickets, [&](Ticket& ticket) { return transport.done(ticket); }) > 0 || moved;
     return tickets.empty();
   };
   for (int p = 0; p < seats_.processes(); ++p) {
@@ -166,4 +166,4 @@ mpi::Exchange::Progress BucketSum::advance(mpi::Transport& transport) {
   return Progress::kDone;
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -14,7 +14,7 @@
 #include "distributed/exchange.h"
 #include "plan/plan.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 /// Who has which ranks; the same in all processes.
 struct Seats {
@@ -30,7 +30,7 @@ struct Seats {
   std::vector<kernels::SumTree::Node> nodes(int of_process) const;
 };
 
-class BucketSum final : public mpi::Exchange {
+class BucketSum final : public Exchange {
  public:
   /// `arenas`: gradients of the replicas of this process, by lane. It begins when `ready` says so, asked on the
   /// communication thread. `done` is called on the communication thread when
@@ -38,7 +38,7 @@ class BucketSum final : public mpi::Exchange {
   BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
             std::function<bool()> ready, std::function<void(const Error* failed)> done);
 
-  Progress advance(mpi::Transport& transport) override;
+  Progress advance(Transport& transport) override;
   void give_up(const Error& why) noexcept override { done_(&why); }
 
  private:
@@ -47,14 +47,14 @@ class BucketSum final : public mpi::Exchange {
     plan::Bucket part;                       ///< that it owns
     std::vector<std::vector<float>> sums;    ///< of this process's nodes, of `part`; none where an arena itself is sent
     std::vector<std::vector<float>> theirs;  ///< of its nodes, of the part that this process owns
-    std::vector<mpi::Ticket> sending, coming;
-    mpi::Ticket sum_sent = 0, sum_comes = 0;
+    std::vector<Ticket> sending, coming;
+    Ticket sum_sent = 0, sum_comes = 0;
     bool sum_is_sending = false, sum_is_coming = false, has_sum = false;
   };
 
-  void begin(mpi::Transport& transport);
-  void send_nodes(mpi::Transport& transport, int to);
-  void add_own_part(mpi::Transport& transport);
+  void begin(Transport& transport);
+  void send_nodes(Transport& transport, int to);
+  void add_own_part(Transport& transport);
   void copy_to_lanes(const plan::Bucket& part);
 
   const Seats& seats_;
@@ -62,7 +62,7 @@ class BucketSum final : public mpi::Exchange {
   const std::vector<float*> arenas_;
   const std::function<bool()> ready_;
   const std::function<void(const Error* failed)> done_;
-  const mpi::Tag nodes_tag_, sum_tag_;
+  const Tag nodes_tag_, sum_tag_;
   std::vector<kernels::SumTree::Node> nodes_;  ///< of this process
   std::vector<int> merges_;                    ///< of all processes' nodes
   std::vector<Other> others_;                  ///< by process; this one's is not used
@@ -70,4 +70,4 @@ class BucketSum final : public mpi::Exchange {
   bool begun_ = false, added_ = false;
 };
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

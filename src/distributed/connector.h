@@ -1,19 +1,19 @@
 #pragma once
 
-// Makers of what connects replicas (replica::Connector). Those within one process are built in; NCCL is opened when it
+// Makers of what connects replicas (runtime::Connector). Those within one process are built in; NCCL is opened when it
 // is asked for (nccl_connector.h). Call them on the main thread.
 
 #include <memory>
 
 #include "runtime/replica_set.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 /// `ranks` replicas in this process on the CPU. Gradients are summed in the order of kernels/sum_tree.h; each replica
 /// sums its share of every bucket, so the work is even, and buckets are summed while backward goes on.
-std::unique_ptr<replica::Connector> make_local(int ranks);
+std::unique_ptr<runtime::Connector> make_local(int ranks);
 
 /// The same for devices that share one memory and have streams: several replicas on one GPU, or the emulator's.
-std::unique_ptr<replica::Connector> make_local_streams(int ranks);
+std::unique_ptr<runtime::Connector> make_local_streams(int ranks);
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

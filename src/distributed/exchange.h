@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "distributed/mpi/api.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 // Transport: non-blocking messages between the processes of a run. Only the thread that made it calls it. Messages with
 // the same tag between two processes arrive in the order in which they were sent.
@@ -62,4 +62,4 @@ class Exchange {
   virtual void give_up(const Error& why) noexcept = 0;
 };
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/index.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 Gather::Gather(std::string mine, Tag head, Tag rest, Done done)
     : head_tag_(head), rest_tag_(rest), done_(std::move(done)) {
@@ -76,4 +76,4 @@ Exchange::Progress Gather::advance(Transport& transport) {
 
 void Gather::give_up(const Error& why) noexcept { done_({}, &why); }
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

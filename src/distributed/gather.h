@@ -11,7 +11,7 @@
 
 #include "distributed/exchange.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 class Gather final : public Exchange {
  public:
@@ -49,4 +49,4 @@ class Gather final : public Exchange {
   bool begun_ = false;
 };
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -7,10 +7,8 @@
 #include "core/format.h"
 #include "core/index.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
-
-using mpi::SharedMemory;
 
 class SharedBuffer final : public backend::Buffer {
  public:
@@ -32,7 +30,7 @@ std::shared_ptr<SharedMemory> reach(const SharedMemory::Handle& handle, const st
 
 }  // namespace
 
-LaneGroup::LaneGroup(const Seats& seats, mpi::Processes& processes) : processes_(processes) {
+LaneGroup::LaneGroup(const Seats& seats, Processes& processes) : processes_(processes) {
   find_group(seats);
   own_.resize(at(lanes_));
   arenas_.resize(at(members_));
@@ -61,7 +59,7 @@ void LaneGroup::make_board() {
   const std::size_t lines = sizeof(Board), gathers = lines + at(members_) * sizeof(Line);
   SharedMemory::Handle made;
   if (speaks_) {
-    board_ = SharedMemory::make(gathers + (is_all() ? mpi::SharedGather::bytes(members_) : 0));
+    board_ = SharedMemory::make(gathers + (is_all() ? SharedGather::bytes(members_) : 0));
     made = board_->handle();
   }
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
@@ -114,9 +112,9 @@ void LaneGroup::say_ready(int lane) { meeting_->advance(lines_[member(lane)].rea
 void LaneGroup::say_summed(int lane) { meeting_->advance(lines_[member(lane)].summed); }
 void LaneGroup::say_spoken() { meeting_->advance(*spoken_); }
 
-bool LaneGroup::all_reached(mpi::SharedCounter Line::*counter, std::uint64_t target) const {
+bool LaneGroup::all_reached(SharedCounter Line::*counter, std::uint64_t target) const {
   return std::all_of(lines_, lines_ + members_,
-                     [&](const Line& line) { return mpi::SharedMeeting::reached(line.*counter, target); });
+                     [&](const Line& line) { return SharedMeeting::reached(line.*counter, target); });
 }
 
 bool LaneGroup::all_ready(std::uint64_t buckets) { return all_reached(&Line::ready, buckets); }
@@ -131,7 +129,7 @@ void LaneGroup::wait_summed(std::uint64_t buckets) {
   wait([&] { return all_reached(&Line::summed, buckets); });
 }
 void LaneGroup::wait_spoken(std::uint64_t buckets) {
-  wait([&] { return mpi::SharedMeeting::reached(*spoken_, buckets); });
+  wait([&] { return SharedMeeting::reached(*spoken_, buckets); });
 }
 
 void LaneGroup::gather(int lane, const void* mine, std::size_t bytes, std::byte* all) {
@@ -165,4 +163,4 @@ void LaneGroup::throw_if_aborted() {
   }
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -19,11 +19,11 @@
 #include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 class LaneGroup {
  public:
-  LaneGroup(const Seats& seats, mpi::Processes& processes);
+  LaneGroup(const Seats& seats, Processes& processes);
 
   /// Seats of the groups, each treated as one process.
   const Seats& groups() const { return groups_; }
@@ -63,33 +63,33 @@ class LaneGroup {
 
  private:
   struct Line {
-    mpi::SharedCounter ready, summed;
+    SharedCounter ready, summed;
   };
   struct Board {
-    mpi::SharedMeeting::Place place;
-    mpi::SharedCounter spoken;
+    SharedMeeting::Place place;
+    SharedCounter spoken;
   };  // followed by a Line per member, then the memory of a SharedGather
 
-  bool all_reached(mpi::SharedCounter Line::*counter, std::uint64_t target) const;
+  bool all_reached(SharedCounter Line::*counter, std::uint64_t target) const;
   void find_group(const Seats& seats);
   void make_board();
   void reach_arenas();
 
-  mpi::Processes& processes_;
+  Processes& processes_;
   Seats groups_;
   int first_process_ = 0, end_process_ = 0;  ///< of the group
   int members_ = 0, own_first_ = 0, lanes_ = 0;
   bool speaks_ = true;
 
-  std::shared_ptr<mpi::SharedMemory> board_;
-  std::optional<mpi::SharedMeeting> meeting_;
-  mpi::SharedCounter* spoken_ = nullptr;
+  std::shared_ptr<SharedMemory> board_;
+  std::optional<SharedMeeting> meeting_;
+  SharedCounter* spoken_ = nullptr;
   Line* lines_ = nullptr;                   ///< one per member
-  std::vector<mpi::SharedGather> gathers_;  ///< one per lane
+  std::vector<SharedGather> gathers_;  ///< one per lane
 
   std::mutex attaching_;  // guards the members below
   int attached_ = 0;
-  std::vector<std::shared_ptr<mpi::SharedMemory>> own_, theirs_;  ///< per lane; one per member in another process
+  std::vector<std::shared_ptr<SharedMemory>> own_, theirs_;  ///< per lane; one per member in another process
   std::vector<float*> arenas_;
 
   std::atomic<bool> aborted_ = false;
@@ -97,4 +97,4 @@ class LaneGroup {
   std::string why_;
 };
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -16,7 +16,7 @@
 #include "distributed/meeting.h"
 #include "distributed/parts.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// State shared by the ranks.
@@ -37,7 +37,7 @@ struct Shared {
 };
 
 /// Sinks of several ranks are adjacent in memory, and each is written for every bucket.
-class alignas(kernels::cpu::kApart) LocalSink final : public replica::GradientSink {
+class alignas(kernels::cpu::kApart) LocalSink final : public runtime::GradientSink {
  public:
   LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
 
@@ -122,7 +122,7 @@ class LocalCollective final : public backend::Collective {
   std::uint64_t rounds_ = 0;
 };
 
-class LocalConnector final : public replica::Connector {
+class LocalConnector final : public runtime::Connector {
  public:
   explicit LocalConnector(int ranks) : shared_(ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
@@ -131,7 +131,7 @@ class LocalConnector final : public replica::Connector {
     }
   }
 
-  replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
+  runtime::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
   backend::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
 
   void attach(int rank, backend::Device&, backend::Stream&, float* gradients, const plan::Plan& plan) override {
@@ -151,6 +151,6 @@ class LocalConnector final : public replica::Connector {
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_local(int ranks) { return std::make_unique<LocalConnector>(ranks); }
+std::unique_ptr<runtime::Connector> make_local(int ranks) { return std::make_unique<LocalConnector>(ranks); }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -19,7 +19,7 @@
 #include "distributed/meeting.h"
 #include "distributed/parts.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using EventPointer = std::unique_ptr<backend::Event>;
@@ -59,7 +59,7 @@ struct SharedStreams {
   std::mutex attaching;                   ///< guards the size of `arrived`
 };
 
-class StreamSink final : public replica::GradientSink {
+class StreamSink final : public runtime::GradientSink {
  public:
   StreamSink(SharedStreams& shared, int rank) : shared_(shared), rank_(rank) {}
 
@@ -184,7 +184,7 @@ class StreamCollective final : public backend::Collective {
   std::uint64_t rounds_ = 0;
 };
 
-class StreamConnector final : public replica::Connector {
+class StreamConnector final : public runtime::Connector {
  public:
   explicit StreamConnector(int ranks) : shared_(ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
@@ -193,7 +193,7 @@ class StreamConnector final : public replica::Connector {
     }
   }
 
-  replica::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
+  runtime::GradientSink& sink(int rank) override { return sinks_[at(rank)]; }
   backend::Collective* collective(int rank) override { return &collectives_[at(rank)]; }
 
   void attach(int rank, backend::Device& device, backend::Stream&, float* gradients, const plan::Plan& plan) override {
@@ -221,6 +221,6 @@ class StreamConnector final : public replica::Connector {
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_local_streams(int ranks) { return std::make_unique<StreamConnector>(ranks); }
+std::unique_ptr<runtime::Connector> make_local_streams(int ranks) { return std::make_unique<StreamConnector>(ranks); }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

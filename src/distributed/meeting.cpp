@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter
@@ -59,4 +59,4 @@ void Meeting::throw_if_aborted() {
   throw Error(ErrorKind::kDevice, "stopped, because of " + why_);
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

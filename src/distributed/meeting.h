@@ -13,7 +13,7 @@
 
 #include "kernels/cpu/apart.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 class Meeting {
  public:
@@ -51,4 +51,4 @@ class Meeting {
   std::string why_;
 };
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

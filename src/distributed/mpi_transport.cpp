@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 int number_of(const char* text) {
@@ -157,4 +157,4 @@ class MpiTransport final : public Transport {
 
 std::unique_ptr<Transport> open_mpi(const Launch& launch) { return std::make_unique<MpiTransport>(launch); }
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -9,7 +9,7 @@
 
 #include "distributed/exchange.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 // How this process was started, read from environment variables: Open MPI's mpirun, an mpiexec of the MPICH family, or
 // srun. Has no side effects.
@@ -29,4 +29,4 @@ std::optional<Launch> find_launch(const std::function<const char*(const char* na
 /// joined. Throws Error{kDevice} if there is no module, or if the MPI does not match the launcher.
 std::unique_ptr<Transport> open_mpi(const Launch& launch);
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

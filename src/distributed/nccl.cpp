@@ -7,7 +7,7 @@
 
 #include "distributed/nccl_api.h"
 
-namespace dptrain::reduce::nccl {
+namespace dptrain::distributed::nccl {
 namespace {
 
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && std::is_trivially_copyable_v<UniqueId>);
@@ -30,4 +30,4 @@ static_assert(offsetof(Config, split_share) == offsetof(ncclConfig_t, splitShare
 static_assert(NCCL_CONFIG_UNDEF_INT == INT_MIN);
 
 }  // namespace
-}  // namespace dptrain::reduce::nccl
+}  // namespace dptrain::distributed::nccl

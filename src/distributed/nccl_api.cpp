@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::reduce::nccl {
+namespace dptrain::distributed::nccl {
 namespace {
 
 /// The first with non-blocking communicators whose errors can be read: ncclGetLastError, ncclCommInitRankConfig.
@@ -46,4 +46,4 @@ const Api& library() {
   return api;
 }
 
-}  // namespace dptrain::reduce::nccl
+}  // namespace dptrain::distributed::nccl

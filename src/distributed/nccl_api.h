@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-namespace dptrain::reduce::nccl {
+namespace dptrain::distributed::nccl {
 
 using Handle = void*;  ///< ncclComm_t
 
@@ -72,4 +72,4 @@ const Api& library();
 /// The same of any file, for tests.
 Api open_library(const std::string& file);
 
-}  // namespace dptrain::reduce::nccl
+}  // namespace dptrain::distributed::nccl

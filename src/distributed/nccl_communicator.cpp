@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::reduce::nccl {
+namespace dptrain::distributed::nccl {
 namespace {
 
 /// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a
@@ -196,4 +196,4 @@ std::string Communicator::last_error() const {
   return words == nullptr || *words == '\0' ? "NCCL has no more to say" : fmt::format("last error: {}", words);
 }
 
-}  // namespace dptrain::reduce::nccl
+}  // namespace dptrain::distributed::nccl

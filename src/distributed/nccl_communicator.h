@@ -16,7 +16,7 @@
 #include "distributed/meeting.h"
 #include "distributed/nccl_api.h"
 
-namespace dptrain::reduce::nccl {
+namespace dptrain::distributed::nccl {
 
 class Communicator {
  public:
@@ -93,4 +93,4 @@ class Communicator {
   double limit_seconds_ = 0;
 };
 
-}  // namespace dptrain::reduce::nccl
+}  // namespace dptrain::distributed::nccl

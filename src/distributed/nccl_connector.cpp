@@ -41,13 +41,13 @@
 #include "distributed/parts.h"
 #include "distributed/process_sums.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// Where ranks meet: those of this process, then, where there are several, the processes. Exchanges hold it, too.
 class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
  public:
-  MeetingPlace(int lanes, mpi::Processes* processes) : lanes_(lanes), processes_(processes) {}
+  MeetingPlace(int lanes, Processes* processes) : lanes_(lanes), processes_(processes) {}
 
   Meeting& meeting() { return meeting_; }
 
@@ -55,8 +55,8 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
   void come(std::uint64_t number) {
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
     if (processes_ == nullptr) return meeting_.advance(met_);
-    processes_->post(std::make_shared<mpi::Gather>(
-        "", mpi::kLanesHead, mpi::kLanesRest, [self = shared_from_this()](mpi::Gather::Result, const Error* failed) {
+    processes_->post(std::make_shared<Gather>(
+        "", kLanesHead, kLanesRest, [self = shared_from_this()](Gather::Result, const Error* failed) {
           if (failed == nullptr) self->meeting_.advance(self->met_);
         }));
   }
@@ -77,7 +77,7 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
  private:
   static constexpr int kNobody = std::numeric_limits<int>::max();
   const int lanes_;
-  mpi::Processes* const processes_;
+  Processes* const processes_;
   Meeting meeting_;
   Meeting::Counter arrivals_ = 0, met_ = 0;
   std::atomic<int> without_recording_ = kNobody;
@@ -93,7 +93,7 @@ struct Ids {
 
 /// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because one
 /// thread calls both in one order.
-class NcclRank final : public replica::GradientSink, public backend::Collective {
+class NcclRank final : public runtime::GradientSink, public backend::Collective {
  public:
   NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
       : meeting_(place.meeting()),
@@ -350,7 +350,7 @@ class NcclRank final : public replica::GradientSink, public backend::Collective 
   bool first_done_ = false;
 };
 
-class NcclConnector final : public replica::Connector {
+class NcclConnector final : public runtime::Connector {
  public:
   /// `together`: null where there is this process alone.
   NcclConnector(int lanes, const NcclOptions& options, const NcclTogether* together, const nccl::Api& api)
@@ -378,7 +378,7 @@ class NcclConnector final : public replica::Connector {
   NcclConnector(const NcclConnector&) = delete;
   NcclConnector& operator=(const NcclConnector&) = delete;
 
-  replica::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
+  runtime::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
   backend::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
 
   void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
@@ -390,7 +390,7 @@ class NcclConnector final : public replica::Connector {
 
   bool waits(int lane) const noexcept override { return ranks_[at(lane)].waits(); }
 
-  std::vector<replica::StepSums> all_sums(std::vector<replica::StepSums> of_lanes) override {
+  std::vector<runtime::StepSums> all_sums(std::vector<runtime::StepSums> of_lanes) override {
     return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
   }
 
@@ -424,7 +424,7 @@ class NcclConnector final : public replica::Connector {
   }
 
   const nccl::Api api_;
-  mpi::Processes* const processes_;
+  Processes* const processes_;
   const int first_rank_;
   const std::shared_ptr<MeetingPlace> place_;
   Ids ids_;
@@ -437,7 +437,7 @@ void make_deterministic() {
   setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
-std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,
                                          const NcclTogether* together, const nccl::Api& api) {
   std::vector<int> sorted = gpus;
   std::ranges::sort(sorted);
@@ -452,14 +452,14 @@ std::unique_ptr<replica::Connector> make(const std::vector<int>& gpus, const Ncc
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const nccl::Api& api) {
   return make(gpus, options, nullptr, api);
 }
 
-std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclTogether& together, const nccl::Api& api) {
   return make(gpus, options, &together, api);
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -11,7 +11,7 @@
 #include "distributed/nccl_api.h"
 #include "runtime/replica_set.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 struct NcclOptions {
   /// Rings and trees in any protocol: the order of additions is then a function of the ranks, the links between them
@@ -33,14 +33,14 @@ struct NcclOptions {
 /// The other processes of a run over NCCL. Outlives the connector.
 struct NcclTogether {
   const Seats& seats;
-  mpi::Processes& processes;
+  Processes& processes;
 };
 
 /// One rank for each of these GPUs, in this order. Throws Error{kDevice}: a GPU named twice, no libnccl.so.2.
-std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const nccl::Api& api = nccl::library());
 /// The same in each of several processes: ranks as seated, one communicator for all, whose id process 0 makes.
-std::unique_ptr<replica::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclTogether& together, const nccl::Api& api = nccl::library());
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

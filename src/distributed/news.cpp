@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/index.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 News::News(Transport& transport, std::function<double()> clock)
     : transport_(transport), clock_(std::move(clock)), others_(at(transport.processes())), last_alive_(clock_()) {
@@ -89,4 +89,4 @@ std::optional<News::Failure> News::look(double silence_seconds) {
   return failure;
 }
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "distributed/exchange.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 class News {
  public:
@@ -69,4 +69,4 @@ class News {
   double last_alive_ = 0;
 };
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

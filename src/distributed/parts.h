@@ -7,7 +7,7 @@
 
 #include "plan/plan.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 /// Floats in a cache line, and four times what a GPU loads at once: parts are cut there, so that no line is written by
 /// two.
@@ -20,4 +20,4 @@ inline plan::Bucket part_of(const plan::Bucket& bucket, int rank, int ranks) {
   return {cut(rank), cut(rank + 1)};
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

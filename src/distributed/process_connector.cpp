@@ -18,19 +18,19 @@
 #include "distributed/parts.h"
 #include "distributed/process_sums.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// State shared by the lanes of this process. Exchanges own a reference, too: the communication thread may still report
 /// the end of one after the lane that waited for it has ended.
 struct Lanes {
-  Lanes(const Seats& seats_, mpi::Processes& processes_)
+  Lanes(const Seats& seats_, Processes& processes_)
       : seats(seats_), processes(processes_), group(seats_, processes_), arrived(at(group.lanes())) {}
 
   int first_rank() const { return seats.first_ranks[at(seats.process)]; }
 
   const Seats seats;
-  mpi::Processes& processes;
+  Processes& processes;
   LaneGroup group;
   std::vector<plan::Bucket> buckets;             ///< set when all lanes are attached
   std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in a process that speaks for its group
@@ -42,7 +42,7 @@ struct Lanes {
   // alternating sets, as in local.cpp.
   struct Round {
     std::string given;
-    mpi::Gather::Result all;
+    Gather::Result all;
   };
   Round rounds[2];
   std::mutex giving;
@@ -51,7 +51,7 @@ struct Lanes {
 
 /// In a group of all ranks, every lane sums its part of each bucket in the memory of all members. Otherwise the
 /// speaking process of the group exchanges sums with other groups, on its communication thread.
-class ProcessSink final : public replica::GradientSink {
+class ProcessSink final : public runtime::GradientSink {
  public:
   ProcessSink(Lanes& lanes, int lane) : lanes_(lanes), group_(lanes.group), lane_(lane) {}
 
@@ -76,7 +76,7 @@ class ProcessSink final : public replica::GradientSink {
     if (ready_ != count())
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, count()));
     if (!group_.is_all()) {
-      const mpi::Processes::Hurry hurry(lanes_.processes);
+      const Processes::Hurry hurry(lanes_.processes);
       return group_.wait_spoken(before_ + at(count()));
     }
     while (summed_ < ready_) {
@@ -140,7 +140,7 @@ class ProcessCollective final : public backend::Collective {
       std::memcpy(round.given.data() + size * at(lane_), mine, size);
     }
     if (lanes_->gave.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(lanes)) post(round);
-    const mpi::Processes::Hurry hurry(lanes_->processes);
+    const Processes::Hurry hurry(lanes_->processes);
     lanes_->group.wait([&] { return lanes_->gathered.load() >= rounds_; });
     auto* to = static_cast<std::byte*>(all);
     for (int p = 0; p < lanes_->seats.processes(); ++p) {
@@ -157,8 +157,8 @@ class ProcessCollective final : public backend::Collective {
  private:
   void post(Lanes::Round& round) {
     lanes_->processes.post(
-        std::make_shared<mpi::Gather>(std::move(round.given), mpi::kLanesHead, mpi::kLanesRest,
-                                      [lanes = lanes_, &round](mpi::Gather::Result all, const Error* failed) {
+        std::make_shared<Gather>(std::move(round.given), kLanesHead, kLanesRest,
+                                      [lanes = lanes_, &round](Gather::Result all, const Error* failed) {
                                         if (failed != nullptr) return lanes->group.abort(failed->what());
                                         round.all = std::move(all);
                                         lanes->gathered.fetch_add(1);
@@ -171,9 +171,9 @@ class ProcessCollective final : public backend::Collective {
   std::uint64_t rounds_ = 0;
 };
 
-class ProcessConnector final : public replica::Connector {
+class ProcessConnector final : public runtime::Connector {
  public:
-  ProcessConnector(const Seats& seats, mpi::Processes& processes) : lanes_(std::make_shared<Lanes>(seats, processes)) {
+  ProcessConnector(const Seats& seats, Processes& processes) : lanes_(std::make_shared<Lanes>(seats, processes)) {
     for (int lane = 0; lane < lanes_->group.lanes(); ++lane) {
       sinks_.emplace_back(*lanes_, lane);
       collectives_.emplace_back(lanes_, lane);
@@ -183,7 +183,7 @@ class ProcessConnector final : public replica::Connector {
   ProcessConnector(const ProcessConnector&) = delete;
   ProcessConnector& operator=(const ProcessConnector&) = delete;
 
-  replica::GradientSink& sink(int lane) override { return sinks_[at(lane)]; }
+  runtime::GradientSink& sink(int lane) override { return sinks_[at(lane)]; }
   backend::Collective* collective(int lane) override { return &collectives_[at(lane)]; }
 
   std::unique_ptr<backend::Buffer> gradient_memory(int lane, backend::Device& device, std::size_t bytes) override {
@@ -212,7 +212,7 @@ class ProcessConnector final : public replica::Connector {
     if (aborted_) lanes_->processes.wait_for_quiet();
   }
 
-  std::vector<replica::StepSums> all_sums(std::vector<replica::StepSums> of_lanes) override {
+  std::vector<runtime::StepSums> all_sums(std::vector<runtime::StepSums> of_lanes) override {
     return sums_of_all(lanes_->processes, of_lanes);
   }
 
@@ -235,8 +235,8 @@ class ProcessConnector final : public replica::Connector {
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_processes(const Seats& seats, mpi::Processes& processes) {
+std::unique_ptr<runtime::Connector> make_processes(const Seats& seats, Processes& processes) {
   return std::make_unique<ProcessConnector>(seats, processes);
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

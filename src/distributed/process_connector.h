@@ -9,10 +9,10 @@
 #include "distributed/bucket_sum.h"
 #include "runtime/replica_set.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 /// The replicas of this process among those of all; `seats` is the same in all of them but for the process's own
 /// number. `processes` outlives the connector.
-std::unique_ptr<replica::Connector> make_processes(const Seats& seats, mpi::Processes& processes);
+std::unique_ptr<runtime::Connector> make_processes(const Seats& seats, Processes& processes);
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 // Processes run the same program: the bytes of a number are the same in all of them.
@@ -33,7 +33,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-void put_sums(std::string& to, const replica::StepSums& sums) {
+void put_sums(std::string& to, const runtime::StepSums& sums) {
   put(to, sums.loss);
   put(to, sums.samples);
   put(to, sums.penalty);
@@ -44,8 +44,8 @@ void put_sums(std::string& to, const replica::StepSums& sums) {
   for (const double value : sums.outputs) put(to, value);
 }
 
-replica::StepSums get_sums(Reader& from) {
-  replica::StepSums sums;
+runtime::StepSums get_sums(Reader& from) {
+  runtime::StepSums sums;
   sums.loss = from.get<double>();
   sums.samples = from.get<std::int64_t>();
   sums.penalty = from.get<double>();
@@ -58,16 +58,16 @@ replica::StepSums get_sums(Reader& from) {
 
 }  // namespace
 
-std::vector<replica::StepSums> sums_of_all(mpi::Processes& processes, const std::vector<replica::StepSums>& of_lanes) {
+std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& of_lanes) {
   std::string mine;
-  for (const replica::StepSums& sums : of_lanes) put_sums(mine, sums);
-  std::vector<replica::StepSums> all;
+  for (const runtime::StepSums& sums : of_lanes) put_sums(mine, sums);
+  std::vector<runtime::StepSums> all;
   for (const std::string& given : processes.gather(std::move(mine)))
     for (Reader from(given); !from.at_end();) all.push_back(get_sums(from));
   return all;
 }
 
-std::vector<std::uint64_t> numbers_of_all(mpi::Processes& processes, const std::vector<std::uint64_t>& of_lanes) {
+std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& of_lanes) {
   std::string mine;
   for (const std::uint64_t number : of_lanes) put(mine, number);
   std::vector<std::uint64_t> all;
@@ -76,4 +76,4 @@ std::vector<std::uint64_t> numbers_of_all(mpi::Processes& processes, const std::
   return all;
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -9,9 +9,9 @@
 #include "distributed/processes.h"
 #include "runtime/replica.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
-std::vector<replica::StepSums> sums_of_all(mpi::Processes& processes, const std::vector<replica::StepSums>& of_lanes);
-std::vector<std::uint64_t> numbers_of_all(mpi::Processes& processes, const std::vector<std::uint64_t>& of_lanes);
+std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& of_lanes);
+std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& of_lanes);
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -18,7 +18,7 @@
 #include "distributed/gather.h"
 #include "distributed/news.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 std::vector<int> memory_groups(const std::vector<std::string>& reach) {
   const int processes = static_cast<int>(reach.size());
@@ -353,4 +353,4 @@ void Processes::say_goodbye(Transport& transport) {
   }
 }
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -22,7 +22,7 @@
 #include "distributed/exchange.h"
 #include "distributed/shared_memory.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 // Groups of processes that share memory. Pure function.
 
@@ -140,4 +140,4 @@ class Processes {
   std::thread thread_;
 };
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

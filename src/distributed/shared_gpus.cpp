@@ -17,13 +17,13 @@
 #include "distributed/connector.h"
 #include "distributed/meeting.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// The replicas of one GPU.
 struct GpuGroup {
   std::vector<int> lanes;  ///< the speaker first
-  std::unique_ptr<replica::Connector> local;
+  std::unique_ptr<runtime::Connector> local;
   float* sums = nullptr;                      ///< the speaker's gradient arena
   std::unique_ptr<backend::Buffer> gathered;  ///< all replicas' inputs of a gather, GPU by GPU; owned by the speaker
   std::unique_ptr<backend::Event> said;       ///< recorded after the speaker's work of a step or gather
@@ -40,11 +40,11 @@ struct GpuGroups {
   std::deque<GpuGroup> groups;              ///< one for each GPU
   std::vector<std::pair<int, int>> places;  ///< per lane: its group and its number in the group
   int widest = 0;                           ///< largest number of replicas on a GPU
-  std::unique_ptr<replica::Connector> speakers;
+  std::unique_ptr<runtime::Connector> speakers;
 };
 
 /// One replica's sink and collective; its thread calls both, in one order.
-class SharedLane final : public replica::GradientSink, public backend::Collective {
+class SharedLane final : public runtime::GradientSink, public backend::Collective {
  public:
   SharedLane(GpuGroups& shared, int lane)
       : shared_(shared),
@@ -141,8 +141,8 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
 
  private:
   bool speaks() const { return number_ == 0; }
-  replica::GradientSink& local_sink() { return group_.local->sink(number_); }
-  replica::GradientSink& speaker_sink() { return shared_.speakers->sink(gpu_); }
+  runtime::GradientSink& local_sink() { return group_.local->sink(number_); }
+  runtime::GradientSink& speaker_sink() { return shared_.speakers->sink(gpu_); }
 
   void wait(const Meeting::Counter& counter, std::uint64_t target) {
     waits_.store(true, std::memory_order_relaxed);
@@ -197,7 +197,7 @@ class SharedLane final : public replica::GradientSink, public backend::Collectiv
   std::atomic<bool> waits_ = false;
 };
 
-class SharedConnector final : public replica::Connector {
+class SharedConnector final : public runtime::Connector {
  public:
   SharedConnector(const std::vector<int>& gpus, const NcclOptions& options, const nccl::Api& api) {
     std::map<int, int> numbers;  // GPU -> number of its group
@@ -221,7 +221,7 @@ class SharedConnector final : public replica::Connector {
     for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) lanes_.emplace_back(shared_, lane);
   }
 
-  replica::GradientSink& sink(int lane) override { return lanes_[at(lane)]; }
+  runtime::GradientSink& sink(int lane) override { return lanes_[at(lane)]; }
   backend::Collective* collective(int lane) override { return &lanes_[at(lane)]; }
   void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
@@ -244,11 +244,11 @@ class SharedConnector final : public replica::Connector {
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
                                                      const nccl::Api& api) {
   if (options.tree_order)
     throw Error(ErrorKind::kInternal, "replicas that share GPUs cannot be added in the order of the tree");
   return std::make_unique<SharedConnector>(gpus, options, api);
 }
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -11,11 +11,11 @@
 
 #include "distributed/nccl_connector.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 
 /// A replica for each of these GPUs, in this order; any may be named several times, and at least two are named. Not
 /// with tree_order: replicas would have to be added in their own order. Throws Error{kDevice}: no libnccl.so.2.
-std::unique_ptr<replica::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
+std::unique_ptr<runtime::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
                                                      const nccl::Api& api = nccl::library());
 
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

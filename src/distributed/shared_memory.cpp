@@ -24,7 +24,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 /// Size of the header before the caller's bytes. It contains the mark by which open() recognizes the right file.
@@ -216,4 +216,4 @@ void SharedGather::gather(const void* mine, std::size_t bytes, const Place& plac
   }
 }
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

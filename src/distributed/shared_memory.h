@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 class SharedMemory {
  public:
@@ -114,4 +114,4 @@ class SharedGather {
   std::uint64_t rounds_ = 0;
 };
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -69,7 +69,7 @@ Node with_keras_layers(const Node& model, Reader& reader) {
   const bool read = source_schema().read(reader.substituted(*from), where, reader, &source);
   if (!read || reader.diagnostics().errors().size() != errors) return model;
 
-  checkpoint::KerasImport import = checkpoint::import_model(source.file.value, source.input_shape);
+  formats::KerasImport import = formats::import_model(source.file.value, source.input_shape);
   for (const std::string& warning : import.warnings) reader.diagnostics().warn(where, warning);
   Node result = std::move(import.model);
   set_marks(result, where);
@@ -83,7 +83,7 @@ Node with_keras_layers(const Node& model, Reader& reader) {
 }
 
 graph::Graph keras_graph(const std::string& path, const std::optional<Shape>& input_shape) {
-  checkpoint::KerasImport import = checkpoint::import_model(path, input_shape);
+  formats::KerasImport import = formats::import_model(path, input_shape);
   import.model.set("weights", weights_of(path));
   config::Diagnostics diagnostics;
   Reader reader(diagnostics);

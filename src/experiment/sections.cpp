@@ -45,9 +45,9 @@ struct EnumNames<experiment::Resident> {
                                     std::pair{experiment::Resident::kOff, "off"}};
 };
 template <>
-struct EnumNames<replica::Graphs> {
-  static constexpr std::array names{std::pair{replica::Graphs::kAuto, "auto"}, std::pair{replica::Graphs::kOn, "on"},
-                                    std::pair{replica::Graphs::kOff, "off"}};
+struct EnumNames<runtime::Graphs> {
+  static constexpr std::array names{std::pair{runtime::Graphs::kAuto, "auto"}, std::pair{runtime::Graphs::kOn, "on"},
+                                    std::pair{runtime::Graphs::kOff, "off"}};
 };
 
 template <>

@@ -132,7 +132,7 @@ struct RuntimeSection {
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
   Autotune autotune = Autotune::kHeuristic;
-  replica::Graphs cuda_graphs = replica::Graphs::kAuto;
+  runtime::Graphs cuda_graphs = runtime::Graphs::kAuto;
   Resident resident = Resident::kAuto;
 };
 

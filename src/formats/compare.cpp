@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 /// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state
 /// velocity/conv1/kernel". Files that name weights in two ways agree in the order of a layer's weights, so the names of
 /// one stand for both: `names` has those of the layers of the other file.
-std::vector<std::pair<std::string, StoredArray>> arrays_of(const Contents& contents,
+std::vector<std::pair<std::string, StoredArray>> arrays_of(const FileContents& contents,
                                                            const std::map<std::string, Names>& names) {
   std::vector<std::pair<std::string, StoredArray>> all;
   for (const StoredLayer& layer : contents.layers()) {
@@ -29,7 +29,7 @@ std::vector<std::pair<std::string, StoredArray>> arrays_of(const Contents& conte
   return all;
 }
 
-std::map<std::string, Names> names_of(const Contents& contents) {
+std::map<std::string, Names> names_of(const FileContents& contents) {
   std::map<std::string, Names> all;
   for (const StoredLayer& layer : contents.layers())
     for (std::size_t i = 0; i < layer.weights.size(); ++i) all[layer.full_name()].push_back(layer.short_name(i));
@@ -37,7 +37,7 @@ std::map<std::string, Names> names_of(const Contents& contents) {
 }
 
 /// A `.keras` counts the weights of a layer and a `.safetensors` or `.h5` names them.
-bool only_counts(const Contents& contents) { return !contents.tensors && contents.root.contains("layers"); }
+bool only_counts(const FileContents& contents) { return !contents.tensors && contents.root.contains("layers"); }
 
 struct Distance {
   double largest = 0;   ///< max |a - b|
@@ -64,7 +64,7 @@ Distance distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 class Comparison {
  public:
-  Comparison(const Contents& a, const Contents& b, double tolerance) : tolerance_(tolerance) {
+  Comparison(const FileContents& a, const FileContents& b, double tolerance) : tolerance_(tolerance) {
     compare_arrays(a, b);
     if (a.class_names() != b.class_names()) {
       say("class names differ: {} in A, {} in B", printable(a.class_names().text()), printable(b.class_names().text()));
@@ -84,7 +84,7 @@ class Comparison {
     summarize();
   }
 
-  Difference take() { return std::move(result_); }
+  FileDifference take() { return std::move(result_); }
 
  private:
   template <class... Args>
@@ -92,7 +92,7 @@ class Comparison {
     result_.report += fmt::format(text, std::forward<Args>(args)...) + "\n";
   }
 
-  void compare_arrays(const Contents& a, const Contents& b) {
+  void compare_arrays(const FileContents& a, const FileContents& b) {
     const std::map<std::string, Names> none;
     const auto left = arrays_of(a, only_counts(a) ? names_of(b) : none);
     std::map<std::string, StoredArray> right;
@@ -157,14 +157,14 @@ class Comparison {
   }
 
   double tolerance_;
-  Difference result_;
+  FileDifference result_;
   int equal_ = 0, different_ = 0;
 };
 
 }  // namespace
 
-Difference compare(const std::string& a, const std::string& b, double tolerance) {
-  return Comparison(Contents::open(a), Contents::open(b), tolerance).take();
+FileDifference compare_files(const std::string& a, const std::string& b, double tolerance) {
+  return Comparison(FileContents::open(a), FileContents::open(b), tolerance).take();
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -9,7 +9,7 @@
 #include "config/family.h"
 #include "core/shape.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 
 /// A float array of a run's state, per weight: "velocity/conv1/kernel".
 struct NamedArray {
@@ -36,4 +36,4 @@ struct Compiled {
   std::vector<Output> outputs{};  ///< those that have a loss
 };
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

@@ -18,17 +18,17 @@
 #include "core/zip.h"
 #include "formats/hdf5/hdf5_writer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 /// True when there is a seal (formats/hdf5/hdf5_writer.h) and it fits, false when there is none. Throws Error{kCheckpoint}
 /// when it does not fit.
 bool check_seal(const Hdf5Bytes& file) {
-  if (file.size() < exporting::kSealBytes) return false;
-  const std::uint64_t end = file.size() - exporting::kSealBytes;
-  std::array<std::byte, exporting::kSealBytes> found{};
+  if (file.size() < kSealBytes) return false;
+  const std::uint64_t end = file.size() - kSealBytes;
+  std::array<std::byte, kSealBytes> found{};
   file.read(end, found);
-  if (std::memcmp(found.data(), exporting::kSealWords.data(), exporting::kSealWords.size()) != 0) return false;
+  if (std::memcmp(found.data(), kSealWords.data(), kSealWords.size()) != 0) return false;
 
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(end, std::uint64_t{1} << 20U)));
   std::uint32_t crc = 0;
@@ -38,7 +38,7 @@ bool check_seal(const Hdf5Bytes& file) {
     crc = crc32(part, crc);
     at += part.size();
   }
-  if (exporting::seal(crc) != found) file.damaged("its bytes are not those that were written");
+  if (seal(crc) != found) file.damaged("its bytes are not those that were written");
   return true;
 }
 
@@ -52,18 +52,18 @@ std::string text_of(const Hdf5Bytes& member) {
 }
 
 /// The metadata of the file with the names that an HDF5 file uses, so that one reader serves both.
-Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
+FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   const Safetensors file = read_safetensors(bytes);
   if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")
     bytes->refuse(
         "holds weights of PyTorch (format: pt), whose axes have another order; transpose them to the order of Keras "
         "and write the file again without this format");
-  exporting::Hdf5Writer texts(0);
+  Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {
     if (key == "model_config") texts.text_attribute("", key, value);
-    if ((key == exporting::keras::kLearned || key == exporting::keras::kClassNamesOfOutputs) && !value.empty())
+    if ((key == keras::kLearned || key == keras::kClassNamesOfOutputs) && !value.empty())
       texts.text(key, value);
-    if (key != exporting::keras::kClassNames) continue;
+    if (key != keras::kClassNames) continue;
     const nlohmann::json names = nlohmann::json::parse(
         shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
         false);
@@ -80,7 +80,7 @@ Contents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
 
 }  // namespace
 
-Contents Contents::open(const std::string& path) {
+FileContents FileContents::open(const std::string& path) {
   const std::shared_ptr<const Hdf5Bytes> bytes = checkpoint_file(path);
   if (const FileKind kind = kind_of_file(path); kind.use == FileKind::Use::kUnreadableModel && !is_safetensors(*bytes))
     throw Error(ErrorKind::kCheckpoint,
@@ -90,7 +90,7 @@ Contents Contents::open(const std::string& path) {
   return over(bytes);
 }
 
-Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
+FileContents FileContents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   const std::uint64_t size = bytes->size();
   if (is_safetensors(*bytes)) return of_tensors(bytes);
   if (is_archive(*bytes)) {
@@ -111,18 +111,18 @@ Contents Contents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
   return {.root = Hdf5Group::root(std::move(bytes)), .sealed = sealed, .size = size};
 }
 
-std::string Contents::model_config() const {
+std::string FileContents::model_config() const {
   std::string text = archive_config.empty() ? root.text("model_config").value_or("") : archive_config;
   check_depth(text, "its model_config");
   return text;
 }
 
-State Contents::state() const {
+CheckpointState FileContents::state() const {
   if (!has_state())
     file().refuse(
         "is a Keras file without the state of a training run (a model.h5, or written by Keras itself): it cannot be "
         "resumed; start from its weights with --init-from");
-  State state;
+  CheckpointState state;
   state.resolved_config = resolved_config();
   state.trainer = trainer();
   state.class_names = class_names();
@@ -131,27 +131,27 @@ State Contents::state() const {
   return state;
 }
 
-std::string Contents::training_config() const {
+std::string FileContents::training_config() const {
   std::string text = root.text("training_config").value_or("");
   check_depth(text, "its training_config");
   return text;
 }
 
-std::string Contents::metadata(const char* key) const {
+std::string FileContents::metadata(const char* key) const {
   check_depth(archive_metadata, "its metadata");
   const nlohmann::json all = nlohmann::json::parse(archive_metadata, nullptr, false);
   const auto found = all.is_object() ? all.find(key) : all.end();
   return all.is_object() && found != all.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::string Contents::keras_version() const {
+std::string FileContents::keras_version() const {
   return archive_config.empty() ? root.text("keras_version").value_or("") : metadata("keras_version");
 }
 
-bool Contents::by_dptrain() const { return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain"); }
+bool FileContents::by_dptrain() const { return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain"); }
 
-ClassNames Contents::class_names() const {
-  using namespace exporting::keras;
+ClassNames FileContents::class_names() const {
+  using namespace keras;
   if (!root.contains(kClassNamesOfOutputs)) return root.list(kClassNames);
   const std::string text = root.dataset(kClassNamesOfOutputs).text_value();
   check_depth(text, "its class names");
@@ -165,26 +165,26 @@ ClassNames Contents::class_names() const {
   return names;
 }
 
-std::string Contents::learned() const {
-  using exporting::keras::kLearned;
+std::string FileContents::learned() const {
+  using keras::kLearned;
   std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
   check_depth(text, "what was learned from its data");
   return text;
 }
 
-std::string Contents::trainer() const {
+std::string FileContents::trainer() const {
   std::string text = state_text("trainer");
   check_depth(text, "the state of its trainer");
   return text;
 }
 
-void Contents::check_depth(const std::string& json, const char* what) const {
+void FileContents::check_depth(const std::string& json, const char* what) const {
   shallow_json(json, ErrorKind::kCheckpoint, fmt::format("'{}': {}", file().name(), what));
 }
 
-std::string Contents::resolved_config() const { return state_text("resolved_config"); }
+std::string FileContents::resolved_config() const { return state_text("resolved_config"); }
 
-std::string Contents::state_text(const char* name) const {
+std::string FileContents::state_text(const char* name) const {
   const Hdf5Group group = root.group(kStateGroup);
   const auto format = group.number("format");
   if (!format) file().damaged("its state has no format number");
@@ -194,7 +194,7 @@ std::string Contents::state_text(const char* name) const {
   return group.contains(name) ? group.dataset(name).text_value() : "";
 }
 
-std::vector<std::pair<std::string, Hdf5Dataset>> Contents::arrays() const {
+std::vector<std::pair<std::string, Hdf5Dataset>> FileContents::arrays() const {
   std::vector<std::pair<std::string, Hdf5Dataset>> all;
   if (!has_state()) return all;
   const std::optional<Hdf5Group> group = root.group(kStateGroup).find_group("arrays");
@@ -206,4 +206,4 @@ std::vector<std::pair<std::string, Hdf5Dataset>> Contents::arrays() const {
   return all;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

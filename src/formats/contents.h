@@ -13,13 +13,13 @@
 #include "formats/stored_layers.h"
 #include "formats/keras/keras_file.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 constexpr const char* kStateGroup = "dptrain_state";
 constexpr std::uint32_t kStateFormat = 1;  ///< a reader refuses higher ones
 
 /// An open file whose seal, if it has one, fits.
-struct Contents {
+struct FileContents {
   Hdf5Group root;
   bool sealed = false;
   /// Of a `.keras` file, whose model.weights.h5 root then is: config.json and metadata.json; "" where there is none.
@@ -28,8 +28,8 @@ struct Contents {
   std::optional<StoredLayers> tensors{};
   std::uint64_t size = 0;  ///< of the whole file
 
-  static Contents open(const std::string& path);
-  static Contents over(std::shared_ptr<const Hdf5Bytes> bytes);
+  static FileContents open(const std::string& path);
+  static FileContents over(std::shared_ptr<const Hdf5Bytes> bytes);
 
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
@@ -46,7 +46,7 @@ struct Contents {
   std::vector<StoredLayer> layers() const { return stored().layers; }
   ClassNames class_names() const;
   std::string learned() const;  ///< text of JSON, or ""
-  State state() const;
+  CheckpointState state() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;
 
@@ -56,7 +56,7 @@ struct Contents {
   void check_depth(const std::string& json, const char* what) const;
 };
 
-void load_weights(const Contents& contents, graph::Model& model);
-std::string describe(const Contents& contents);
+void load_weights(const FileContents& contents, graph::Model& model);
+std::string describe_file(const FileContents& contents);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

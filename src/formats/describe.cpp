@@ -11,7 +11,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 /// JSON from a file, of bounded depth: anything else may come.
@@ -31,7 +31,7 @@ const nlohmann::ordered_json& child(const nlohmann::ordered_json& json, const ch
   return found == json.end() ? nothing : *found;
 }
 
-std::string headline(const Contents& contents) {
+std::string headline(const FileContents& contents) {
   const Hdf5Group& root = contents.root;
   std::string kind;
   if (contents.has_state()) {
@@ -72,7 +72,7 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string layer_table(const Contents& contents) {
+std::string layer_table(const FileContents& contents) {
   const nlohmann::ordered_json model = parse(contents.model_config());
   const std::map<std::string, std::string> class_of = classes(model);
   std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
@@ -113,7 +113,7 @@ void collect_position(const nlohmann::ordered_json& json, const std::string& pat
   }
 }
 
-std::string training(const Contents& contents) {
+std::string training(const FileContents& contents) {
   std::string text;
   const nlohmann::ordered_json compiled = parse(contents.training_config());
   const nlohmann::ordered_json& optimizer = child(compiled, "optimizer_config");
@@ -141,7 +141,7 @@ std::string training(const Contents& contents) {
   return text;
 }
 
-std::string class_list(const Contents& contents) {
+std::string class_list(const FileContents& contents) {
   constexpr std::size_t kMost = 20;
   const ClassNames all = contents.class_names();
   std::string text;
@@ -157,9 +157,9 @@ std::string class_list(const Contents& contents) {
 
 }  // namespace
 
-std::string describe(const std::string& path) { return describe(Contents::open(path)); }
+std::string describe_file(const std::string& path) { return describe_file(FileContents::open(path)); }
 
-std::string describe(const Contents& contents) {
+std::string describe_file(const FileContents& contents) {
   return headline(contents) + layer_table(contents) + class_list(contents) + training(contents);
 }
 
@@ -223,4 +223,4 @@ std::string WeightsReport::table() const {
   return text;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

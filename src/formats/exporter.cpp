@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 namespace {
 
 std::vector<Exporter>& family() {
@@ -51,4 +51,4 @@ RegisteredExporter::RegisteredExporter(Exporter exporter) {
   family().insert(place, std::move(exporter));
 }
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

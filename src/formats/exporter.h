@@ -17,7 +17,7 @@
 #include "formats/preparation.h"
 #include "graph/model.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 
 /// The contents of a file. A format leaves out what it cannot represent.
 struct Exported {
@@ -58,4 +58,4 @@ struct RegisteredExporter {
   explicit RegisteredExporter(Exporter exporter);
 };
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

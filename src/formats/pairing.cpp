@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "graph/definitions.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 constexpr std::size_t kLongestName =
@@ -234,4 +234,4 @@ Pairing pair_layers(const Sides& sides, const graph::WeightsSpec& spec) {
   return placed;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -10,7 +10,7 @@
 #include "formats/stored_layers.h"
 #include "graph/model.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 struct Pair {
   int layer = 0;           ///< index into Graph::layers
@@ -41,4 +41,4 @@ Pairing by_topology(const Sides& sides, const graph::WeightsSpec& spec);
 /// As the spec says; for kAuto whichever fits, and why.
 Pairing pair_layers(const Sides& sides, const graph::WeightsSpec& spec);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

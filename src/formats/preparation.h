@@ -13,7 +13,7 @@
 
 #include "core/shape.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 
 // Images, [H, W, C]. Numbers are those of src/data: its headers have the equations and their sources.
 
@@ -85,4 +85,4 @@ struct Preparation {
   std::vector<std::optional<PreparedInput>> inputs;
 };
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "graph/definitions.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 constexpr int kDeepestModel = 16;  ///< models in models
@@ -351,4 +351,4 @@ StoredLayers read_stored_layers(const Hdf5Group& root, const std::string& model_
   return read_objects(root, model_config);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

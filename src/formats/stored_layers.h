@@ -15,7 +15,7 @@
 #include "formats/hdf5/hdf5_reader.h"
 #include "formats/safetensors/safetensors.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 // The layers of a Keras `model_config`, as far as finding their weights in a file requires: names, classes and nested
 // models. Pure functions; the text is untrusted.
@@ -88,4 +88,4 @@ bool has_stored_layers(const Hdf5Group& root);
 /// `model_config`: JSON or ""; it gives classes, order, and which layers are models. Throws Error{kCheckpoint}.
 StoredLayers read_stored_layers(const Hdf5Group& root, const std::string& model_config);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

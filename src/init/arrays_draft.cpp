@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "data/sources/hdf5_dataset.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 using data::ArrayInFile;
@@ -247,4 +247,4 @@ class ArraysDraft {
 
 Draft draft_arrays(const DraftRequest& request) { return ArraysDraft(request).take(); }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

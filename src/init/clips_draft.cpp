@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "data/sources/video.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 constexpr std::int64_t kClipsLookedAt = 20;  // all of their frames are decoded
@@ -122,4 +122,4 @@ class ClipsDraft {
 
 Draft draft_clips(const DraftRequest& request) { return ClipsDraft(request).take(); }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

@@ -11,7 +11,7 @@
 #include "data/images/image_info.h"
 #include "data/video/clip_list.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace fs = std::filesystem;
 namespace {
 
@@ -133,4 +133,4 @@ std::string yaml_list(const std::vector<std::string>& words) {
   return "[" + join(quoted, ", ") + "]";
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

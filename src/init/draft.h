@@ -10,7 +10,7 @@
 
 #include "data/source.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 
 struct DraftRequest {
   std::string path;                   ///< a file, or a folder
@@ -63,4 +63,4 @@ std::string yaml_key(const std::string& name);
 /// [a, b, "c d"]
 std::string yaml_list(const std::vector<std::string>& words);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

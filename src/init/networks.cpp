@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 bool is_clip_shape(const Shape& shape) { return shape.rank() == 4; }
@@ -141,4 +141,4 @@ std::string photo_transforms(std::int64_t side) {
 std::int64_t photo_epochs(std::int64_t photos) { return photos < 5'000 ? 60 : photos < 50'000 ? 40 : 20; }
 std::int64_t photo_batch(std::int64_t photos) { return photos < 50'000 ? 32 : 128; }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

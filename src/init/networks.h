@@ -9,7 +9,7 @@
 #include "core/shape.h"
 #include "data/source.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 
 /// Sizes of a network for rows of numbers, and of its training.
 struct Sizes {
@@ -53,4 +53,4 @@ std::string photo_transforms(std::int64_t side);
 std::int64_t photo_epochs(std::int64_t photos);
 std::int64_t photo_batch(std::int64_t photos);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

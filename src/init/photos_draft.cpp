@@ -12,7 +12,7 @@
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 constexpr std::int64_t kPhotosLookedAt = 200;
@@ -105,4 +105,4 @@ class PhotosDraft {
 
 Draft draft_photos(const DraftRequest& request) { return PhotosDraft(request).take(); }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

@@ -29,7 +29,7 @@
 #include "data/table/sniffer.h"
 #include "data/table/table.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 // Columns of a table with paths of photos. Main thread.
@@ -46,18 +46,18 @@ constexpr double kNearlyAll = 0.9;
 
 /// Columns in which nearly all sampled fields of the first rows are paths of existing image files, absolute or relative
 /// to the table's folder. Throws Error{kData} if rows cannot be read.
-PhotoColumns find_photo_columns(const std::string& path, const table::Schema& schema) {
-  table::Schema nothing = schema;
-  table::KeptColumns kept;
-  for (table::Column& column : nothing.columns) {
+PhotoColumns find_photo_columns(const std::string& path, const data::table::Schema& schema) {
+  data::table::Schema nothing = schema;
+  data::table::KeptColumns kept;
+  for (data::table::Column& column : nothing.columns) {
     column.kept = false;
-    if (column.type != table::ColumnType::kNumber && column.type != table::ColumnType::kDate)
+    if (column.type != data::table::ColumnType::kNumber && column.type != data::table::ColumnType::kDate)
       kept.names.push_back(column.name);
   }
   PhotoColumns found;
   if (kept.names.empty()) return found;
-  table::RowStream stream(path, nothing, {.skip = true}, kept);
-  table::Table rows;
+  data::table::RowStream stream(path, nothing, {.skip = true}, kept);
+  data::table::Table rows;
   if (!stream.next(rows, kRowsRead)) return found;
   const std::int64_t step = std::max<std::int64_t>(1, rows.rows() / kRowsLookedAt);
   std::error_code ignored;
@@ -67,7 +67,7 @@ PhotoColumns find_photo_columns(const std::string& path, const table::Schema& sc
     for (std::int64_t row = 0; row < rows.rows(); row += step) {
       std::string cell;
       rows.append_text(stream.kept()[c], row, cell);
-      const std::string name(table::trimmed(cell));
+      const std::string name(data::table::trimmed(cell));
       if (name.empty()) continue;
       ++named;
       const std::string file = (fs::path(path).parent_path() / name).string();
@@ -106,15 +106,15 @@ constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::
 
 struct Column {
   std::string name;
-  const table::ColumnFacts* facts;
-  table::ColumnType type;
+  const data::table::ColumnFacts* facts;
+  data::table::ColumnType type;
   Use use = Use::kLeftOut;
   std::string why{};  ///< reason for leaving it out
 };
 
-bool is_class_like(const table::ColumnFacts& facts, table::ColumnType type, std::int64_t rows) {
-  if (type == table::ColumnType::kCategory || type == table::ColumnType::kText) return true;
-  return type == table::ColumnType::kNumber && facts.whole && facts.distinct <= kMostClasses &&
+bool is_class_like(const data::table::ColumnFacts& facts, data::table::ColumnType type, std::int64_t rows) {
+  if (type == data::table::ColumnType::kCategory || type == data::table::ColumnType::kText) return true;
+  return type == data::table::ColumnType::kNumber && facts.whole && facts.distinct <= kMostClasses &&
          rows >= facts.distinct * kLeastRowsOfClass;
 }
 
@@ -131,7 +131,7 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
   }
   const auto can_be = [&](std::size_t i) {
     if (columns[i].use == Use::kPhotos) return false;
-    return columns[i].type == table::ColumnType::kNumber || columns[i].type == table::ColumnType::kCategory;
+    return columns[i].type == data::table::ColumnType::kNumber || columns[i].type == data::table::ColumnType::kCategory;
   };
   for (const char* const usual : kUsualTargets)
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -143,20 +143,20 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
 }
 
 void decide(Column& column, std::int64_t rows) {
-  const table::ColumnFacts& facts = *column.facts;
+  const data::table::ColumnFacts& facts = *column.facts;
   const auto leave_out = [&](std::string why) { column.why = std::move(why); };
   if (facts.filled == 0) return leave_out("empty");
   if (!facts.trouble.empty()) return leave_out(facts.trouble);
   if (facts.distinct <= 1 && facts.missing == 0) return leave_out("the same in every row");
   switch (column.type) {
-    case table::ColumnType::kNumber: column.use = Use::kNumber; return;
-    case table::ColumnType::kDate: column.use = Use::kDate; return;
-    case table::ColumnType::kId: return leave_out("another one in each row");
-    case table::ColumnType::kText:
+    case data::table::ColumnType::kNumber: column.use = Use::kNumber; return;
+    case data::table::ColumnType::kDate: column.use = Use::kDate; return;
+    case data::table::ColumnType::kId: return leave_out("another one in each row");
+    case data::table::ColumnType::kText:
       if (facts.mean_length < kShortestText) return leave_out("names, or texts too short to tell anything");
       column.use = Use::kWords;
       return;
-    case table::ColumnType::kCategory: break;
+    case data::table::ColumnType::kCategory: break;
   }
   if (facts.distinct > kMostOneHot &&
       static_cast<double>(facts.distinct) > kMostlyDifferent * static_cast<double>(rows))
@@ -218,7 +218,7 @@ class TableDraft {
     for (const Column& column : columns_)
       if (const std::int64_t misfits = column.facts->misfits; misfits > 0 && is_typed(column))
         skipped.push_back(fmt::format("{} cells of {} that are not {}s", with_commas(misfits), printable(column.name),
-                                      table::type_name(column.type)));
+                                      data::table::type_name(column.type)));
     if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");
     return skipped;
   }
@@ -258,24 +258,24 @@ class TableDraft {
 
   /// If all numbers of a column have the form 1,234, the separator decides the format, and the config gets the key.
   void look() {
-    table::LookOptions options{.rows = kLooks};
-    looked_ = table::look({request_.path}, options);
-    const std::vector<table::Column>& columns = looked_.schema.columns;
+    data::table::LookOptions options{.rows = kLooks};
+    looked_ = data::table::look({request_.path}, options);
+    const std::vector<data::table::Column>& columns = looked_.schema.columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].type == table::ColumnType::kNumber && !looked_.facts[i].trouble.empty())
+      if (columns[i].type == data::table::ColumnType::kNumber && !looked_.facts[i].trouble.empty())
         (looked_.schema.dialect.separator == ',' ? thousands_ : decimal_) = ",";
     if (decimal_) options.dialect.decimal = ',';
     if (thousands_) options.dialect.thousands = ',';
     if (decimal_ || thousands_)
-      looked_ = table::look({request_.path}, options);
+      looked_ = data::table::look({request_.path}, options);
     else
       decimal_ = common_decimal();
   }
   /// "," if every decimal mark is a comma.
   std::optional<std::string> common_decimal() const {
     std::optional<std::string> decimal;
-    for (const table::Column& column : looked_.schema.columns) {
-      if (column.type != table::ColumnType::kNumber) continue;
+    for (const data::table::Column& column : looked_.schema.columns) {
+      if (column.type != data::table::ColumnType::kNumber) continue;
       if (column.numbers.decimal == '.') return std::nullopt;
       decimal = ",";
     }
@@ -324,7 +324,7 @@ class TableDraft {
     std::vector<std::string> lines;
     lines.push_back(fmt::format("{}: {}{} of {}, separated by {}, {}", request_.path, looked_.all ? "" : "at least ",
                                 counted(rows_, "row"), counted(columns_.size(), "column"),
-                                table::separator_name(looked_.schema.dialect.separator),
+                                data::table::separator_name(looked_.schema.dialect.separator),
                                 looked_.schema.dialect.header ? "with a header" : "without a header"));
     std::vector<std::string> names;
     for (const Column& column : columns_) names.push_back(printable(column.name));
@@ -334,9 +334,9 @@ class TableDraft {
     return lines;
   }
   std::string describe(const Column& column, std::size_t width) const {
-    const table::ColumnFacts& facts = *column.facts;
-    std::string text = fmt::format("  {:<{}}  {:<9}", printable(column.name), width, table::type_name(column.type));
-    if (column.type == table::ColumnType::kNumber && facts.filled > 0)
+    const data::table::ColumnFacts& facts = *column.facts;
+    std::string text = fmt::format("  {:<{}}  {:<9}", printable(column.name), width, data::table::type_name(column.type));
+    if (column.type == data::table::ColumnType::kNumber && facts.filled > 0)
       text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
     else
       text += fmt::format(" {} different", with_commas(facts.distinct));
@@ -479,7 +479,7 @@ class TableDraft {
 
   const DraftRequest& request_;
   std::optional<std::string> test_;
-  table::Looked looked_;
+  data::table::Looked looked_;
   std::optional<std::string> decimal_, thousands_;  ///< as keys of CSV
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;
@@ -494,4 +494,4 @@ class TableDraft {
 
 Draft draft_table(const DraftRequest& request) { return TableDraft(request).take(); }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

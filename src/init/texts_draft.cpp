@@ -13,7 +13,7 @@
 #include "data/sources/text.h"
 #include "data/text/text_vectorization.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 constexpr std::int64_t kTextsLookedAt = 1000;
@@ -112,4 +112,4 @@ class TextsDraft {
 
 Draft draft_texts(const DraftRequest& request) { return TextsDraft(request).take(); }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 void Range::add(double value) {
   low = std::min(low, value);
@@ -208,4 +208,4 @@ void Legend::draw(Point at, Drawing& out) const {
         name_, out);
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -8,7 +8,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 enum class Scale {
   kLinear,
@@ -97,4 +97,4 @@ double sample_width(const LegendEntry& entry);
 /// Draws the line, mark or ring without its name, with its middle at height `at.y`.
 void draw_sample(const LegendEntry& entry, Point at, Drawing& out);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 /// Position and size of a panel, with its title and axes.
@@ -315,4 +315,4 @@ std::vector<Drawing> draw_panels(const Chart& chart, double width) {
   return all;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

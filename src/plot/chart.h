@@ -10,7 +10,7 @@
 #include "plot/axis.h"
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 struct Line {
   std::string name;             ///< in the tooltips of a browser
@@ -57,4 +57,4 @@ Drawing draw(const Chart& chart);
 /// itself.
 std::vector<Drawing> draw_panels(const Chart& chart, double width);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

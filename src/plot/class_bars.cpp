@@ -8,7 +8,7 @@
 #include "plot/axis.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr std::size_t kMostBars = 60, kWorstBars = 40;
@@ -125,4 +125,4 @@ Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classe
   return out;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

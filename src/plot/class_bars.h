@@ -9,7 +9,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 struct ClassBar {
   std::string name;
@@ -22,4 +22,4 @@ struct ClassBar {
 Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean,
                    double width = 900);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

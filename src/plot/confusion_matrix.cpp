@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr std::size_t kMostClasses = 60, kWorstClasses = 40;
@@ -202,4 +202,4 @@ class MatrixDrawing {
 
 Drawing confusion_matrix(const ConfusionCounts& confusion) { return MatrixDrawing(confusion).draw(); }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

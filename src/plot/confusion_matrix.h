@@ -8,7 +8,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 struct ConfusionCounts {
   std::string title;
@@ -21,4 +21,4 @@ struct ConfusionCounts {
 /// more than 60 classes the 40 with most mistakes are drawn, and the picture says so.
 Drawing confusion_matrix(const ConfusionCounts& confusion);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

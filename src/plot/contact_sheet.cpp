@@ -5,7 +5,7 @@
 
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr double kSheetMargin = 20, kSheetHead = 66, kSheetGap = 8, kSheetFont = 12.5, kColumnHead = 20,
@@ -136,4 +136,4 @@ Drawing contact_sheet(const Sheet& sheet) {
   return out;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -8,7 +8,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// One row of the sheet: its captions, and its images from left to right.
 struct SheetRow {
@@ -32,4 +32,4 @@ Drawing contact_sheet(const Sheet& sheet);
 /// How many pixels a pixel of these images becomes in a sheet.
 double enlargement(const std::vector<SheetRow>& rows);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -2,7 +2,7 @@
 
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr std::size_t kLineInks = 7, kMarks = 5;  // coprime: 35 pairs before a repetition
@@ -40,4 +40,4 @@ void Drawing::add_fitting(Words words, double most, std::string title) {
   add({std::move(words), std::move(title)});
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -14,7 +14,7 @@
 
 #include "plot/rgb_image.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 // The colours of all pictures, by their purpose, each for a light and a dark page. Constants and pure functions; any
 // thread.
@@ -135,4 +135,4 @@ class Drawing {
   std::vector<Item> items_;
 };
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "plot/svg.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 std::string suffix_of(const std::string& path) {
@@ -41,4 +41,4 @@ void write(const std::string& path, const Drawing& drawing, double scale) {
   }
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -8,7 +8,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// Whether PNG files can be drawn here. Opens the libraries, once. Any thread.
 bool can_png();
@@ -29,4 +29,4 @@ void require_picture(const std::string& path, const std::string& flag);
 /// `scale`: pixels of a PNG for each of the drawing.
 void write(const std::string& path, const Drawing& drawing, double scale = 2);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

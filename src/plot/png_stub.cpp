@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "plot/file.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 bool can_png() { return false; }
 
@@ -15,4 +15,4 @@ void need_png() {
 
 std::vector<std::uint8_t> to_png(const Drawing&, double) { return need_png(), std::vector<std::uint8_t>(); }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -6,7 +6,7 @@
 
 #include "core/format.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr std::size_t kFewPairs = 300;
@@ -80,4 +80,4 @@ Panel residuals_panel(const ValuePairs& pairs) {
   return panel;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

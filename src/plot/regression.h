@@ -7,7 +7,7 @@
 
 #include "plot/chart.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// One value of an output, for the samples that are drawn.
 struct ValuePairs {
@@ -23,4 +23,4 @@ Panel predicted_panel(const ValuePairs& pairs);
 /// Answer minus label over the answer, and the line at zero.
 Panel residuals_panel(const ValuePairs& pairs);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

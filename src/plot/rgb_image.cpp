@@ -10,7 +10,7 @@
 #define STBI_WRITE_NO_STDIO
 #include <stb/stb_image_write.h>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
   std::vector<std::uint8_t> bytes;
@@ -88,4 +88,4 @@ RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::i
   return sheet;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// A picture of bytes, RGB, row by row. A value.
 struct RgbImage {
@@ -31,4 +31,4 @@ RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::i
 /// The bytes of a PNG file. Throws Error{kMemory}.
 std::vector<std::uint8_t> encode_png(const RgbImage& picture);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 /// One decimal, and none where it is zero: half of the file is numbers.
@@ -169,4 +169,4 @@ std::string svg_element(const Drawing& drawing, const std::string& label, bool w
   return out + "</svg>\n";
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

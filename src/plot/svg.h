@@ -4,7 +4,7 @@
 
 #include "plot/drawing.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// A complete SVG document, well-formed whatever the words hold: what is not UTF-8 and control characters are shown as
 /// printable() shows them. Words stay words, which a browser finds. Light or dark as the reader's page is
@@ -19,4 +19,4 @@ std::string svg_element(const Drawing& drawing, const std::string& label, bool w
 /// that begin with "f-" and "s-", and "hollow".
 std::string svg_style_sheet();
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

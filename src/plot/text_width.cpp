@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 // Thousandths of the font's size, of the characters from ' ' to '~'.
@@ -101,4 +101,4 @@ std::string shortened(const std::string& text, double size, double most, bool bo
   return out;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

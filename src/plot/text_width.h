@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// The families in order of preference, as CSS writes them and Pango reads them.
 inline constexpr const char* kFontFamilies =
@@ -21,4 +21,4 @@ double text_width(std::string_view text, double size, bool bold = false);
 /// The text, or its begin and end with "…" between them, at most `most` pixels wide; "…" where nothing fits.
 std::string shortened(const std::string& text, double size, double most, bool bold = false);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -44,13 +44,13 @@ std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord&
   constexpr double kBarsWidth = 480;
   const std::string what = heading(evaluation, output);
   const std::string bars =
-      figure(picture::class_bars("", output.classes, output.macro, kBarsWidth), "scores of classes of " + what);
+      figure(plot::class_bars("", output.classes, output.macro, kBarsWidth), "scores of classes of " + what);
   if (output.counts.empty()) return bars;
-  picture::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
-  for (const picture::ClassBar& one : output.classes) counts.names.push_back(one.name);
+  plot::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
+  for (const plot::ClassBar& one : output.classes) counts.names.push_back(one.name);
   const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
   return element("div", "side",
-                 figure(picture::confusion_matrix(counts), "confusion matrix of " + what) +
+                 figure(plot::confusion_matrix(counts), "confusion matrix of " + what) +
                      element("div", "", bars + table)) +
          "\n";
 }
@@ -139,12 +139,12 @@ Section values_section(const RunRecord& run) {
   Parts parts;
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs) {
-      picture::Chart chart{.title = ""};
+      plot::Chart chart{.title = ""};
       std::size_t drawn = 0;
-      for (const picture::ValuePairs& pairs : output.values) {
-        if (!picture::is_drawable(pairs)) continue;
-        chart.panels.push_back(picture::predicted_panel(pairs));
-        chart.panels.push_back(picture::residuals_panel(pairs));
+      for (const plot::ValuePairs& pairs : output.values) {
+        if (!plot::is_drawable(pairs)) continue;
+        chart.panels.push_back(plot::predicted_panel(pairs));
+        chart.panels.push_back(plot::residuals_panel(pairs));
         drawn = pairs.labels.size();
       }
       if (chart.panels.empty()) continue;

@@ -37,7 +37,7 @@ std::string text_of(const Json& json, const char* key) {
   return join(parts, ", ");
 }
 
-picture::ClassBar bar_of(const Json& json) {
+plot::ClassBar bar_of(const Json& json) {
   return {.name = json.value("name", ""),
           .samples = json.value("support", std::int64_t{0}),
           .precision = optional_of<double>(json, "precision"),
@@ -65,10 +65,10 @@ std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
 
 /// The columns of a predicted.csv: a label and an answer for each value. Empty if the file is missing or has other
 /// columns.
-std::vector<picture::ValuePairs> values_in(const fs::path& file) {
+std::vector<plot::ValuePairs> values_in(const fs::path& file) {
   const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file.string()));
   if (rows.empty() || rows.front().size() < 3 || rows.front().size() % 2 == 0) return {};
-  std::vector<picture::ValuePairs> all(rows.front().size() / 2);
+  std::vector<plot::ValuePairs> all(rows.front().size() / 2);
   for (std::size_t i = 0; i < all.size() && all.size() > 1; ++i) all[i].name = fmt::format("value {}", i + 1);
   for (std::size_t r = 1; r < rows.size(); ++r) {
     if (rows[r].size() != rows.front().size()) return {};
@@ -77,7 +77,7 @@ std::vector<picture::ValuePairs> values_in(const fs::path& file) {
       const char* const end = rows[r][c].data() + rows[r][c].size();
       const auto [read, error] = std::from_chars(rows[r][c].data(), end, value);
       if (error != std::errc() || read != end) return {};
-      picture::ValuePairs& pairs = all[(c - 1) / 2];
+      plot::ValuePairs& pairs = all[(c - 1) / 2];
       (c % 2 == 1 ? pairs.labels : pairs.answers).push_back(value);
     }
   }
@@ -132,7 +132,7 @@ OutputRecord output_of(const Json& json, const fs::path& folder, const std::stri
   if (!output.classes.empty()) {
     output.macro = bar_of(json.value("macro", Json::object()));
     output.macro.name = "mean";
-    for (const picture::ClassBar& one : output.classes) output.macro.samples += one.samples;
+    for (const plot::ClassBar& one : output.classes) output.macro.samples += one.samples;
     output.counts = counts_in(file("confusion", ".csv"), output.classes.size());
   }
   if (output.classes.empty()) output.values = values_in(file("predicted", ".csv"));

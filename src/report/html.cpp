@@ -68,14 +68,14 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts)
 namespace {
 
 /// Samples of lines with their names, which wrap with the page.
-std::string line_names(const std::vector<picture::LegendEntry>& entries) {
+std::string line_names(const std::vector<plot::LegendEntry>& entries) {
   if (entries.empty()) return "";
   std::string html;
-  for (const picture::LegendEntry& entry : entries) {
-    picture::Drawing sample(picture::sample_width(entry), 14);
-    picture::draw_sample(entry, {0, 7}, sample);
+  for (const plot::LegendEntry& entry : entries) {
+    plot::Drawing sample(plot::sample_width(entry), 14);
+    plot::draw_sample(entry, {0, 7}, sample);
     html += element("span", "",
-                    picture::svg_element(sample, "") + escaped(entry.name) +
+                    plot::svg_element(sample, "") + escaped(entry.name) +
                         (entry.note.empty() ? "" : " " + element("small", "", escaped(entry.note))));
   }
   return element("div", "names", html) + "\n";
@@ -83,27 +83,27 @@ std::string line_names(const std::vector<picture::LegendEntry>& entries) {
 
 }  // namespace
 
-std::string charts(const picture::Chart& chart, const std::string& label) {
+std::string charts(const plot::Chart& chart, const std::string& label) {
   constexpr double kPanelWidth = 440;
   std::string figures;
   std::size_t i = 0;
-  for (const picture::Drawing& drawing : picture::draw_panels(chart, kPanelWidth))
-    figures += element("figure", "", picture::svg_element(drawing, chart.panels[i++].title + ", " + label)) + "\n";
+  for (const plot::Drawing& drawing : plot::draw_panels(chart, kPanelWidth))
+    figures += element("figure", "", plot::svg_element(drawing, chart.panels[i++].title + ", " + label)) + "\n";
   return line_names(chart.keys) + element("div", "charts", "\n" + figures) + "\n" + line_names(chart.legend);
 }
 
-std::string figure(const picture::Drawing& drawing, const std::string& label) {
+std::string figure(const plot::Drawing& drawing, const std::string& label) {
   // Large ones scroll by themselves on a phone, where they would be unreadable; huge ones share no row.
   constexpr double kLargePixels = 560, kHugePixels = 900;
   const std::string style = drawing.width() > kHugePixels    ? "large huge"
                             : drawing.width() > kLargePixels ? "large"
                                                              : "";
-  return element("figure", style, picture::svg_element(drawing, label, true)) + "\n";
+  return element("figure", style, plot::svg_element(drawing, label, true)) + "\n";
 }
 
 namespace {
 
-const std::vector<picture::Point>* column_of(const RunRecord& run, const std::string& column) {
+const std::vector<plot::Point>* column_of(const RunRecord& run, const std::string& column) {
   if (!run.curves) return nullptr;
   const auto found = run.curves->values.find(column);
   return found == run.curves->values.end() ? nullptr : &found->second;
@@ -126,19 +126,19 @@ std::string date_text(const std::string& time) {
 }
 
 std::optional<Best> best_of(const RunRecord& run, const std::string& column) {
-  const std::vector<picture::Point>* const points = column_of(run, column);
+  const std::vector<plot::Point>* const points = column_of(run, column);
   if (points == nullptr) return std::nullopt;
   const nn::Direction better = run.curves->direction_of(column);
   if (better == nn::Direction::kUnknown) return std::nullopt;
   std::optional<Best> best;
-  for (const picture::Point& point : *points)
+  for (const plot::Point& point : *points)
     if (std::isfinite(point.y) && (!best || nn::is_better(better, point.y, best->value)))
       best = Best{point.y, static_cast<std::int64_t>(point.x)};
   return best;
 }
 
 std::optional<double> last_of(const RunRecord& run, const std::string& column) {
-  const std::vector<picture::Point>* const points = column_of(run, column);
+  const std::vector<plot::Point>* const points = column_of(run, column);
   return points == nullptr || points->empty() ? std::nullopt : std::optional(points->back().y);
 }
 

@@ -38,9 +38,9 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// A picture without its title, of its own width, or the page's. `label` describes it for readers without the picture.
-std::string figure(const picture::Drawing& drawing, const std::string& label);
+std::string figure(const plot::Drawing& drawing, const std::string& label);
 /// The panels of a chart, two in a row where the page is wide, with keys above and names below.
-std::string charts(const picture::Chart& chart, const std::string& label);
+std::string charts(const plot::Chart& chart, const std::string& label);
 
 // Numbers as the pages show them. Pure functions; any thread.
 

@@ -119,7 +119,7 @@ std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run
     whole = run.result->seconds;
   } else if (run.curves) {
     if (const auto seconds = run.curves->values.find("seconds"); seconds != run.curves->values.end())
-      for (const picture::Point& epoch : seconds->second) whole += epoch.y;
+      for (const plot::Point& epoch : seconds->second) whole += epoch.y;
   }
   time.rest = std::max(0.0, whole - time.computing - time.data - time.others - time.features);
   return time;

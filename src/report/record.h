@@ -41,11 +41,11 @@ struct WorstRecord {
 
 struct OutputRecord {
   std::string name;                          ///< "" where the model has one
-  std::vector<picture::ClassBar> classes{};  ///< empty: its answers are not classes
-  picture::ClassBar macro{};
+  std::vector<plot::ClassBar> classes{};  ///< empty: its answers are not classes
+  plot::ClassBar macro{};
   std::vector<std::int64_t> counts{};  ///< confusion.csv, labels by predictions; empty: none that fits
   std::vector<WorstRecord> worst{};
-  std::vector<picture::ValuePairs> values{};  ///< of predicted.csv; empty: not a regression, or more than eight values
+  std::vector<plot::ValuePairs> values{};  ///< of predicted.csv; empty: not a regression, or more than eight values
 };
 
 /// eval.json, eval-train.json, ...

@@ -7,7 +7,7 @@
 #include "plan/weight_order.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); }
@@ -225,4 +225,4 @@ std::size_t ParameterArenas::bytes() const {
   return sum;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

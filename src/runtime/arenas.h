@@ -12,7 +12,7 @@
 #include "graph/model.h"
 #include "plan/plan.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 struct Options;
 
@@ -83,4 +83,4 @@ class ParameterArenas {
   std::uint64_t pushes_ = 0, updates_ = 0;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

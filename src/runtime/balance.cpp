@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "runtime/cut.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 double median(std::vector<double> values) {
@@ -110,4 +110,4 @@ std::string text_of(const NewShares& shares) {
   return join(parts, " + ") + " rows";
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

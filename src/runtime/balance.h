@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 struct BalanceOptions {
   int ranks = 1;
@@ -43,7 +43,7 @@ class Balance {
 
   /// How far ahead of the last step batches are made: a decision holds from that many on. Before the first step.
   void set_ahead(std::int64_t batches);
-  /// One per rank, for replica::cut and share_of.
+  /// One per rank, for cut and share_of.
   std::vector<double> weights_at(std::int64_t number) const;
   /// Batch `number`, of so many positions, took each rank so long. In the order of the steps. A short batch says
   /// nothing, and of a batch with less than two rows for each replica nothing is moved.
@@ -68,4 +68,4 @@ class Balance {
 /// "138 + 118 rows"
 std::string text_of(const NewShares& shares);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

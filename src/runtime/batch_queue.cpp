@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 void BatchQueue::step(SharedBatch batch, const StepInputs& in) {
   replicas_.queue_step(batch->host(), in);
@@ -20,4 +20,4 @@ BatchQueue::Collected BatchQueue::collect() {
   return collected;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -11,7 +11,7 @@
 #include "data/loader.h"
 #include "runtime/replica_set.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class BatchQueue {
  public:
@@ -43,4 +43,4 @@ class BatchQueue {
   std::deque<SharedBatch> batches_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

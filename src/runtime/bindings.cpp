@@ -4,7 +4,7 @@
 
 #include "core/index.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 /// Which graph input a tensor is.
@@ -72,4 +72,4 @@ void Bindings::bind_inputs(const std::vector<const void*>& inputs) {
 
 void* Bindings::tensor(int index) const { return index == plan::kAbsent ? nullptr : tensors_[at(index)]; }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

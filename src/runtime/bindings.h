@@ -10,7 +10,7 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// The arenas of one slot of a replica. `gradients` null: inference only.
 struct Arenas {
@@ -68,4 +68,4 @@ class Bindings {
   void *scratch_ = nullptr, *beside_ = nullptr;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

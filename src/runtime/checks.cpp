@@ -7,7 +7,7 @@
 #include "core/index.h"
 #include "core/quantity.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 Graphs graphs_for(Graphs wish, int replicas) { return wish == Graphs::kAuto && replicas > 1 ? Graphs::kOff : wish; }
 
@@ -42,4 +42,4 @@ bool regularized(const plan::Plan& plan) {
                              [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

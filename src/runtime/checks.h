@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// What a run makes of the user's wish. NCCL's calls in graphs have not run on several GPUs: who does not ask for them
 /// (kOn) is not given them.
@@ -23,4 +23,4 @@ void check_shards(const Options& options, std::size_t slices);
 /// Whether there is a penalty to count.
 bool regularized(const plan::Plan& plan);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "kernels/cpu/spin.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 Crew::Crew(int size, First first, OnFailure on_failure)
     : size_(size), first_(first), on_failure_(std::move(on_failure)), busy_(static_cast<std::size_t>(size), false) {
@@ -104,4 +104,4 @@ void Crew::run_lane(int lane) {
   if (--running_ == 0) done_.notify_one();
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -15,7 +15,7 @@
 
 #include "kernels/cpu/apart.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class Crew {
  public:
@@ -69,4 +69,4 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 Crossings::Crossings(const plan::Plan& plan) : tensors_(plan.tensors.size()), slots_(at(plan.slot_count())) {
   const auto leave = [&](int tensor) {
@@ -103,4 +103,4 @@ void Crossings::abort() noexcept {
   changed_.notify_all();
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -19,7 +19,7 @@
 #include "core/index.h"
 #include "plan/plan.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class Crossings {
  public:
@@ -84,4 +84,4 @@ class Crossings {
   std::atomic<bool> failed_ = false;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/index.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 std::vector<std::int64_t> split_rows(std::int64_t rows, const std::vector<double>& weights) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -71,4 +71,4 @@ BatchRows take(const BatchRows& batch, RowRange rows) {
   return batch.sub(rows.first - here.first, rows.count);
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

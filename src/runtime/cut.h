@@ -9,7 +9,7 @@
 
 #include "core/batch_rows.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// How many each gets. Any size, any replicas; counts differ by at most one for an even split, follow the weights
 /// otherwise (largest remainder), earlier ranks first.
@@ -36,4 +36,4 @@ RowRange share_of(const World& world, int lanes, const std::vector<double>& weig
 /// Those rows of the batch. Throws Error{kInternal} where the batch has them not.
 BatchRows take(const BatchRows& batch, RowRange rows);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

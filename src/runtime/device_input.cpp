@@ -5,7 +5,7 @@
 
 #include "core/index.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 /// Samples go to the device in pieces of about this size.
@@ -82,4 +82,4 @@ std::size_t DeviceInput::bytes() const {
   return sum;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -12,7 +12,7 @@
 #include "backend/pixel_pass.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class DeviceInput {
  public:
@@ -43,4 +43,4 @@ class DeviceInput {
   std::vector<std::unique_ptr<backend::Buffer>> samples_;  ///< one per set: the indices of a batch's samples
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

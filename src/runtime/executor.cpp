@@ -11,7 +11,7 @@
 #include "core/trace.h"
 #include "runtime/sum_steps.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using plan::BackwardItem;
@@ -474,4 +474,4 @@ std::size_t Executor::bytes() const {
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -25,7 +25,7 @@
 #include "runtime/staging.h"
 #include "runtime/weight_mirror.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// The slot of a replica that an Executor runs.
 struct SlotContext {
@@ -226,4 +226,4 @@ class Executor {
 /// Profile of a replica from the executors of all its slots, in slot order.
 Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Executor*>& slots);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -7,7 +7,7 @@
 #include "plan/traffic.h"
 #include "runtime/executor.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 bool is_bad(float value) { return !std::isfinite(value); }
@@ -169,4 +169,4 @@ Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Exec
   return all;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -4,7 +4,7 @@
 #include "core/trace.h"
 #include "runtime/executor.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 // Executor::pair(): passes of a step that its neighbours run (backend/piecewise.h).
 
@@ -94,4 +94,4 @@ void Executor::release(int set) {
   staging_.release(set, stream_);
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -14,7 +14,7 @@
 
 #include "backend/stream.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class GradientSink {
  public:
@@ -50,4 +50,4 @@ class NoReduction final : public GradientSink {
   void finish(backend::Stream&) override {}
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -5,7 +5,7 @@
 #include "core/index.h"
 #include "kernels/sum_tree.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 std::size_t size_of_floats(std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); }
@@ -40,4 +40,4 @@ std::size_t GradientTree::bytes() const {
   return sum;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

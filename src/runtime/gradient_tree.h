@@ -11,7 +11,7 @@
 
 #include "backend/device.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class GradientTree {
  public:
@@ -34,4 +34,4 @@ class GradientTree {
   std::vector<float*> levels_;                            ///< level k holds sums of 2^k shards; the last is `sum`
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

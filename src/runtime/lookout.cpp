@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 Lookout::Lookout(double period, std::function<void()> look) : look_(std::move(look)) {
   try {
@@ -44,4 +44,4 @@ void Lookout::work(double period) {
     if (on_) look_();
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

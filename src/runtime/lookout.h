@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class Lookout {
  public:
@@ -33,4 +33,4 @@ class Lookout {
   std::thread thread_;  ///< last: it uses everything above
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

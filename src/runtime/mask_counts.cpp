@@ -1,6 +1,6 @@
 #include "runtime/mask_counts.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 MaskCounts::MaskCounts(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
                        backend::Collective* collective)
@@ -37,4 +37,4 @@ void MaskCounts::share(std::int64_t samples) {
   }
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

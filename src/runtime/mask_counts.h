@@ -10,7 +10,7 @@
 
 #include "backend/device.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class MaskCounts {
  public:
@@ -37,4 +37,4 @@ class MaskCounts {
   std::unique_ptr<backend::Buffer> scales_;  ///< a float per loss
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

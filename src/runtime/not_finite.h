@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 struct NotFinite {
   std::string layer{};                 ///< Step::name, or a graph input's; "" for the loss
@@ -16,4 +16,4 @@ struct NotFinite {
   std::int64_t row = -1;               ///< the first such row of the global batch; -1: the values are of no row
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "core/trace.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices,
                        const ParameterArenas& home, Crossings& crossings, const Options& options)
@@ -86,4 +86,4 @@ void OtherSlots::drain() noexcept {
   failure_ = nullptr;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

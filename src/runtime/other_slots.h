@@ -13,7 +13,7 @@
 #include "runtime/crossings.h"
 #include "runtime/executor.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class OtherSlots {
  public:
@@ -50,4 +50,4 @@ class OtherSlots {
   Crew crew_;                   ///< last: its threads use everything above
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -20,7 +20,7 @@
 #include "runtime/step_recorder.h"
 #include "runtime/timed_collective.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 struct Replica::Impl {
   Impl(const plan::Plan& plan_, backend::Device& device_, GradientSink& sink_, backend::Collective* collective_,
@@ -491,4 +491,4 @@ void Replica::set_profiling(bool on) {
 }
 Replica::Profile Replica::profile() const { return profile_of(impl_->plan, impl_->slots()); }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -22,7 +22,7 @@
 #include "runtime/not_finite.h"
 #include "runtime/watchdog.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// A data set whose batches a device makes.
 struct Feed {
@@ -200,4 +200,4 @@ class Replica {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

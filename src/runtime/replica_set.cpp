@@ -24,7 +24,7 @@
 #include "runtime/shares.h"
 #include "runtime/sum_steps.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 // ExitGuard: limits the time that a failed process takes to end. GPU work that never ends, such as a hung collective,
@@ -476,4 +476,4 @@ void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words
   if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

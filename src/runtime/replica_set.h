@@ -20,7 +20,7 @@
 #include "runtime/replica.h"
 #include "runtime/watchdog.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// Connects the replicas; the reduce module has the implementations. One object serves all replicas.
 class Connector {
@@ -143,4 +143,4 @@ class ReplicaSet {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

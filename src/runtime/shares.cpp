@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "core/index.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 Shares::Shares(const SetOptions& options, const World& world) : options_(options), world_(world) {
   if (options_.virtual_shards > 0) check_shards();
@@ -55,7 +55,7 @@ std::int64_t Shares::most_positions(std::int64_t batch, int rank) const {
 }
 
 std::int64_t Shares::most_of_share(std::int64_t batch, int rank) const {
-  const std::int64_t most = replica::most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
+  const std::int64_t most = most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
   return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->most_rows()));
 }
 
@@ -107,4 +107,4 @@ bool Shares::loads(const BatchRows& batch) {
   return any;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -13,7 +13,7 @@
 #include "runtime/cut.h"
 #include "runtime/replica_set.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class Shares {
  public:
@@ -61,4 +61,4 @@ class Shares {
   std::set<std::pair<int, std::int64_t>> trained_rows_;  ///< of slices, by rank: steps of others load something yet
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

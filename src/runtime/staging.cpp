@@ -6,7 +6,7 @@
 #include "core/index.h"
 #include "core/trace.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 /// Bytes of the labels of one row.
@@ -135,4 +135,4 @@ std::size_t Staging::bytes() const {
   return sum;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

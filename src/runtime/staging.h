@@ -15,7 +15,7 @@
 #include "runtime/device_input.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class Staging {
  public:
@@ -60,4 +60,4 @@ class Staging {
   std::map<int, DeviceInput> feeds_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -3,7 +3,7 @@
 #include "core/format.h"
 #include "core/log.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 backend::Recording* StepRecorder::recording(std::size_t post, const std::function<void()>& work) {
   std::unique_ptr<backend::Recording>& recording = recordings_[post];
@@ -46,4 +46,4 @@ void StepRecorder::drop() {
   for (auto& recording : recordings_) recording.reset();
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

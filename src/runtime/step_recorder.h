@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class StepRecorder {
  public:
@@ -49,4 +49,4 @@ class StepRecorder {
   std::array<std::unique_ptr<backend::Recording>, Replica::kPosts> recordings_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

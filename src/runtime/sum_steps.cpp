@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 void add(StepSums& sum, const StepSums& more) {
@@ -39,4 +39,4 @@ StepSums sum_steps(const std::vector<StepSums>& parts) {
   return merged(parts, kernels::SumTree(static_cast<int>(parts.size())).merges());
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -8,11 +8,11 @@
 #include "kernels/sum_tree.h"
 #include "runtime/replica.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 /// One part of each of these nodes, in order; they tile a node of the tree.
 StepSums sum_steps(const std::vector<StepSums>& parts, const std::vector<kernels::SumTree::Node>& nodes);
 /// One part of each leaf of a tree.
 StepSums sum_steps(const std::vector<StepSums>& parts);
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -6,7 +6,7 @@
 #include "backend/collective.h"
 #include "core/clock.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class TimedCollective final : public backend::Collective {
  public:
@@ -26,4 +26,4 @@ class TimedCollective final : public backend::Collective {
   double& seconds_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/log.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 /// What the other replicas get to stop in.
@@ -76,4 +76,4 @@ void Watchdog::leave() {
   _exit(late_->exit_code());
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -16,7 +16,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 // Heartbeat: progress of a replica's thread. The thread calls beat() at the start of each activity; a Watchdog reads
 // it.
@@ -97,4 +97,4 @@ class Watchdog {
   double late_since_ = 0;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -4,7 +4,7 @@
 
 #include "core/index.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot)
     : plan_(plan), device_(device), home_(home) {
@@ -65,4 +65,4 @@ std::size_t WeightMirror::bytes() const {
   return sum;
 }
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

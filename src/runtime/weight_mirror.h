@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "runtime/arenas.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 
 class WeightMirror {
  public:
@@ -38,4 +38,4 @@ class WeightMirror {
   std::optional<std::uint64_t> version_, frozen_version_;
 };
 
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

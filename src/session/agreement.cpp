@@ -33,7 +33,7 @@ std::string checksum_of(const graph::Model& model) {
   return fmt::format("checksum {:08x}", crc);
 }
 
-void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind) {
+void require_equal(distributed::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind) {
   if (processes == nullptr) return;
   for (const Fact& fact : facts) {
     const std::vector<std::string> all = processes->gather(fact.value);
@@ -47,14 +47,14 @@ void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, Er
   }
 }
 
-int processes_here(const mpi::Processes* processes) {
+int processes_here(const distributed::Processes* processes) {
   if (processes == nullptr) return 1;
   int here = 0;
   for (int p = 0; p < processes->count(); ++p) here += processes->host(p) == processes->host(processes->process());
   return here;
 }
 
-data::AgreeOnBad agree_on_bad(mpi::Processes& processes) {
+data::AgreeOnBad agree_on_bad(distributed::Processes& processes) {
   return [&processes](const std::vector<data::BadRow>& own) {
     const std::vector<std::byte> bytes = data::to_bytes(own);
     std::string all;
@@ -64,7 +64,7 @@ data::AgreeOnBad agree_on_bad(mpi::Processes& processes) {
   };
 }
 
-int processes_on_these_cores(mpi::Processes* processes) {
+int processes_on_these_cores(distributed::Processes* processes) {
   if (processes == nullptr) return 1;
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -75,15 +75,15 @@ int processes_on_these_cores(mpi::Processes* processes) {
   return static_cast<int>(std::ranges::count(processes->gather(mine), mine));
 }
 
-reduce::Seats seats_of(mpi::Processes* processes, int lanes) {
+distributed::Seats seats_of(distributed::Processes* processes, int lanes) {
   if (processes == nullptr) return {.process = 0, .first_ranks = {0, lanes}};
-  reduce::Seats seats{.process = processes->process(), .first_ranks = {0}};
+  distributed::Seats seats{.process = processes->process(), .first_ranks = {0}};
   for (const std::string& of_process : processes->gather(std::to_string(lanes)))
     seats.first_ranks.push_back(seats.first_ranks.back() + std::stoi(of_process));
   return seats;
 }
 
-World world_of(const reduce::Seats& seats) {
+World world_of(const distributed::Seats& seats) {
   return {.process = seats.process,
           .processes = seats.processes(),
           .first_rank = seats.first_ranks[at(seats.process)],

@@ -23,20 +23,20 @@ struct Fact {
 
 /// Throws Error of the kind, the same in all processes, that names the first process whose fact differs from process
 /// 0's.
-void require_equal(mpi::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
+void require_equal(distributed::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
 
 /// How many processes are on this one's machine.
-int processes_here(const mpi::Processes* processes);
+int processes_here(const distributed::Processes* processes);
 /// How many processes, this one among them, have the same cores of the same machine: a launcher may leave it to them to
 /// share them out.
-int processes_on_these_cores(mpi::Processes* processes);
+int processes_on_these_cores(distributed::Processes* processes);
 
 /// How many replicas every process has, from how many this one has.
-reduce::Seats seats_of(mpi::Processes* processes, int lanes);
-World world_of(const reduce::Seats& seats);
+distributed::Seats seats_of(distributed::Processes* processes, int lanes);
+World world_of(const distributed::Seats& seats);
 
 /// Samples that cannot be read are left out by all.
-data::AgreeOnBad agree_on_bad(mpi::Processes& processes);
+data::AgreeOnBad agree_on_bad(distributed::Processes& processes);
 
 /// Of all weights that have values, for a fact.
 std::string checksum_of(const graph::Model& model);

@@ -101,11 +101,11 @@ class Run {
  private:
   /// Queued steps are collected as the trainer does it.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
-    const replica::StepInputs inputs{number_, session_.scheduled_rate(nn::Progress::at_step(number_)), batch->rows()};
+    const runtime::StepInputs inputs{number_, session_.scheduled_rate(nn::Progress::at_step(number_)), batch->rows()};
     ++number_;
     ahead_.step(std::move(batch), inputs);
     while (ahead_.is_due()) ahead_.collect();
-    const replica::StepTimes times = session_.replicas().times();
+    const runtime::StepTimes times = session_.replicas().times();
     sample.forward_backward += times.forward_backward;
     sample.comm += times.comm_exposed;
     sample.optimizer += times.optimizer;
@@ -115,13 +115,13 @@ class Run {
   const BenchOptions& options_;
   BenchBatches batches_;
   std::int64_t number_ = 0;
-  replica::BatchQueue ahead_;
+  runtime::BatchQueue ahead_;
 };
 
 /// Of replica 0.
-replica::Replica::Profile profile_of(Session& session) {
-  replica::Replica::Profile profile;
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+runtime::Replica::Profile profile_of(Session& session) {
+  runtime::Replica::Profile profile;
+  session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank == 0) profile = replica.profile();
   });
   return profile;
@@ -139,16 +139,16 @@ bool of_float32(const Session& session) {
 }
 
 void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
-  session.replicas().on_each([](int, replica::Replica& replica) { replica.set_profiling(true); });
+  session.replicas().on_each([](int, runtime::Replica& replica) { replica.set_profiling(true); });
   run.steps(steps);
-  const replica::Replica::Profile profile = profile_of(session);
+  const runtime::Replica::Profile profile = profile_of(session);
   std::vector<std::string> implementations;
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+  session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank == 0) implementations = replica.implementations();
     replica.set_profiling(false);
   });
   const double n = static_cast<double>(steps);
-  const auto gflops = [](const replica::Replica::PassProfile& pass) {
+  const auto gflops = [](const runtime::Replica::PassProfile& pass) {
     return pass.seconds > 0 ? pass.operations / pass.seconds * 1e-9 : 0;
   };
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
@@ -180,7 +180,7 @@ void measure_peak(Session& session, BenchRow& row) {
 std::uint64_t largest_replica(Session& session) {
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
   session.replicas().on_each(
-      [&](int rank, replica::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
+      [&](int rank, runtime::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -384,7 +384,7 @@ int threads_in_use(const DeviceRequest& devices) {
   return devices.replicas * of_replica;
 }
 
-std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const StepFacts& facts,
+std::vector<PassTime> pass_times(const runtime::Replica::Profile& profile, const StepFacts& facts,
                                  const backend::CpuLimits& limits) {
   std::vector<PassTime> all;
   const auto add = [&](std::string name, double ms, const PassWork& work, int slot) {
@@ -392,7 +392,7 @@ std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const
     const backend::CpuLimits share = limits.share(threads_of_slot(facts.devices, slot));
     all.push_back({.name = std::move(name), .ms = ms, .work = work, .bound = bound_of(work, share)});
   };
-  const auto add_pass = [&](std::string name, const replica::Replica::PassProfile& pass, int slot) {
+  const auto add_pass = [&](std::string name, const runtime::Replica::PassProfile& pass, int slot) {
     add(std::move(name), pass.seconds / facts.steps * 1e3,
         {.operations = pass.operations / facts.steps, .bytes = pass.bytes / facts.steps, .set = pass.set}, slot);
   };

@@ -20,7 +20,7 @@ enum class BenchData { kReal, kSynthetic, kLoaderOnly };
 
 struct BenchOptions {
   DeviceRequest devices;
-  mpi::Processes* processes = nullptr;  ///< the processes that run the steps together
+  distributed::Processes* processes = nullptr;  ///< the processes that run the steps together
   std::optional<std::int64_t> batch{};  ///< global; absent: the config's
   BenchData data = BenchData::kSynthetic;
   std::int64_t steps = 100, warmup = 20, repeats = 3;
@@ -95,7 +95,7 @@ struct StepFacts {
 
 /// `limits`: for threads_in_use(). Omits passes without time and work. The pass that sums gradients is for replicas in
 /// one process; with several processes it depends on the link, which is not measured here.
-std::vector<PassTime> pass_times(const replica::Replica::Profile& profile, const StepFacts& facts,
+std::vector<PassTime> pass_times(const runtime::Replica::Profile& profile, const StepFacts& facts,
                                  const backend::CpuLimits& limits);
 
 }  // namespace dptrain::session

@@ -71,12 +71,12 @@ Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequ
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const graph::Model start = reference.pulled();
     const data::Batch batch = next_batch(loader);
-    const replica::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
+    const runtime::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
     of_loss.see(loss_difference(a, b), "the loss");
     of_layers.see(gradient_differences(tested, reference), "the gradient");
     of_layers.see(weight_differences(tested.pulled(), reference.pulled()), "the weights after a step");
     tested.session.replicas().push(reference.pulled());
-    const replica::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
+    const runtime::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
     of_loss.see(loss_difference(c, d), "the loss of an evaluation");
     const auto found = values_of(tested.session.plan(), c), expected = values_of(reference.session.plan(), d);
     for (std::size_t m = 0; m < found.size(); ++m)
@@ -127,9 +127,9 @@ bool same_bits(const graph::Model& a, const graph::Model& b) {
 }
 
 Outcome compare_recorded(experiment::Experiment experiment, const DeviceRequest& devices) {
-  experiment.config.runtime.cuda_graphs = replica::Graphs::kOn;
+  experiment.config.runtime.cuda_graphs = runtime::Graphs::kOn;
   Side recorded(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
-  experiment.config.runtime.cuda_graphs = replica::Graphs::kOff;
+  experiment.config.runtime.cuda_graphs = runtime::Graphs::kOff;
   Side eager(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   eager.session.replicas().push(recorded.pulled());
   const graph::Model one = trained(recorded, recorded, kRecordedSteps), other = trained(eager, eager, kRecordedSteps);

@@ -187,7 +187,7 @@ std::vector<int> ids_of(const std::vector<GpuId>& gpus) {
   return ids;
 }
 
-reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bool deterministic) {
+distributed::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bool deterministic) {
   return {.deterministic = deterministic,
           .tree_order = parallel.virtual_shards.has_value(),
           .sums_in_bfloat16 = parallel.allreduce_dtype == experiment::AllreduceDtype::kBfloat16,
@@ -196,32 +196,32 @@ reduce::NcclOptions nccl_options(const experiment::ParallelSection& parallel, bo
 
 }  // namespace
 
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic) {
   check_connectable(request);
-  if (request.replicas == 1 || !request.on_gpus()) return reduce::make_local(request.replicas);
+  if (request.replicas == 1 || !request.on_gpus()) return distributed::make_local(request.replicas);
   const std::vector<GpuId> gpus = homes(request);
-  if (emulated(gpus.front()) || all_the_same(gpus)) return reduce::make_local_streams(request.replicas);
-  const reduce::NcclOptions options = nccl_options(parallel, deterministic);
-  if (distinct(gpus) == gpus.size()) return reduce::make_nccl(ids_of(gpus), options);
+  if (emulated(gpus.front()) || all_the_same(gpus)) return distributed::make_local_streams(request.replicas);
+  const distributed::NcclOptions options = nccl_options(parallel, deterministic);
+  if (distinct(gpus) == gpus.size()) return distributed::make_nccl(ids_of(gpus), options);
   if (options.tree_order)
     throw Error(ErrorKind::kUsage,
                 fmt::format("parallel.virtual_shards: {}: take a GPU for each replica, as in 0,1, or one for "
                             "all, as in 0,0",
                             names(gpus)));
-  return reduce::make_shared_gpus(ids_of(gpus), options);
+  return distributed::make_shared_gpus(ids_of(gpus), options);
 }
 
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
-                                                   const reduce::Seats& seats, mpi::Processes& processes) {
+                                                   const distributed::Seats& seats, distributed::Processes& processes) {
   check_connectable(request);
-  if (!request.on_gpus()) return reduce::make_processes(seats, processes);
+  if (!request.on_gpus()) return distributed::make_processes(seats, processes);
   if (emulated(request.gpus.front()))
     throw Error(
         ErrorKind::kUsage,
         fmt::format("{}: the emulator's devices are in one process; start it without a launcher", names(request.gpus)));
-  return reduce::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic), {seats, processes});
+  return distributed::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic), {seats, processes});
 }
 
 std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {

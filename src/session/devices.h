@@ -82,13 +82,13 @@ std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int r
 
 /// Connects replicas in this process for the CPU, one replica, the emulator, and replicas on one GPU. Uses NCCL for
 /// several GPUs, each with one or more replicas.
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic);
 
 /// For several processes. Throws Error{kUsage} for devices that cannot be connected between processes.
-std::unique_ptr<replica::Connector> make_connector(const DeviceRequest& request,
+std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
-                                                   const reduce::Seats& seats, mpi::Processes& processes);
+                                                   const distributed::Seats& seats, distributed::Processes& processes);
 
 /// Largest number of replicas or slots on one GPU; at least 1.
 std::uint64_t sharers_of_a_gpu(const DeviceRequest& request);

@@ -29,10 +29,10 @@ std::int64_t largest_share(const experiment::Experiment& experiment, int replica
     throw Error(ErrorKind::kUsage, fmt::format("split has {} weights, there are {} replicas; give --cpus {}",
                                                weights.size(), replicas, weights.size()));
   const std::int64_t batch = options.global_batch ? *options.global_batch : global_batch(config.train, replicas);
-  const auto shares = replica::split_rows(batch, weights);
+  const auto shares = runtime::split_rows(batch, weights);
   std::int64_t largest = *std::max_element(shares.begin(), shares.end());
   if (config.parallel.split.automatic && options.training)
-    largest = std::max(largest, replica::Balance({.ranks = replicas, .batch = batch}).most_rows());
+    largest = std::max(largest, runtime::Balance({.ranks = replicas, .batch = batch}).most_rows());
   return largest;
 }
 

@@ -72,7 +72,7 @@ std::string memory_advice(const experiment::Experiment& experiment, const Device
 
 // parallel.virtual_shards for a number of replicas. Pure functions.
 
-/// As in replica::SetOptions. Throws Error{kUsage} if `ranks`, the replicas of all processes, does not divide the
+/// As in runtime::SetOptions. Throws Error{kUsage} if `ranks`, the replicas of all processes, does not divide the
 /// number of shards; the message lists valid numbers.
 int virtual_shards(const experiment::ParallelSection& parallel, int ranks);
 

@@ -30,7 +30,7 @@ std::vector<std::string> sum_names(const plan::Plan& plan) {
   return names;
 }
 
-std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const replica::StepSums& sums) {
+std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const runtime::StepSums& sums) {
   const std::int64_t samples = std::max<std::int64_t>(1, sums.samples);
   const double n = static_cast<double>(samples);
   std::vector<std::pair<std::string, double>> out{{"loss", shown(sums.loss / n + sums.penalty)}};
@@ -47,16 +47,16 @@ std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, co
   return out;
 }
 
-replica::StepSums evaluate(Session& session, data::Loader& loader) {
+runtime::StepSums evaluate(Session& session, data::Loader& loader) {
   return *evaluate(session, loader, [] { return true; });
 }
 
-std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
-  replica::StepSums total;
+std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
+  runtime::StepSums total;
   total.outputs.assign(session.plan().sums(), 0.0);
-  replica::BatchQueue ahead(session.replicas());
+  runtime::BatchQueue ahead(session.replicas());
   const auto collect = [&] {
-    const replica::StepSums sums = ahead.collect().sums;
+    const runtime::StepSums sums = ahead.collect().sums;
     total.loss += sums.loss;
     total.samples += sums.samples;
     total.penalty = sums.penalty;  // of the same weights every time

@@ -20,11 +20,11 @@ class Session;
 /// Names of what StepSums hold: "loss" first, then of several outputs each one's loss, then the metrics.
 std::vector<std::string> sum_names(const plan::Plan& plan);
 /// Values by name from sums: means of losses, the whole one with the penalty, and metrics computed from their states.
-std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const replica::StepSums& sums);
+std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const runtime::StepSums& sums);
 
 /// Runs a whole loader in inference mode.
-replica::StepSums evaluate(Session& session, data::Loader& loader);
+runtime::StepSums evaluate(Session& session, data::Loader& loader);
 /// The same, asking after each batch; nothing where it was stopped, and the loader then stands within its epoch.
-std::optional<replica::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on);
+std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on);
 
 }  // namespace dptrain::session

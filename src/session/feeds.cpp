@@ -26,7 +26,7 @@ std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t ro
 
 /// A data set in the devices' words.
 struct Offer {
-  replica::Feed feed;
+  runtime::Feed feed;
   std::uint64_t bytes = 0;    ///< of all its rows
   std::uint64_t per_row = 0;  ///< of a batch, to make it
 };
@@ -76,7 +76,7 @@ std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, ba
 }
 
 std::vector<std::string> feed_devices(const experiment::Experiment& experiment, const DeviceRequest& devices,
-                                      std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas) {
+                                      std::int64_t global_batch, SessionData& data, runtime::ReplicaSet& replicas) {
   std::vector<std::string> lines;
   if (experiment.config.runtime.resident == experiment::Resident::kOff) return lines;
   if (!backend::has_pixel_pass(replicas.device(0).kind())) return lines;

@@ -28,6 +28,6 @@ std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, ba
 /// Adds each suitable data set of `data` to the replicas and changes its loader; `runtime.resident: off` leaves all of
 /// them unchanged. Returns a line for each added set: "train resident (45 MiB)". Throws Error{kMemory}.
 std::vector<std::string> feed_devices(const experiment::Experiment& experiment, const DeviceRequest& devices,
-                                      std::int64_t global_batch, SessionData& data, replica::ReplicaSet& replicas);
+                                      std::int64_t global_batch, SessionData& data, runtime::ReplicaSet& replicas);
 
 }  // namespace dptrain::session

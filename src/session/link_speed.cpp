@@ -34,7 +34,7 @@ struct Rank {
     device->fill(arena->as<float>(), floats, static_cast<float>(rank + 1), *stream);
   }
 
-  void sum(replica::GradientSink& sink, std::int64_t step) {
+  void sum(runtime::GradientSink& sink, std::int64_t step) {
     const Stopwatch watch;
     sink.begin(step, step == 0);
     sink.bucket_ready(0, *stream);
@@ -58,14 +58,14 @@ struct Rank {
 
 /// Seconds per repeat of the slowest replica of this process. Its replicas have the ranks from `first_rank` on, out of
 /// `all_ranks`.
-std::vector<double> sum_seconds(const DeviceRequest& request, replica::Connector& connector, std::int64_t floats,
+std::vector<double> sum_seconds(const DeviceRequest& request, runtime::Connector& connector, std::int64_t floats,
                                 int repeats, int first_rank, int all_ranks) {
   const plan::Plan plan = plan_of(floats);
   std::vector<Rank> ranks(static_cast<std::size_t>(request.replicas));
   auto devices = make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
   // Same thread setup as in a ReplicaSet.
-  replica::Crew crew(request.replicas, replica::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
+  runtime::Crew crew(request.replicas, runtime::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
     connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
   });
   const auto give_back = [&] {
@@ -122,10 +122,10 @@ LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, 
           .seconds = middle(sum_seconds(request, *connector, floats, repeats, 0, request.replicas))};
 }
 
-LinkSpeed measure_all_reduce(mpi::Processes& processes, std::uint64_t bytes, int repeats) {
+LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats) {
   const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
   const DeviceRequest one{.replicas = 1, .threads = 1};
-  const reduce::Seats seats = seats_of(&processes, one.replicas);
+  const distributed::Seats seats = seats_of(&processes, one.replicas);
   const auto connector = make_connector(one, experiment::ParallelSection{}, true, seats, processes);
   const double mine = middle(sum_seconds(one, *connector, floats, repeats, processes.process(), processes.count()));
   double slowest = 0;

@@ -23,7 +23,7 @@ struct LinkSpeed {
 LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats);
 
 /// The same over processes of one CPU replica each, which all call it: the median of the slowest of them.
-LinkSpeed measure_all_reduce(mpi::Processes& processes, std::uint64_t bytes, int repeats);
+LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats);
 /// What messages between so many processes reach, from sums of few and of many bytes: SumAlgorithm::kDirect turned
 /// round.
 MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes);

@@ -75,9 +75,9 @@ plan::Plan prefix_plan(const experiment::ConfigFile& config, const graph::Model&
   return plan::make_plan(model, options, device);
 }
 
-replica::SetOptions set_options(const experiment::ConfigFile& config, int replicas, std::int64_t global_batch,
+runtime::SetOptions set_options(const experiment::ConfigFile& config, int replicas, std::int64_t global_batch,
                                 const std::vector<FeatureJob>& jobs) {
-  replica::SetOptions set;
+  runtime::SetOptions set;
   set.weights = config.parallel.split.weights;
   if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
   set.virtual_shards = virtual_shards(config.parallel, replicas);
@@ -93,7 +93,7 @@ replica::SetOptions set_options(const experiment::ConfigFile& config, int replic
 /// Runs batches through the prefix and keeps what comes out.
 class FeatureFiller {
  public:
-  FeatureFiller(const plan::Plan& plan, replica::ReplicaSet& replicas, std::int64_t global_batch)
+  FeatureFiller(const plan::Plan& plan, runtime::ReplicaSet& replicas, std::int64_t global_batch)
       : plan_(plan), replicas_(replicas) {
     for (const int output : plan.outputs)
       rows_.emplace_back(static_cast<std::size_t>(global_batch) * plan::host_row_bytes(plan.tensors[at(output)]));
@@ -115,7 +115,7 @@ class FeatureFiller {
 
  private:
   const plan::Plan& plan_;
-  replica::ReplicaSet& replicas_;
+  runtime::ReplicaSet& replicas_;
   std::vector<std::vector<std::byte>> rows_;  ///< of a batch, per output
 };
 
@@ -172,7 +172,7 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
   auto devices = make_devices(request, runtime_options(config, conv_choices, true));  // engines as in training
   const plan::Plan plan = prefix_plan(config, model, decision, request, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
-  replica::ReplicaSet replicas(plan, std::move(devices), *connector,
+  runtime::ReplicaSet replicas(plan, std::move(devices), *connector,
                                set_options(config, request.replicas, global_batch, jobs));
   replicas.push(model);
 

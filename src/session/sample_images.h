@@ -42,7 +42,7 @@ Shades shades_of(const std::vector<std::vector<float>>& samples);
 /// Which frames of a clip are shown: at most `most`, evenly spread, counted from 0; of an image {0}.
 std::vector<std::int64_t> shown_frames(const Shape& shape, std::int64_t most);
 /// These frames of a sample, an image or a clip.
-std::vector<std::shared_ptr<const picture::RgbImage>> images_of(const std::vector<float>& sample, const Shape& shape,
+std::vector<std::shared_ptr<const plot::RgbImage>> images_of(const std::vector<float>& sample, const Shape& shape,
                                                                 const std::vector<std::int64_t>& frames,
                                                                 const Shades& shades);
 

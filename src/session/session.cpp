@@ -64,11 +64,11 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
                       : 128;
   if (experiment_.config.parallel.split.automatic && options.training && world_.ranks > 1)
     balance_ =
-        std::make_shared<replica::Balance>(replica::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
+        std::make_shared<runtime::Balance>(runtime::BalanceOptions{.ranks = world_.ranks, .batch = global_batch_});
   model_ = std::make_unique<graph::Model>(graph::undrawn_model(experiment_.graph, experiment_.config.seed));
   if (options.read_weights && experiment_.graph.weights) {
     const Activity activity("reading weights");
-    weights_report_ = checkpoint::load_weights(*experiment_.graph.weights, *model_);
+    weights_report_ = formats::load_weights(*experiment_.graph.weights, *model_);
     done("read weights");
   }
   {
@@ -133,14 +133,14 @@ void Session::share_batches(data::LoaderOptions& options) const {
     options.most_share = devices_.replicas * balance_->most_rows();
     options.share = [world = world_, lanes = devices_.replicas, balance = balance_](std::int64_t positions,
                                                                                     std::int64_t number) {
-      return replica::share_of(world, lanes, balance->weights_at(number), positions);
+      return runtime::share_of(world, lanes, balance->weights_at(number), positions);
     };
     return;
   }
   options.share = [world = world_, lanes = devices_.replicas, weights = split_weights(),
                    shards = virtual_shards(experiment_.config.parallel, world_.ranks)](std::int64_t positions,
                                                                                        std::int64_t) {
-    return replica::share_of(world, lanes, weights, positions, shards);
+    return runtime::share_of(world, lanes, weights, positions, shards);
   };
 }
 
@@ -194,12 +194,12 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   const experiment::ConfigFile& config = experiment_.config;
   const Activity activity(replica_count() == 1 ? "preparing the replica"
                                                : fmt::format("preparing {} replicas", replica_count()));
-  replica::SetOptions set;
+  runtime::SetOptions set;
   set.world = world_;
   set.weights = split_weights();
   set.balance = balance_;
   if (options.training) {
-    const std::vector<std::int64_t> shares = replica::split_rows(global_batch_, split_weights());
+    const std::vector<std::int64_t> shares = runtime::split_rows(global_batch_, split_weights());
     micro_batches_ = session::micro_batches(config, *plan_, devices_, sharers_, std::ranges::max(shares));
   }
   if (config.train.accumulate_steps.value_or(1) > 1 && !plan::rows_are_independent(*plan_))
@@ -216,14 +216,14 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   if (options.training) set.optimizer = config.train.optimizer;
   set.goes_on = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
   set.seed = config.seed;
-  set.graphs = replica::graphs_for(config.runtime.cuda_graphs, world_.ranks);
+  set.graphs = runtime::graphs_for(config.runtime.cuda_graphs, world_.ranks);
   set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
   connector_ = processes_ == nullptr
                    ? make_connector(devices_, config.parallel, config.runtime.deterministic)
                    : make_connector(devices_, config.parallel, config.runtime.deterministic, seats_, *processes_);
-  replicas_ = std::make_unique<replica::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
+  replicas_ = std::make_unique<runtime::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
   require_equal(processes_, {{"the weights", checksum_of(*model_)}}, ErrorKind::kCheckpoint);
   replicas_->push(*model_);
   done("replicas");

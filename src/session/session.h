@@ -33,17 +33,17 @@ class Session {
   const experiment::Experiment& experiment() const { return experiment_; }
   graph::Model& model() { return *model_; }
   const plan::Plan& plan() const { return *plan_; }
-  replica::ReplicaSet& replicas() { return *replicas_; }
+  runtime::ReplicaSet& replicas() { return *replicas_; }
   int replica_count() const { return devices_.replicas; }  ///< replicas of this process
   const World& world() const { return world_; }
-  mpi::Processes* processes() const { return processes_; }   ///< null: this is the only process
+  distributed::Processes* processes() const { return processes_; }   ///< null: this is the only process
   const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
   /// The algorithm of each convolution pass, in all replicas; null on GPUs.
   const std::shared_ptr<backend::ConvChoices>& conv_choices() const { return conv_choices_; }
   /// One description per replica, of its devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".
   const std::vector<std::string>& device_lines() const { return device_lines_; }
   /// Report on the weights from `model.weights`; empty without that key or without `read_weights`.
-  const std::optional<checkpoint::WeightsReport>& weights_report() const { return weights_report_; }
+  const std::optional<formats::WeightsReport>& weights_report() const { return weights_report_; }
   std::int64_t global_batch() const { return global_batch_; }
   /// Number of parts of a replica's share of a training batch (train.accumulate_steps), without virtual shards.
   std::int64_t micro_batches() const { return micro_batches_; }
@@ -103,22 +103,22 @@ class Session {
   void done(const std::string& phase);
 
   const experiment::Experiment experiment_;
-  mpi::Processes* const processes_;
+  distributed::Processes* const processes_;
   const int sharers_;  ///< processes on the same cores
   DeviceRequest devices_;
-  std::shared_ptr<replica::Balance> balance_;  // only with `split: auto`
-  reduce::Seats seats_;
+  std::shared_ptr<runtime::Balance> balance_;  // only with `split: auto`
+  distributed::Seats seats_;
   World world_;
   std::shared_ptr<backend::ConvChoices> conv_choices_;
   std::vector<std::string> device_lines_;
   std::int64_t global_batch_ = 0;
   std::int64_t micro_batches_ = 1;
   std::unique_ptr<graph::Model> model_;
-  std::optional<checkpoint::WeightsReport> weights_report_;
+  std::optional<formats::WeightsReport> weights_report_;
   CacheDecision cache_;
   std::unique_ptr<plan::Plan> plan_;
-  std::unique_ptr<replica::Connector> connector_;
-  std::unique_ptr<replica::ReplicaSet> replicas_;
+  std::unique_ptr<runtime::Connector> connector_;
+  std::unique_ptr<runtime::ReplicaSet> replicas_;
   std::unique_ptr<SessionData> data_;  // destroyed before the replicas, whose devices allocate its batches
   std::vector<std::string> feeds_;
   nn::Rate rate_;

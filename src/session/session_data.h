@@ -44,7 +44,7 @@ struct SessionOptions {
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< override the config: length of training
   double first_step_seconds = 600;      ///< devices with a driver: longest time without progress in the first step
-  mpi::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
+  distributed::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
   bool feeds = true;                    ///< false: batches always contain floats (verify)
 };
 

@@ -28,7 +28,7 @@ std::string block_of(std::ifstream& file, const std::string& path) {
 
 }  // namespace
 
-SharedFile::SharedFile(mpi::Processes* processes, const std::string& path) : path_(path) {
+SharedFile::SharedFile(distributed::Processes* processes, const std::string& path) : path_(path) {
   if (processes == nullptr) return;
   const std::string name = processes->broadcast(path);
   if (name.empty()) return;

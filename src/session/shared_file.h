@@ -13,7 +13,7 @@ class SharedFile {
  public:
   /// `path` counts on process 0; "" there: no file. All processes together. With one process the file itself. Throws
   /// Error{kCheckpoint} where it cannot be read, Error{kMemory} where there is no room for it.
-  SharedFile(mpi::Processes* processes, const std::string& path);
+  SharedFile(distributed::Processes* processes, const std::string& path);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;

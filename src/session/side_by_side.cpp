@@ -62,22 +62,22 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
                            .processes = options.processes,
                            .feeds = options.feeds}) {}
 
-replica::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
+runtime::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
   return session.replicas().step(batch.host(),
                                  {number, session.scheduled_rate(nn::Progress::at_step(number)), batch.rows()});
 }
 
-replica::StepSums Side::step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {
+runtime::StepSums Side::step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number) {
   constexpr int kMostHalvings = 40;
   for (int halvings = 0;; ++halvings) {
     session.replicas().push(weights);
     const std::int64_t before = skipped();
-    const replica::StepSums sums = step(batch, number);
+    const runtime::StepSums sums = step(batch, number);
     if (skipped() == before || halvings == kMostHalvings) return sums;
   }
 }
 
-replica::StepSums Side::evaluate(const data::Batch& batch) { return session.replicas().evaluate(batch.host()); }
+runtime::StepSums Side::evaluate(const data::Batch& batch) { return session.replicas().evaluate(batch.host()); }
 
 std::int64_t Side::skipped() {
   const auto scale = session.replicas().pull_loss_scale();
@@ -86,7 +86,7 @@ std::int64_t Side::skipped() {
 
 std::vector<std::vector<float>> Side::gradients() {
   std::vector<float> arena;
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+  session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank == 0) arena = replica.pull_gradients();
   });
   std::vector<std::vector<float>> out(session.model().weights.size());
@@ -120,7 +120,7 @@ Differences gradient_differences(Side& tested, Side& reference) {
   return layer_differences(reference.session.model(), [&](std::size_t w) { return std::pair{&a[w], &b[w]}; });
 }
 
-double loss_difference(const replica::StepSums& a, const replica::StepSums& b) {
+double loss_difference(const runtime::StepSums& a, const runtime::StepSums& b) {
   return relative_difference(std::abs(a.loss - b.loss), std::abs(b.loss));
 }
 

@@ -18,7 +18,7 @@ experiment::Experiment comparable(experiment::Experiment experiment, std::option
 
 struct SideOptions {
   DeviceRequest devices;
-  mpi::Processes* processes = nullptr;  ///< that have the side together
+  distributed::Processes* processes = nullptr;  ///< that have the side together
   DataMode data = DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< instead of the config's
   bool feeds = false;                   ///< batches are made on the device where it can
@@ -30,11 +30,11 @@ class Side {
  public:
   Side(const experiment::Experiment& experiment, const SideOptions& options);
 
-  replica::StepSums step(const data::Batch& batch, std::int64_t number);
+  runtime::StepSums step(const data::Batch& batch, std::int64_t number);
   /// A step from these weights. In mixed_float16 the loss scale may still be too large and the step be left out: again
   /// then.
-  replica::StepSums step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number);
-  replica::StepSums evaluate(const data::Batch& batch);
+  runtime::StepSums step_from(const graph::Model& weights, const data::Batch& batch, std::int64_t number);
+  runtime::StepSums evaluate(const data::Batch& batch);
   /// Of the last step, per weight of the model, Keras's axes; empty for what is not trained.
   std::vector<std::vector<float>> gradients();
   const graph::Model& pulled();
@@ -52,6 +52,6 @@ data::Batch next_batch(data::Loader& loader);
 using Differences = std::map<std::string, double>;
 Differences gradient_differences(Side& tested, Side& reference);
 Differences weight_differences(const graph::Model& a, const graph::Model& b);
-double loss_difference(const replica::StepSums& a, const replica::StepSums& b);
+double loss_difference(const runtime::StepSums& a, const runtime::StepSums& b);
 
 }  // namespace dptrain::session

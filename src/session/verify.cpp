@@ -13,7 +13,7 @@ namespace dptrain::session {
 namespace {
 
 /// The loss of a step, regularizers included; NaN without a sign, which has no meaning.
-double mean_loss(const replica::StepSums& sums) {
+double mean_loss(const runtime::StepSums& sums) {
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   return std::isnan(loss) ? NAN : loss;
 }
@@ -37,7 +37,7 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
   for (std::int64_t step = 0; step < options.steps; ++step) {
     const graph::Model start = reference.pulled();
     const data::Batch batch = next_batch(loader);
-    const replica::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
+    const runtime::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
     result.losses.push_back(mean_loss(b));
     check_losses(mean_loss(a), mean_loss(b), step, result);
     result.loss = std::max(result.loss, loss_difference(a, b));

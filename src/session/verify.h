@@ -17,7 +17,7 @@ namespace dptrain::session {
 
 struct VerifyOptions {
   DeviceRequest devices;                   ///< of the side under test
-  mpi::Processes* processes = nullptr;     ///< that have it together; each has a reference of its own
+  distributed::Processes* processes = nullptr;     ///< that have it together; each has a reference of its own
   std::optional<DeviceRequest> against{};  ///< the one replica's; absent: the first of `devices`
   DataMode data = DataMode::kReal;
   std::int64_t steps = 5;

@@ -113,15 +113,15 @@ Outcome outcome_of(const Plan& plan, const std::string& run) {
     const train::RunCurves curves = train::read_run(run, run);
     const auto column = [&](const std::string& name) {
       const auto found = curves.values.find(name);
-      return found == curves.values.end() ? std::vector<picture::Point>{} : found->second;
+      return found == curves.values.end() ? std::vector<plot::Point>{} : found->second;
     };
-    for (const picture::Point& point : column(plan.objective)) {
+    for (const plot::Point& point : column(plan.objective)) {
       if (!std::isfinite(point.y) || (outcome.objective && !better(plan, point.y, *outcome.objective))) continue;
       outcome.objective = point.y;
       outcome.best_epoch = static_cast<std::int64_t>(point.x);
     }
-    for (const picture::Point& point : column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
-    for (const picture::Point& point : column("epoch"))
+    for (const plot::Point& point : column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
+    for (const plot::Point& point : column("epoch"))
       outcome.epochs = std::max(outcome.epochs, static_cast<std::int64_t>(point.x));
   } catch (const Error&) {  // no epoch is done
   }

@@ -83,11 +83,11 @@ Places places_of(const Sweep& sweep, const Varied& varied, std::size_t column) {
   return places;
 }
 
-picture::Panel panel_of(const Sweep& sweep, const std::string& name, const Places& places) {
-  picture::Panel panel{.title = sweep.plan.objective,
+plot::Panel panel_of(const Sweep& sweep, const std::string& name, const Places& places) {
+  plot::Panel panel{.title = sweep.plan.objective,
                        .note = "over " + name,
                        .x_label = name + (places.log ? " (log scale)" : ""),
-                       .scale = picture::Scale::kAuto,
+                       .scale = plot::Scale::kAuto,
                        .log_x = places.log,
                        .x_names = places.names,
                        .height = 300,
@@ -97,20 +97,20 @@ picture::Panel panel_of(const Sweep& sweep, const std::string& name, const Place
     const Trial& trial = sweep.trials[i];
     const bool failed = trial.status == Status::kFailed;
     if (!failed && !trial.outcome.objective) continue;
-    picture::Line line{.name = "trial " + trial.folder(),
+    plot::Line line{.name = "trial " + trial.folder(),
                        .points = {{places.at[i], failed ? std::nan("") : *trial.outcome.objective}},
                        .marks = false};
     line.style.hollow = trial.rung < sweep.plan.last_rung();
-    line.style.ink = failed ? picture::Ink::kLine1 : picture::Ink::kLine0;
+    line.style.ink = failed ? plot::Ink::kLine1 : plot::Ink::kLine0;
     if (best == i) line.best = 0;
     panel.lines.push_back(std::move(line));
   }
   return panel;
 }
 
-std::vector<picture::LegendEntry> keys_of(const Sweep& sweep) {
-  using Sample = picture::LegendEntry::Sample;
-  std::vector<picture::LegendEntry> keys{{.name = "a trial", .sample = Sample::kMark}};
+std::vector<plot::LegendEntry> keys_of(const Sweep& sweep) {
+  using Sample = plot::LegendEntry::Sample;
+  std::vector<plot::LegendEntry> keys{{.name = "a trial", .sample = Sample::kMark}};
   if (!sweep.plan.rungs.empty()) {
     keys.push_back({.name = "left behind by halving", .sample = Sample::kMark});
     keys.back().style.hollow = true;
@@ -118,7 +118,7 @@ std::vector<picture::LegendEntry> keys_of(const Sweep& sweep) {
   if (best_of(sweep)) keys.push_back({.name = "the best", .sample = Sample::kRing});
   if (std::ranges::any_of(sweep.trials, [](const Trial& trial) { return trial.status == Status::kFailed; })) {
     keys.push_back({.name = "failed", .sample = Sample::kCross});
-    keys.back().style.ink = picture::Ink::kLine1;
+    keys.back().style.ink = plot::Ink::kLine1;
   }
   return keys;
 }
@@ -172,8 +172,8 @@ std::string csv_of(const Sweep& sweep) {
   return text;
 }
 
-picture::Chart chart_of(const Sweep& sweep, const std::string& name) {
-  picture::Chart chart{.title = fmt::format("{}: {}, {}", name, counted(sweep.trials.size(), "trial"),
+plot::Chart chart_of(const Sweep& sweep, const std::string& name) {
+  plot::Chart chart{.title = fmt::format("{}: {}, {}", name, counted(sweep.trials.size(), "trial"),
                                             sweep.plan.larger_wins ? "higher is better" : "lower is better"),
                        .keys = keys_of(sweep)};
   const std::vector<Varied> space = sweep.plan.space();

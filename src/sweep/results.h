@@ -19,7 +19,7 @@ std::string csv_of(const Sweep& sweep);
 
 /// The objective over each varied key: a mark for each trial, filled where it was trained to the end, hollow where
 /// halving has left it behind, a cross where it failed, a ring around the best.
-picture::Chart chart_of(const Sweep& sweep, const std::string& name);
+plot::Chart chart_of(const Sweep& sweep, const std::string& name);
 
 /// The place of the best trial; nothing where none has a value.
 std::optional<std::size_t> best_of(const Sweep& sweep);

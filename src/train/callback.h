@@ -64,7 +64,7 @@ class TrainingControl {
   virtual std::vector<NamedValues> gradients() = 0;
   /// So many samples, evenly spread over the training data, as training draws them in this epoch (counted from 0);
   /// nothing where the model takes no images, and where they cannot be read. Reads them anew.
-  virtual std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) = 0;
+  virtual std::optional<plot::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) = 0;
   /// As config.resolved.yaml has it; `minimal`: only what is not a default.
   virtual config::Node resolved_config(bool minimal) const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;

@@ -12,15 +12,15 @@ namespace dptrain::train {
 bool Control::has_checkpoint(const std::string& name) {
   std::error_code ignored;
   const bool mine = std::filesystem::exists(run_.directory.checkpoint(name), ignored);
-  mpi::Processes* const processes = run_.session.processes();
+  distributed::Processes* const processes = run_.session.processes();
   return processes == nullptr ? mine : processes->broadcast(mine ? "yes" : "no") == "yes";
 }
 
 std::vector<NamedValues> Control::gradients() {
-  replica::ReplicaSet& replicas = run_.session.replicas();
+  runtime::ReplicaSet& replicas = run_.session.replicas();
   std::vector<float> arena;
   double scale = 1;  // of the loss, in mixed_float16
-  replicas.on_each([&](int lane, replica::Replica& replica) {
+  replicas.on_each([&](int lane, runtime::Replica& replica) {
     if (lane == 0) arena = replica.pull_gradients();
   });
   if (run_.session.plan().compute == DType::kF16)
@@ -36,7 +36,7 @@ std::vector<NamedValues> Control::gradients() {
   return all;
 }
 
-std::optional<picture::RgbImage> Control::sample_sheet(std::int64_t samples, std::int64_t epoch) {
+std::optional<plot::RgbImage> Control::sample_sheet(std::int64_t samples, std::int64_t epoch) {
   constexpr std::int64_t kColumns = 8, kMostPixels = 128, kSmall = 64, kGap = 4, kMostFrames = 8;
   const experiment::Experiment& experiment = run_.session.experiment();
   const data::ModelSide model = experiment::input_side(experiment.graph);
@@ -55,14 +55,14 @@ std::optional<picture::RgbImage> Control::sample_sheet(std::int64_t samples, std
   const Shape& shape = model.input_shapes[*input];
   const session::Shades shades = session::shades_of(values);
   const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
-  std::vector<picture::RgbImage> images;
+  std::vector<plot::RgbImage> images;
   for (const std::vector<float>& sample : values)
     for (const auto& image : session::images_of(sample, shape, frames, shades)) {
-      const picture::RgbImage shown = picture::shrunk(*image, kMostPixels);
+      const plot::RgbImage shown = plot::shrunk(*image, kMostPixels);
       images.push_back(
-          picture::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
+          plot::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
     }
-  return picture::tiled(images, frames.size() > 1 ? static_cast<std::int64_t>(frames.size()) : kColumns, kGap);
+  return plot::tiled(images, frames.size() > 1 ? static_cast<std::int64_t>(frames.size()) : kColumns, kGap);
 }
 
 }  // namespace dptrain::train

@@ -44,7 +44,7 @@ class Control final : public TrainingControl {
   const graph::Model& pulled_model() override { return *keeper_.snapshot(); }
   void push_weights(const std::vector<std::vector<float>>& weights) override { keeper_.push_weights(weights); }
   std::vector<NamedValues> gradients() override;
-  std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) override;
+  std::optional<plot::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) override;
   config::Node resolved_config(bool minimal) const override {
     return experiment::resolved(run_.session.experiment(), minimal);
   }

@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 namespace {
 
 using nn::Direction;
-using picture::Dash;
-using picture::Ink;
-using picture::LegendEntry;
-using picture::Panel;
-using picture::Point;
+using plot::Dash;
+using plot::Ink;
+using plot::LegendEntry;
+using plot::Panel;
+using plot::Point;
 
 constexpr std::size_t kManyRuns = 8;
 
@@ -118,18 +118,18 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
   const bool one = runs.size() == 1;
   Panel panel{.title = metric,
               .x_label = "epoch",
-              .scale = log                            ? picture::Scale::kLog
-                       : better == Direction::kLarger ? picture::Scale::kLinear
-                                                      : picture::Scale::kAuto,
+              .scale = log                            ? plot::Scale::kLog
+                       : better == Direction::kLarger ? plot::Scale::kLinear
+                                                      : plot::Scale::kAuto,
               .whole_x = true,
               .height = runs.size() > kManyRuns ? 340.0 : 260.0,
               .half = true};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<Point>* const validation = find_column(runs[i], "val_" + metric);
     if (const std::vector<Point>* const training = find_column(runs[i], metric)) {
-      picture::Line line{.name = runs[i].name + " training", .points = *training, .style = picture::line_style(i)};
+      plot::Line line{.name = runs[i].name + " training", .points = *training, .style = plot::line_style(i)};
       if (validation != nullptr) {
-        if (one) line.style = picture::line_style(1);
+        if (one) line.style = plot::line_style(1);
         line.dash = Dash::kDashed;
         line.width = 1.5;
         line.opacity = one ? 1 : runs.size() > kManyRuns ? 0.4 : 0.75;
@@ -142,10 +142,10 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
     if (validation != nullptr)
       panel.lines.push_back({.name = runs[i].name + " validation",
                              .points = *validation,
-                             .style = picture::line_style(i),
+                             .style = plot::line_style(i),
                              .best = best_of(*validation, better)});
   }
-  for (picture::Line& line : panel.lines) {
+  for (plot::Line& line : panel.lines) {
     if (runs.size() > kManyRuns && line.dash == Dash::kSolid) line.width = 1.6;
     if (one && line.best) line.best_text = "best " + epoch_text(line.points[*line.best]);
   }
@@ -158,7 +158,7 @@ Panel side_panel(const std::vector<RunCurves>& runs, const std::string& column, 
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (const std::vector<Point>* const points = find_column(runs[i], column))
       panel.lines.push_back(
-          {.name = runs[i].name, .points = *points, .style = picture::line_style(i), .width = 1.6, .marks = false});
+          {.name = runs[i].name, .points = *points, .style = plot::line_style(i), .width = 1.6, .marks = false});
   return panel;
 }
 
@@ -180,7 +180,7 @@ std::vector<RunCurves> as_shares(std::vector<RunCurves> runs) {
 }
 
 bool changes(const Panel& panel) {
-  for (const picture::Line& line : panel.lines)
+  for (const plot::Line& line : panel.lines)
     for (const Point& point : line.points)
       if (point.y != panel.lines.front().points.front().y) return true;
   return false;
@@ -190,7 +190,7 @@ bool changes(const Panel& panel) {
 std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_validation) {
   const bool one = runs.size() == 1;
   const auto style = [&](std::size_t i) {
-    return one ? picture::line_style(i) : picture::LineStyle{.ink = Ink::kMuted};
+    return one ? plot::line_style(i) : plot::LineStyle{.ink = Ink::kMuted};
   };
   using Sample = LegendEntry::Sample;
   const Sample solid = one ? Sample::kMarkedLine : Sample::kLine;
@@ -263,16 +263,16 @@ bool differ_in_length(const std::vector<RunCurves>& runs) {
   return std::ranges::adjacent_find(runs, std::not_equal_to{}, last_epoch) != runs.end();
 }
 
-picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& given, bool log, EpochAxis axis) {
+plot::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& given, bool log, EpochAxis axis) {
   const std::vector<RunCurves> runs = axis == EpochAxis::kShare ? as_shares(given) : given;
   const std::vector<std::string> metrics = metrics_of(runs);
-  picture::Chart chart{.title = title, .keys = keys_of(runs, validated(runs, metrics))};
+  plot::Chart chart{.title = title, .keys = keys_of(runs, validated(runs, metrics))};
   for (const std::string& metric : metrics) {
     chart.panels.push_back(metric_panel(runs, metric, log));
     if (chart.panels.back().lines.empty()) chart.panels.pop_back();
   }
   Panel rate = side_panel(runs, "lr", "learning rate");
-  rate.scale = picture::Scale::kAuto;
+  rate.scale = plot::Scale::kAuto;
   if (changes(rate)) chart.panels.push_back(std::move(rate));
   Panel speed = side_panel(runs, "examples_per_second", "throughput, samples/s");
   if (!speed.lines.empty()) chart.panels.push_back(std::move(speed));
@@ -287,7 +287,7 @@ picture::Chart curves_chart(const std::string& title, const std::vector<RunCurve
     for (std::size_t i = 0; i < runs.size(); ++i)
       chart.legend.push_back({.name = runs[i].name,
                               .note = metrics.empty() ? "" : legend_note(given[i], metrics.front()),
-                              .style = picture::line_style(i)});
+                              .style = plot::line_style(i)});
   return chart;
 }
 

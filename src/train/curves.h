@@ -16,7 +16,7 @@ namespace dptrain::train {
 struct RunCurves {
   std::string name;
   std::vector<std::string> columns;  ///< in the file's order, "epoch" among them
-  std::map<std::string, std::vector<picture::Point>>
+  std::map<std::string, std::vector<plot::Point>>
       values{};                                   ///< by column: x is the epoch; no point for an empty field
   std::map<std::string, nn::Direction> better{};  ///< by column, of those that a metric or loss defines
 
@@ -43,7 +43,7 @@ enum class EpochAxis {
 /// A panel for each metric, two in a row, training dashed where there is validation, a ring on each run's best value;
 /// then the learning rate, if it changes, and the throughput. `log`: logarithmic metrics; else they are where the
 /// values of a loss span decades.
-picture::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log,
+plot::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log,
                             EpochAxis axis = EpochAxis::kEpochs);
 /// Whether the runs have different numbers of epochs.
 bool differ_in_length(const std::vector<RunCurves>& runs);

@@ -51,7 +51,7 @@ session::DeviceRequest devices_of(const ordered_json& saved) {
 }
 
 /// In the config; "" for the loss.
-std::string place_of(const replica::NotFinite& found, const graph::Graph& graph) {
+std::string place_of(const runtime::NotFinite& found, const graph::Graph& graph) {
   const auto& nodes = graph.nodes;
   if (found.node >= 0) return nodes[static_cast<std::size_t>(found.node)].mark.str();
   const auto input = std::ranges::find(nodes, found.layer, &graph::Node::name);
@@ -66,7 +66,7 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
     if (bad == 0) continue;
     const graph::Layer& layer = model.graph.layers[static_cast<std::size_t>(weight.layer)];
     Fault fault{.what = what, .place = layer.mark.str()};
-    fault.first = replica::NotFinite{.layer = layer.name,
+    fault.first = runtime::NotFinite{.layer = layer.name,
                                      .what = weight.def.name,
                                      .count = bad,
                                      .values = static_cast<std::int64_t>(weight.values.size())};
@@ -75,7 +75,7 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
   return std::nullopt;
 }
 
-Fault examine(session::Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+Fault examine(session::Session& session, const data::Batch& batch, const runtime::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what) {
   Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
   fault.devices = session.devices();
@@ -100,7 +100,7 @@ bool leaves_fault(ErrorKind kind) {
 std::string describe(const Fault& fault) {
   if (fault.error) return fmt::format("in epoch {}, after step {}", fault.epoch, fault.step - 1);
   if (!fault.first) return "the step done again is finite";
-  const replica::NotFinite& first = *fault.first;
+  const runtime::NotFinite& first = *fault.first;
   std::string text = first.layer.empty() ? first.what : fmt::format("layer '{}', {}", first.layer, first.what);
   if (!fault.place.empty()) text = fmt::format("layer '{}' ({}), {}", first.layer, fault.place, first.what);
   if (first.values > 1) text += fmt::format(": {} of {} values are not finite", first.count, first.values);
@@ -114,7 +114,7 @@ void write_fault(const std::string& folder, const Fault& fault) {
   ordered_json out{{"what", fault.what}, {"step", fault.step}, {"epoch", fault.epoch}, {"loss", exact(fault.loss)}};
   if (fault.error) out["exit_code"] = static_cast<int>(*fault.error), out["last_step"] = fault.last_step;
   if (fault.first) {
-    const replica::NotFinite& first = *fault.first;
+    const runtime::NotFinite& first = *fault.first;
     out["first"] = {{"layer", first.layer}, {"node", first.node},     {"place", fault.place}, {"what", first.what},
                     {"count", first.count}, {"values", first.values}, {"row", first.row}};
   }
@@ -157,7 +157,7 @@ Fault read_fault(const std::string& folder) {
     }
     if (saved.contains("first")) {
       const ordered_json& first = saved["first"];
-      fault.first = replica::NotFinite{.layer = first.at("layer").get<std::string>(),
+      fault.first = runtime::NotFinite{.layer = first.at("layer").get<std::string>(),
                                        .node = first.at("node").get<int>(),
                                        .what = first.at("what").get<std::string>(),
                                        .count = first.at("count").get<std::int64_t>(),

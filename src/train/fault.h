@@ -23,7 +23,7 @@ struct Fault {
   std::int64_t step = 0, epoch = 0;  ///< both counted from 1; after an error the first step that had not ended
   std::int64_t last_step = 0;        ///< that the devices had been given when the error came
   double loss = 0;
-  std::optional<replica::NotFinite> first{};                    ///< none: the step done again was finite
+  std::optional<runtime::NotFinite> first{};                    ///< none: the step done again was finite
   std::string place{};                                          ///< of its layer in the config: "net.yaml:14:12"
   std::vector<std::pair<std::int64_t, std::string>> samples{};  ///< of the batch: index, and the file or item it is
   session::DeviceRequest devices{};
@@ -36,7 +36,7 @@ constexpr const char* kFaultState = "state.h5";
 std::optional<Fault> examine(const graph::Model& model, const std::string& what);
 
 /// The step that has just been left out, done again with a look at every layer. With nothing queued; changes no weight.
-Fault examine(session::Session& session, const data::Batch& batch, const replica::StepInputs& in, std::int64_t epoch,
+Fault examine(session::Session& session, const data::Batch& batch, const runtime::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what);
 
 /// What is worth a fault of its own: data, device, watchdog and dptrain's own faults. Others tell of the world around

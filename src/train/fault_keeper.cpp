@@ -18,11 +18,11 @@ void FaultKeeper::leave_fault(const std::string& what, const BadStep* step) try 
   const std::shared_ptr<const graph::Model> model = keeper_.snapshot();
   std::optional<Fault> fault = examine(*model, what);
   if (!fault && step != nullptr) {
-    const replica::StepInputs in{position.iterations(), run_.learning_rate(), step->batch.rows()};
+    const runtime::StepInputs in{position.iterations(), run_.learning_rate(), step->batch.rows()};
     fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);  // all processes together
     if (!run_.directory.is_here()) return;
     std::filesystem::create_directories(folder);
-    checkpoint::save((std::filesystem::path(folder) / kFaultState).string(), *model, keeper_.compiled(),
+    formats::save_checkpoint((std::filesystem::path(folder) / kFaultState).string(), *model, keeper_.compiled(),
                      keeper_.state());
   }
   if (!fault || !run_.directory.is_here()) return;

@@ -20,7 +20,7 @@ struct BadStep {
 
 class FaultKeeper {
  public:
-  FaultKeeper(Run& run, Keeper& keeper, const replica::BatchQueue& ahead) : run_(run), keeper_(keeper), ahead_(ahead) {}
+  FaultKeeper(Run& run, Keeper& keeper, const runtime::BatchQueue& ahead) : run_(run), keeper_(keeper), ahead_(ahead) {}
 
   /// From the weights before the step; null where weights are not finite.
   void leave_fault(const std::string& what, const BadStep* step);
@@ -30,7 +30,7 @@ class FaultKeeper {
  private:
   Run& run_;
   Keeper& keeper_;
-  const replica::BatchQueue& ahead_;
+  const runtime::BatchQueue& ahead_;
 };
 
 }  // namespace dptrain::train

@@ -19,7 +19,7 @@
 namespace dptrain::train {
 namespace {
 
-void report(const checkpoint::Saved& saved) {
+void report(const formats::WrittenFile& saved) {
   if (saved.error)
     log::warn(fmt::format("{}; training goes on, the next save tries again", saved.error->what()));
   else
@@ -30,7 +30,7 @@ void report(const checkpoint::Saved& saved) {
 }  // namespace
 
 Saver::Saver(const RunDirectory& run)
-    : run_(run), writer_([this](const checkpoint::Saved& saved) {
+    : run_(run), writer_([this](const formats::WrittenFile& saved) {
         report(saved);
         const std::lock_guard lock(mutex_);
         if (saved.error)
@@ -39,10 +39,10 @@ Saver::Saver(const RunDirectory& run)
           failed_.erase(saved.path);
       }) {}
 
-void Saver::submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job) {
+void Saver::submit(const std::vector<std::string>& names, const std::function<formats::WriteJob()>& job) {
   if (!run_.is_here()) return;
   const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
-  checkpoint::Job made = job();
+  formats::WriteJob made = job();
   for (const std::string& name : names) {
     made.paths.push_back(run_.checkpoint(name));
     create_folders(std::filesystem::path(made.paths.back()).parent_path().string());  // if it fails, the save fails
@@ -64,12 +64,12 @@ void Saver::remove(const std::string& name, const std::string& successor) {
   std::filesystem::remove(run_.checkpoint(name), ignored);
 }
 
-std::optional<Error> Saver::export_model(const exporting::Exported& exported) {
+std::optional<Error> Saver::export_model(const formats::Exported& exported) {
   if (!run_.is_here()) return std::nullopt;
   try {
     const Activity activity("writing model.h5");
     const std::string path = run_.file("model.h5");
-    const exporting::Exporter& exporter = exporting::exporter_of(path);
+    const formats::Exporter& exporter = formats::exporter_of(path);
     exporter.write(path, exported);
     for (const std::string& advice : exporter.advice(path, exported.model.graph)) log::info(advice);
     return std::nullopt;
@@ -123,14 +123,14 @@ bool Keeper::may_keep() {
   return snapshot_is_finite_;
 }
 
-checkpoint::State Keeper::state() { return make_state(run_.session, run_.position, run_.callbacks, run_.best); }
+formats::CheckpointState Keeper::state() { return make_state(run_.session, run_.position, run_.callbacks, run_.best); }
 
 void Keeper::submit(const std::string& name, bool private_state) {
   const trace::Span span("save", "snapshot for", &name);
   saver_.submit({name}, [&] {
-    checkpoint::Job job;
+    formats::WriteJob job;
     job.model = snapshot();
-    job.state = std::make_shared<const checkpoint::State>(state());
+    job.state = std::make_shared<const formats::CheckpointState>(state());
     job.compiled = compiled();
     job.private_state = private_state;
     return job;
@@ -177,7 +177,7 @@ std::optional<Error> Keeper::export_model() {
   return hand_on(model);
 }
 
-exporting::Compiled Keeper::compiled() const {
+formats::Compiled Keeper::compiled() const {
   session::Session& session = run_.session;
   return train::compiled(session.experiment().config.train, session.model().graph, run_.learning_rate());
 }

@@ -30,13 +30,13 @@ class Saver {
 
   /// Writes a snapshot as checkpoints/<name>, for each name. Calls `job` at once, for a Job without paths, and counts
   /// its time as part of the save.
-  void submit(const std::vector<std::string>& names, const std::function<checkpoint::Job()>& job);
+  void submit(const std::vector<std::string>& names, const std::function<formats::WriteJob()>& job);
   /// Waits for all saves; whether the last save of that name succeeded.
   bool is_saved(const std::string& name);
   /// Waits for all saves; removes a checkpoint if its successor is_saved().
   void remove(const std::string& name, const std::string& successor);
   /// Writes model.h5, without private state. A returned error has already been logged.
-  std::optional<Error> export_model(const exporting::Exported& exported);
+  std::optional<Error> export_model(const formats::Exported& exported);
   /// Waits until everything is on disk; returns the error of the last save if it failed.
   std::optional<Error> drain();
 
@@ -53,7 +53,7 @@ class Saver {
   const RunDirectory& run_;
   std::mutex mutex_;
   std::set<std::string> failed_;  ///< paths whose last save failed; under mutex_, since the writer's thread changes it
-  checkpoint::Writer writer_;     ///< declared after the members that its thread uses
+  formats::CheckpointWriter writer_;     ///< declared after the members that its thread uses
   bool holds_back_ = false;
   std::vector<std::function<void()>> held_back_;
   std::int64_t saves_ = 0;
@@ -83,8 +83,8 @@ class Keeper {
   /// Writes model.h5, with the averages of use_ema unless a callback has restored weights.
   std::optional<Error> export_model();
 
-  exporting::Compiled compiled() const;
-  checkpoint::State state();
+  formats::Compiled compiled() const;
+  formats::CheckpointState state();
   Saver& saver() { return saver_; }
   const Saver& saver() const { return saver_; }
 

@@ -54,12 +54,12 @@ std::vector<std::string> meanings(const plan::Plan& plan) {
   return all;
 }
 
-json sums_json(const replica::StepSums& sums, const plan::Plan& plan) {
+json sums_json(const runtime::StepSums& sums, const plan::Plan& plan) {
   return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}, {"meanings", meanings(plan)}};
 }
 
 /// Older checkpoints, of one output, have `metrics` in place of `outputs`.
-void restore_output_sums(const json& saved, replica::StepSums& sums) {
+void restore_output_sums(const json& saved, runtime::StepSums& sums) {
   if (!saved.contains("outputs")) sums.outputs.push_back(sums.loss);
   for (const json& sum : saved.contains("outputs") ? saved["outputs"] : saved.at("metrics"))
     sums.outputs.push_back(saved_number(sum));
@@ -78,7 +78,7 @@ void restore_validation(const json& saved, Position& position) {
 }
 
 /// If the plan's metrics differ from the checkpoint's, the epoch's values cover only the rest of the epoch.
-void begin_other_sums(const json& saved, const plan::Plan& plan, replica::StepSums& sums) {
+void begin_other_sums(const json& saved, const plan::Plan& plan, runtime::StepSums& sums) {
   const bool same = !saved.contains("meanings") || saved["meanings"].get<std::vector<std::string>>() == meanings(plan);
   if (same && sums.outputs.size() == plan.sums()) return;
   if (sums.samples > 0)
@@ -90,7 +90,7 @@ void begin_other_sums(const json& saved, const plan::Plan& plan, replica::StepSu
   sums.outputs.assign(plan.sums(), 0.0);
 }
 
-void save_slots(session::Session& session, checkpoint::State& state) {
+void save_slots(session::Session& session, formats::CheckpointState& state) {
   const std::vector<std::string> names = state_names(optimizer_of(session));
   std::vector<std::vector<float>> flat = session.replicas().pull_state();
   for (std::size_t s = 0; s < names.size(); ++s) {
@@ -102,10 +102,10 @@ void save_slots(session::Session& session, checkpoint::State& state) {
   }
 }
 
-using Arrays = std::vector<checkpoint::NamedArray>;
+using Arrays = std::vector<formats::NamedArray>;
 
-const checkpoint::NamedArray& array(const Arrays& arrays, const std::string& name) {
-  const auto found = std::ranges::find(arrays, name, &checkpoint::NamedArray::name);
+const formats::NamedArray& array(const Arrays& arrays, const std::string& name) {
+  const auto found = std::ranges::find(arrays, name, &formats::NamedArray::name);
   if (found == arrays.end())
     throw Error(
         ErrorKind::kCheckpoint,
@@ -173,7 +173,7 @@ void warn_of_other_convolutions(const json& trainer, const session::Session& ses
     log::warn(text);
 }
 
-void save_kept_weights(const Callbacks& callbacks, checkpoint::State& state, const graph::Model& model) {
+void save_kept_weights(const Callbacks& callbacks, formats::CheckpointState& state, const graph::Model& model) {
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
     const auto& kept = callbacks[c]->kept_weights();
     for (std::size_t w = 0; w < kept.size(); ++w)
@@ -205,7 +205,7 @@ std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) 
   return found;
 }
 
-void restore_callbacks(const json& saved, const checkpoint::State& state, const Callbacks& callbacks,
+void restore_callbacks(const json& saved, const formats::CheckpointState& state, const Callbacks& callbacks,
                        const graph::Model& model) {
   const std::vector<const json*> pairs = pair_up(saved, callbacks);
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
@@ -297,9 +297,9 @@ double Position::rate(const session::Session& session, std::int64_t number) cons
   return rate_factor * (learning_rate ? *learning_rate : session.scheduled_rate(progress(session, number)));
 }
 
-checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
+formats::CheckpointState make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best) {
-  checkpoint::State state;
+  formats::CheckpointState state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
   state.learned = session.learned();
@@ -344,7 +344,7 @@ checkpoint::State make_state(session::Session& session, const Position& position
   return state;
 }
 
-Position restore_state(const checkpoint::State& state, session::Session& session, const Callbacks& callbacks,
+Position restore_state(const formats::CheckpointState& state, session::Session& session, const Callbacks& callbacks,
                        BestValues& best) {
   if (state.trainer.empty())
     throw Error(ErrorKind::kCheckpoint,
@@ -394,7 +394,7 @@ Position restore_state(const checkpoint::State& state, session::Session& session
   }
 }
 
-void begin_with(const exporting::OptimizerState& state, session::Session& session) {
+void begin_with(const formats::OptimizerState& state, session::Session& session) {
   restore_slots(state.slots, session);
 }
 
@@ -406,7 +406,7 @@ void use_averages(session::Session& session, graph::Model& model) {
   });
 }
 
-void use_averages(const checkpoint::State& state, graph::Model& model) {
+void use_averages(const formats::CheckpointState& state, graph::Model& model) {
   for (graph::Weight& weight : model.weights)
     if (weight.trainable) weight.values = array(state.arrays, "average/" + weight.path(model.graph)).values;
 }

@@ -23,7 +23,7 @@ struct Position {
   std::int64_t step = 0;                ///< optimizer steps done
   std::int64_t earlier_steps = 0;       ///< updates of the optimizer before the run (fit --init-optimizer)
   double earlier_epochs = 0;            ///< earlier_steps in epochs of the run's first global batch
-  replica::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
+  runtime::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
   double epoch_seconds = 0;             ///< training time of the current epoch so far
   double seconds = 0;                   ///< training and validation time of the whole epochs, resumed runs included
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau
@@ -48,20 +48,20 @@ struct Position {
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;
 
-checkpoint::State make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
+formats::CheckpointState make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                              const BestValues& best);
 
 /// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another
 /// optimizer, or of another number of samples per epoch.
-Position restore_state(const checkpoint::State& state, session::Session& session, const Callbacks& callbacks,
+Position restore_state(const formats::CheckpointState& state, session::Session& session, const Callbacks& callbacks,
                        BestValues& best);
 
 /// Hands the slots that a file holds of an optimizer to the replicas. Throws Error{kCheckpoint} where it lacks one.
-void begin_with(const exporting::OptimizerState& state, session::Session& session);
+void begin_with(const formats::OptimizerState& state, session::Session& session);
 
 /// Replaces the trainable weights by their exponential moving averages.
 void use_averages(session::Session& session, graph::Model& model);
 /// The same from a checkpoint's arrays ("average/<weight>"); throws Error{kCheckpoint} when there are none.
-void use_averages(const checkpoint::State& state, graph::Model& model);
+void use_averages(const formats::CheckpointState& state, graph::Model& model);
 
 }  // namespace dptrain::train

@@ -89,17 +89,17 @@ RateCurve test_rates(session::Session& session, const RateRange& range,
   const double factor = experiment::rate_factor(session.experiment().config.train, session.global_batch());
   data::Loader& loader = session.train_loader();
   loader.seek(0, 0);
-  replica::BatchQueue queue(session.replicas());
+  runtime::BatchQueue queue(session.replicas());
   std::int64_t done = 0;
   bool goes_on = true;
   const auto collect = [&] {
-    const replica::StepSums sums = queue.collect().sums;
+    const runtime::StepSums sums = queue.collect().sums;
     if (goes_on) goes_on = curve.add(sums.loss / static_cast<double>(sums.samples) + sums.penalty);
     goes_on = tick(++done) && goes_on;
   };
   for (std::int64_t step = 0; step < range.steps && goes_on; ++step) {
     data::Batch batch = next_batch(loader);
-    const replica::StepInputs inputs{step, factor * curve.rate(step), batch.rows()};
+    const runtime::StepInputs inputs{step, factor * curve.rate(step), batch.rows()};
     queue.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
     while (queue.is_due()) collect();
   }

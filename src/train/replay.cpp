@@ -27,7 +27,7 @@ std::optional<Error> go_on(session::Session& session, Position position, std::in
       position.samples = 0;
       continue;
     }
-    const replica::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
+    const runtime::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
     session.replicas().step(batch.host(), in);
     ++position.step;
     position.samples = batch.end();
@@ -53,7 +53,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   Replay result;
   result.recorded = read_fault(folder);
   const std::string file = (std::filesystem::path(folder) / kFaultState).string();
-  const checkpoint::State state = checkpoint::read_state(file);
+  const formats::CheckpointState state = formats::read_state(file);
   const experiment::Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
   session::SessionOptions options;
   options.learned = state.learned;
@@ -61,7 +61,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   options.wants_validation = result.recorded.error.has_value();
   options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();
   session::Session session(experiment, options);
-  checkpoint::load_weights(file, session.model());
+  formats::load_weights(file, session.model());
   session.replicas().push(session.model());
   BestValues best;
   const Position position = restore_state(state, session, {}, best);
@@ -80,8 +80,8 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   if (batch.indices() != recorded)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
-  const replica::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
-  const replica::StepSums sums = session.replicas().step(batch.host(), in);
+  const runtime::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
+  const runtime::StepSums sums = session.replicas().step(batch.host(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;
   result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);

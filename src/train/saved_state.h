@@ -31,15 +31,15 @@ experiment::Logs saved_logs(const nlohmann::json& saved);
 // The training configuration for files of other programs. Pure functions; any thread.
 
 /// `train:` of a config, with the current learning rate.
-exporting::Compiled compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate);
+formats::Compiled compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate);
 
 struct HandedOn {
-  exporting::Compiled compiled{};
-  std::optional<exporting::OptimizerState> optimizer_state{};
+  formats::Compiled compiled{};
+  std::optional<formats::OptimizerState> optimizer_state{};
 };
 
 /// Training configuration and optimizer slots of a checkpoint; empty if its state has no learning rate. Throws
 /// Error{kCheckpoint} if the state cannot be read.
-HandedOn handed_on(const checkpoint::State& state, const experiment::Experiment& experiment);
+HandedOn handed_on(const formats::CheckpointState& state, const experiment::Experiment& experiment);
 
 }  // namespace dptrain::train

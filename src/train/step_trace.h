@@ -28,7 +28,7 @@ StepRange parse_step_range(const std::string& text);
 class StepTrace {
  public:
   /// Without steps it does nothing. `processes`: null where there is one.
-  StepTrace(const std::optional<StepRange>& steps, const RunDirectory& directory, mpi::Processes* processes);
+  StepTrace(const std::optional<StepRange>& steps, const RunDirectory& directory, distributed::Processes* processes);
   ~StepTrace();
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
@@ -48,7 +48,7 @@ class StepTrace {
   const std::optional<StepRange> steps_;
   std::int64_t first_ = 0;  ///< the one at which it has begun
   const RunDirectory& directory_;
-  mpi::Processes* const processes_;
+  distributed::Processes* const processes_;
   bool begun_ = false, written_ = false;
   std::int64_t origin_ = 0;  ///< the time that is 0 in the file
 };

@@ -137,7 +137,7 @@ void Trainer::train_epoch() {
 void Trainer::train_step(data::Batch batch) {
   const Stopwatch watch;
   const std::int64_t number = queued_steps();
-  const replica::StepInputs inputs{run_.position.earlier_steps + number, run_.rate_of(number), batch.rows()};
+  const runtime::StepInputs inputs{run_.position.earlier_steps + number, run_.rate_of(number), batch.rows()};
   const double waited = batch.waited();
   ahead_.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
   const double seconds = watch.seconds();
@@ -173,16 +173,16 @@ void Trainer::catch_up() {
 }
 
 void Trainer::tell_of_new_shares() {
-  const std::optional<replica::NewShares> shares = session_.replicas().take_new_shares();
+  const std::optional<runtime::NewShares> shares = session_.replicas().take_new_shares();
   if (!shares) return;
   std::vector<std::string> times;
   for (const double milliseconds : shares->milliseconds) times.push_back(fmt::format("{:.2f}", milliseconds));
   log::debug(
-      fmt::format("split: {} from now on; the replicas took {} ms", replica::text_of(*shares), join(times, " + ")));
+      fmt::format("split: {} from now on; the replicas took {} ms", runtime::text_of(*shares), join(times, " + ")));
   run_.sinks->event("split", {{"step", run_.position.step}, {"rows", shares->rows}, {"ms", shares->milliseconds}});
 }
 
-void Trainer::after_step(const replica::StepSums& sums, const data::Batch& batch) {
+void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch) {
   Position& position = run_.position;
   tell_of_new_shares();
   const double rows = static_cast<double>(sums.samples);
@@ -272,10 +272,10 @@ void Trainer::roll_back() {
   const std::string& file = last.path();
   const double factor = run_.position.rate_factor * nonfinite_.factor();
   graph::Model model = session_.model();
-  checkpoint::load_weights(file, model);
+  formats::load_weights(file, model);
   session_.replicas().push(model);
   session_.replicas().push_loss_scale({});
-  resume(checkpoint::read_state(file));
+  resume(formats::read_state(file));
   run_.position.rate_factor = factor;
   keeper_.forget_snapshot();
   run_.rolls_back = false;
@@ -375,7 +375,7 @@ EndReport Trainer::end_report(const FitResult& result) const {
   return report;
 }
 
-void Trainer::begin_with(const exporting::OptimizerState& state) {
+void Trainer::begin_with(const formats::OptimizerState& state) {
   train::begin_with(state, session_);
   run_.position.earlier_steps = state.iterations;
   run_.position.earlier_epochs =
@@ -383,7 +383,7 @@ void Trainer::begin_with(const exporting::OptimizerState& state) {
   log::info(fmt::format("the optimizer goes on after {} steps", with_commas(state.iterations)));
 }
 
-void Trainer::resume(const checkpoint::State& state) {
+void Trainer::resume(const formats::CheckpointState& state) {
   run_.position = restore_state(state, session_, run_.callbacks, run_.best);
   nonfinite_.restore(run_.position.skipped_steps, run_.position.rollbacks);
   keep_account();

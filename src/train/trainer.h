@@ -35,9 +35,9 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
-  void resume(const checkpoint::State& state);
+  void resume(const formats::CheckpointState& state);
   /// The optimizer goes on from there, everything else begins. Throws Error{kCheckpoint}.
-  void begin_with(const exporting::OptimizerState& state);
+  void begin_with(const formats::OptimizerState& state);
   FitResult fit();
   /// After fit().
   const EndReport& ended() const { return ended_; }
@@ -51,7 +51,7 @@ class Trainer {
   void collect_step();
   void catch_up();
   void tell_of_new_shares();
-  void after_step(const replica::StepSums& sums, const data::Batch& batch);
+  void after_step(const runtime::StepSums& sums, const data::Batch& batch);
   void count(const data::Batch& batch);
   void not_finite(const std::string& what, const BadStep* step);
   void keep_account();
@@ -72,7 +72,7 @@ class Trainer {
   session::Session& session_;
   const experiment::Goal goal_;
   Run run_;
-  replica::BatchQueue ahead_;  ///< the steps that are queued beyond Run::position
+  runtime::BatchQueue ahead_;  ///< the steps that are queued beyond Run::position
   Keeper keeper_;
   StepLog log_;
   Control control_;

@@ -98,7 +98,7 @@ TEST(ValueAnswers, AreATableInTheOrderOfTheSamples) {
                                          {.sample = 2, .labels = {0.25F, 4}, .answers = {0, 5}}};
   EXPECT_EQ(values_csv(answers, 1), "sample,label,answer\n2,0.25,0\n7,1.5,1\n");
   EXPECT_EQ(values_csv(answers, 2), "sample,label_1,answer_1,label_2,answer_2\n2,0.25,0,4,5\n7,1.5,1,2,-3\n");
-  const std::vector<picture::ValuePairs> pairs = value_pairs(answers, 2);
+  const std::vector<plot::ValuePairs> pairs = value_pairs(answers, 2);
   ASSERT_EQ(pairs.size(), 2U);
   EXPECT_EQ(pairs[1].name, "value 2");
   EXPECT_THAT(pairs[1].labels, ElementsAre(2, 4));

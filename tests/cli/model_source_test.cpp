@@ -20,7 +20,7 @@ TEST(ModelSource, FilesThatACheckpointsConfigWouldWriteAreIgnored) {
   const test::Folder folder;
   const std::string file = folder / "given.h5";
   const experiment::Experiment trained = experiment::load_experiment_text(kTrainedConfig, "given.yaml", {});
-  checkpoint::save(file, graph::make_model(trained.graph, 1), {}, {.resolved_config = kTrainedConfig, .trainer = "{}"});
+  formats::save_checkpoint(file, graph::make_model(trained.graph, 1), {}, {.resolved_config = kTrainedConfig, .trainer = "{}"});
 
   const experiment::ConfigFile given = open_model_source(file, {}, {}, {}).experiment.config;
   EXPECT_FALSE(given.gates->junit);

@@ -19,9 +19,9 @@ BenchRow row_of(int replicas, int threads, std::int64_t batch, double rate) {
 }
 
 /// The names of the legend, or of the one line.
-std::vector<std::string> names(const picture::Chart& chart) {
+std::vector<std::string> names(const plot::Chart& chart) {
   std::vector<std::string> all;
-  for (const picture::Line& line : chart.panels[1].lines) all.push_back(line.name);
+  for (const plot::Line& line : chart.panels[1].lines) all.push_back(line.name);
   return all;
 }
 
@@ -29,10 +29,10 @@ TEST(ScalingChart, HasALineForEachBatch) {
   std::vector<BenchRow> rows;
   for (const int replicas : {1, 2})
     for (const int batch : {32, 64, 128}) rows.push_back(row_of(replicas, 1, batch, 100.0 * replicas));
-  const picture::Chart chart = scaling_chart(rows, "net", 60000);
+  const plot::Chart chart = scaling_chart(rows, "net", 60000);
   EXPECT_EQ(names(chart), (std::vector<std::string>{"global batch 32", "global batch 64", "global batch 128"}));
   EXPECT_EQ(chart.legend.size(), 3U);
-  const picture::Panel& speed = chart.panels[0];
+  const plot::Panel& speed = chart.panels[0];
   EXPECT_EQ(speed.x_label, "replicas");
   ASSERT_EQ(speed.lines.size(), 6U) << "with the ideal of each";
   EXPECT_EQ(speed.lines[1].points.size(), 2U);
@@ -41,18 +41,18 @@ TEST(ScalingChart, HasALineForEachBatch) {
 }
 
 TEST(ScalingChart, TheIdealFollowsTheCores) {
-  const picture::Chart faster = scaling_chart({row_of(1, 1, 64, 100), row_of(2, 1, 64, 150)}, "net", 1);
+  const plot::Chart faster = scaling_chart({row_of(1, 1, 64, 100), row_of(2, 1, 64, 150)}, "net", 1);
   ASSERT_EQ(faster.panels[0].lines.size(), 2U);
   EXPECT_DOUBLE_EQ(faster.panels[0].lines[0].points[1].y, 200);
   EXPECT_EQ(faster.keys[1].name, "ideal: the first point, times as many cores");
   EXPECT_TRUE(faster.legend.empty());
-  const picture::Chart flat = scaling_chart({row_of(1, 2, 64, 100), row_of(2, 1, 64, 150)}, "net", 1);
+  const plot::Chart flat = scaling_chart({row_of(1, 2, 64, 100), row_of(2, 1, 64, 150)}, "net", 1);
   EXPECT_DOUBLE_EQ(flat.panels[0].lines[0].points[1].y, 100);
   EXPECT_EQ(flat.keys[1].name, "ideal: flat, since all rows use the same cores");
 }
 
 TEST(ScalingChart, OverBatchesAloneThereIsNoIdeal) {
-  const picture::Chart chart = scaling_chart({row_of(2, 1, 128, 100), row_of(2, 1, 32, 90)}, "net", 1);
+  const plot::Chart chart = scaling_chart({row_of(2, 1, 128, 100), row_of(2, 1, 32, 90)}, "net", 1);
   EXPECT_EQ(chart.panels[0].x_label, "global batch");
   ASSERT_EQ(chart.panels[0].lines.size(), 1U);
   EXPECT_EQ(chart.panels[0].lines[0].points.front().x, 32) << "from left to right";
@@ -60,20 +60,20 @@ TEST(ScalingChart, OverBatchesAloneThereIsNoIdeal) {
 }
 
 TEST(ScalingChart, ABatchThatGrowsWithTheReplicasIsOneLine) {
-  const picture::Chart chart = scaling_chart(
+  const plot::Chart chart = scaling_chart(
       {row_of(1, 1, 32, 100), row_of(1, 1, 64, 100), row_of(2, 1, 64, 190), row_of(2, 1, 128, 190)}, "net", 1);
   EXPECT_EQ(names(chart), (std::vector<std::string>{"batch per replica 32", "batch per replica 64"}));
 }
 
 TEST(ScalingChart, ThreadsSplitLinesWhereReplicasAreTheSame) {
-  const picture::Chart chart =
+  const plot::Chart chart =
       scaling_chart({row_of(1, 1, 64, 100), row_of(1, 2, 64, 150), row_of(2, 1, 64, 190)}, "net", 1);
   EXPECT_EQ(names(chart),
             (std::vector<std::string>{"global batch 64, 1 thread each", "global batch 64, 2 threads each"}));
 }
 
 TEST(ScalingChart, OneRowIsAPoint) {
-  const picture::Chart chart = scaling_chart({row_of(1, 1, 64, 100)}, "net", 1);
+  const plot::Chart chart = scaling_chart({row_of(1, 1, 64, 100)}, "net", 1);
   EXPECT_EQ(chart.panels[0].lines.size(), 1U);
   EXPECT_EQ(chart.keys.size(), 1U);
 }

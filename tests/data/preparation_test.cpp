@@ -37,14 +37,14 @@ TEST(Preparation, MapsOfChannelsAreOneAndAResizingFreesTheSize) {
        transform(RescalingSpec{.scale = 0.5, .offset = 1}), transform(NormalizationSpec{.mean = {1}, .variance = {4}})},
       images_side());
   ASSERT_TRUE(made.inputs.at(0));
-  const exporting::PreparedInput& input = *made.inputs[0];
+  const formats::PreparedInput& input = *made.inputs[0];
   EXPECT_EQ(input.raw, Shape({0, 0, 3}));
   EXPECT_FALSE(input.bytes);
   ASSERT_EQ(input.steps.size(), 2U);
-  const auto& resize = std::get<exporting::ResizeImage>(input.steps[0]);
+  const auto& resize = std::get<formats::ResizeImage>(input.steps[0]);
   EXPECT_EQ(resize.height, 8);
-  EXPECT_EQ(resize.filter, exporting::ResizeImage::Filter::kTriangle);
-  const auto& map = std::get<exporting::MapChannels>(input.steps[1]);
+  EXPECT_EQ(resize.filter, formats::ResizeImage::Filter::kTriangle);
+  const auto& map = std::get<formats::MapChannels>(input.steps[1]);
   EXPECT_THAT(map.scale, ElementsAre(0.25F));
   EXPECT_THAT(map.offset, ElementsAre(0.0F));
 }
@@ -78,7 +78,7 @@ TEST(Preparation, WhatHasNoFormIsNamed) {
 }
 
 /// With a table of training `rows` below the line x,kind,y.
-exporting::Preparation of_table(const std::string& rows, const std::string& columns) {
+formats::Preparation of_table(const std::string& rows, const std::string& columns) {
   const test::Folder folder;
   std::ofstream(folder / "t.csv") << "x,kind,y\n" << rows;
   DatasetConfig config;
@@ -89,13 +89,13 @@ exporting::Preparation of_table(const std::string& rows, const std::string& colu
 }
 
 TEST(Preparation, ColumnsHaveWhatWasLearned) {
-  const exporting::Preparation made = of_table("1,cat,0\n3,dog,1\n,dog,0\n2,,1\n", "x: {Normalization: {missing: 8}}");
+  const formats::Preparation made = of_table("1,cat,0\n3,dog,1\n,dog,0\n2,,1\n", "x: {Normalization: {missing: 8}}");
   ASSERT_EQ(made.inputs.at(0)->columns.size(), 2U);
   const auto& [number, word] = std::pair(made.inputs[0]->columns[0], made.inputs[0]->columns[1]);
   EXPECT_EQ(number.name, "x");
   EXPECT_EQ(number.fill, 8.0);
-  EXPECT_EQ(std::get<exporting::NormalizeNumber>(number.step).mean, 3.5);
-  const auto& look = std::get<exporting::LookUpWord>(word.step);
+  EXPECT_EQ(std::get<formats::NormalizeNumber>(number.step).mean, 3.5);
+  const auto& look = std::get<formats::LookUpWord>(word.step);
   EXPECT_THAT(look.words, ElementsAre(Pair("dog", 1), Pair("cat", 2), Pair("", 3)));
   EXPECT_EQ(look.unknown, 0);
   EXPECT_EQ(look.missing, 3);
@@ -104,7 +104,7 @@ TEST(Preparation, ColumnsHaveWhatWasLearned) {
 
 TEST(Preparation, RefusedCellsHaveNoIndex) {
   const auto made = of_table("1,cat,0\n3,dog,1\n", "kind: {StringLookup: {num_oov_indices: 0, missing: error}}");
-  const auto& look = std::get<exporting::LookUpWord>(made.inputs.at(0)->columns.at(1).step);
+  const auto& look = std::get<formats::LookUpWord>(made.inputs.at(0)->columns.at(1).step);
   EXPECT_FALSE(look.unknown);
   EXPECT_FALSE(look.missing);
 }

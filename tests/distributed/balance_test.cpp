@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "core/index.h"
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
 #include "distributed/process_connector.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -19,9 +19,9 @@ constexpr std::int64_t kBalancedRows = 13, kBalancedSteps = 12;
 constexpr int kBalancedRanks = 3;
 
 /// Other shares from every third batch on.
-std::shared_ptr<replica::Balance> moving_balance() {
-  auto balance = std::make_shared<replica::Balance>(
-      replica::BalanceOptions{.ranks = kBalancedRanks, .batch = kBalancedRows, .steps = 1});
+std::shared_ptr<runtime::Balance> moving_balance() {
+  auto balance = std::make_shared<runtime::Balance>(
+      runtime::BalanceOptions{.ranks = kBalancedRanks, .batch = kBalancedRows, .steps = 1});
   balance->set_ahead(3);
   const std::vector<std::vector<double>> times{{1, 2, 3}, {1, 5, 1}, {4, 1, 1}};
   for (std::size_t change = 0; change < times.size(); ++change) {
@@ -32,11 +32,11 @@ std::shared_ptr<replica::Balance> moving_balance() {
   return balance;
 }
 
-graph::Model balanced_training(replica::Connector& connector, const World& world, int lanes,
-                               const std::shared_ptr<replica::Balance>& balance) {
+graph::Model balanced_training(runtime::Connector& connector, const World& world, int lanes,
+                               const std::shared_ptr<runtime::Balance>& balance) {
   graph::Model model = model_of(kToyPlainModel);
   const plan::Plan plan = toy_plan(model, 128);
-  replica::ReplicaSet set(plan, toy_devices(lanes), connector,
+  runtime::ReplicaSet set(plan, toy_devices(lanes), connector,
                           {.world = world,
                            .weights = std::vector<double>(at(world.ranks), 1.0),
                            .balance = balance,
@@ -49,11 +49,11 @@ graph::Model balanced_training(replica::Connector& connector, const World& world
     const SampleBatch batch(kBalancedRows, 6, 3, static_cast<std::uint64_t>(number));
     BatchRows rows = batch.host();
     if (balance) {  // no more than a loader of this process has
-      rows = replica::take(rows, replica::share_of(world, lanes, balance->weights_at(number), kBalancedRows));
+      rows = runtime::take(rows, runtime::share_of(world, lanes, balance->weights_at(number), kBalancedRows));
       rows.batch = BatchPositions{.count = kBalancedRows};
       rows.number = number;
     }
-    const replica::StepSums sums = set.step(rows, {.number = number, .learning_rate = 0.05, .valid = kBalancedRows});
+    const runtime::StepSums sums = set.step(rows, {.number = number, .learning_rate = 0.05, .valid = kBalancedRows});
     EXPECT_EQ(sums.samples, kBalancedRows);
   }
   set.pull(model);
@@ -61,12 +61,12 @@ graph::Model balanced_training(replica::Connector& connector, const World& world
 }
 
 graph::Model unbalanced() {
-  const std::unique_ptr<replica::Connector> connector = make_local(1);
+  const std::unique_ptr<runtime::Connector> connector = make_local(1);
   return balanced_training(*connector, World::of_one_process(1), 1, nullptr);
 }
 
 TEST(BalanceReplicas, AreOneBigBatchWhileRowsMove) {
-  const std::unique_ptr<replica::Connector> connector = make_local(kBalancedRanks);
+  const std::unique_ptr<runtime::Connector> connector = make_local(kBalancedRanks);
   EXPECT_LT(distance(unbalanced(), balanced_training(*connector, World::of_one_process(kBalancedRanks), kBalancedRanks,
                                                      moving_balance())),
             1e-5);
@@ -75,7 +75,7 @@ TEST(BalanceReplicas, AreOneBigBatchWhileRowsMove) {
 TEST(BalanceReplicas, OfTwoProcessesAlikeAndOneBigBatch) {
   const graph::Model one = unbalanced();
   FakeNetwork network(2, 7);
-  in_processes(network, [&](mpi::Processes& processes) {
+  in_processes(network, [&](Processes& processes) {
     const Seats seats{.process = processes.process(), .first_ranks = {0, 2, kBalancedRanks}};
     const World world{.process = seats.process,
                       .processes = 2,
@@ -90,14 +90,14 @@ TEST(BalanceReplicas, OfTwoProcessesAlikeAndOneBigBatch) {
 TEST(BalanceReplicas, ProcessesSeeTheSameTimesAndDecideAlike) {
   FakeNetwork network(2, 9);
   std::vector<std::vector<double>> weights(2);
-  in_processes(network, [&](mpi::Processes& processes) {
+  in_processes(network, [&](Processes& processes) {
     const Seats seats{.process = processes.process(), .first_ranks = {0, 1, 2}};
     const auto connector = make_processes(seats, processes);
-    replica::Balance balance({.ranks = 2, .batch = 64, .steps = 4});
+    runtime::Balance balance({.ranks = 2, .batch = 64, .steps = 4});
     const double mine = processes.process() == 0 ? 0.5 : 1.5;
     for (std::int64_t number = 0; number < 4; ++number) {
       std::vector<double> seconds;
-      for (const replica::StepSums& sums : connector->all_sums({{.seconds = mine}})) seconds.push_back(sums.seconds);
+      for (const runtime::StepSums& sums : connector->all_sums({{.seconds = mine}})) seconds.push_back(sums.seconds);
       balance.add(number, 64, seconds);
     }
     weights[at(processes.process())] = balance.weights_at(4);
@@ -106,4 +106,4 @@ TEST(BalanceReplicas, ProcessesSeeTheSameTimesAndDecideAlike) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

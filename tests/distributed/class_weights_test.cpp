@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -71,7 +71,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     options.objectives.front().class_weights = c.at("class_weight").get<std::vector<float>>();
     const plan::Plan plan = plan::make_plan(model, options, *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {12, kBatch, 2},
                              .optimizer = value_of(nn::optimizer_family(), "SGD: 0.2")});
@@ -84,7 +84,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     };
     for (std::int64_t step = 0; step < 3; ++step) {
       const std::int64_t first = step * kBatch, rows = std::min(kBatch, 12 - first);
-      const replica::StepSums sums =
+      const runtime::StepSums sums =
           set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .valid = rows});
       const auto n = static_cast<double>(rows);
       const auto s = static_cast<std::size_t>(step);
@@ -92,7 +92,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
       EXPECT_NEAR(sums.loss / n, c.at("losses")[s].get<double>(), 3e-6) << "step " << step;
       EXPECT_NEAR(sums.outputs[1] / n, c.at("accuracy")[s].get<double>(), 1e-6) << "step " << step;
     }
-    const replica::StepSums evaluated = set.evaluate(batch(0, 12));
+    const runtime::StepSums evaluated = set.evaluate(batch(0, 12));
     EXPECT_NEAR(evaluated.loss / 12, c.at("evaluated").get<double>(), 3e-6) << "validation knows no weights";
     set.pull(model);
     for (std::size_t w = 0; w < model.weights.size(); ++w)
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, ClassWeights,
                          });
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

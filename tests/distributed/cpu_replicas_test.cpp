@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "distributed/connector.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -41,8 +41,8 @@ CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& wei
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
-  const std::unique_ptr<replica::Connector> connector = make_local(replicas);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  const std::unique_ptr<runtime::Connector> connector = make_local(replicas);
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = weights,
                            .batch_sizes = {batch_size},
                            .optimizer = value_of(nn::optimizer_family(), optimizer),
@@ -51,7 +51,7 @@ CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& wei
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 4; ++number) {
     const SampleBatch batch(batch_size, 7 * 9 * 2, 3, static_cast<std::uint64_t>(number));
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = batch_size});
     outcome.losses.push_back(sums.loss / static_cast<double>(batch_size) + sums.penalty);
   }
@@ -94,4 +94,4 @@ TEST(CpuReplicas, AgreeWithEveryOptimizer) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -8,10 +8,10 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -31,10 +31,10 @@ struct EmuTraining {
 
 struct EmuReplicasOutcome {
   graph::Model model;
-  std::vector<replica::StepSums> sums;
+  std::vector<runtime::StepSums> sums;
   std::vector<std::vector<float>> state;
   std::vector<std::uint64_t> hashes;
-  replica::StepSums evaluated;
+  runtime::StepSums evaluated;
   std::vector<float> predicted;
 };
 
@@ -80,7 +80,7 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   const plan::Plan plan = small_plan(o.model, *devices.front(), run.compute);
   const std::int64_t last = (run.batch + 1) / 2;
   const auto connector = run.devices.front() == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = run.weights.empty() ? std::vector<double>(run.devices.size(), 1.0) : run.weights,
                            .accumulate_steps = run.accumulate,
                            .batch_sizes = {run.batch, last},
@@ -96,7 +96,7 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   set.pull(o.model);
   o.state = set.pull_state();
   o.hashes.resize(run.devices.size());
-  set.on_each([&](int rank, replica::Replica& r) { o.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
+  set.on_each([&](int rank, runtime::Replica& r) { o.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
   const SampleBatch other(7, kSmallNetInput, 3, 99);
   o.evaluated = set.evaluate(other.host());
   o.predicted.resize(7 * 3);
@@ -194,7 +194,7 @@ TEST(EmuReplicas, NobodyWaitsForOneThatFailed) {
   for (int r = 0; r < 3; ++r) devices.push_back(device_of("emu:0", r));
   const plan::Plan plan = small_plan(model, *devices.front());
   const auto connector = make_local_streams(3);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = {1, 1, 1}, .batch_sizes = {6}, .optimizer = sgd()});
   set.push(model);
   const SampleBatch good(6, kSmallNetInput, 3), large(60, kSmallNetInput, 3);
@@ -212,4 +212,4 @@ TEST(EmuReplicas, NobodyWaitsForOneThatFailed) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

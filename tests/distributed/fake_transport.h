@@ -69,7 +69,7 @@ class FakeNetwork {
   int finalized_ = 0;
 };
 
-class FakeTransport final : public mpi::Transport {
+class FakeTransport final : public Transport {
  public:
   FakeTransport(FakeNetwork& network, int process)
       : network_(network), process_(process), random_(network.seed(), 1, 0, static_cast<std::uint32_t>(process)) {}
@@ -80,19 +80,19 @@ class FakeTransport final : public mpi::Transport {
   std::string library() const override { return "threads"; }
   bool shares_memory() const override { return network_.shares_memory(); }
 
-  mpi::Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
+  Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
     sends_[++last_] = {static_cast<const char*>(data), bytes, {process_, to, tag}, random_.below(3)};
     order_[{process_, to, tag}].push_back(last_);
     return last_;
   }
 
-  mpi::Ticket receive(void* data, std::size_t bytes, int from, int tag) override {
+  Ticket receive(void* data, std::size_t bytes, int from, int tag) override {
     receives_[++last_] = {static_cast<char*>(data), bytes, false};
     order_[{from, process_, tag}].push_back(last_);
     return last_;
   }
 
-  bool done(mpi::Ticket& ticket) override {
+  bool done(Ticket& ticket) override {
     if (const auto send = sends_.find(ticket); send != sends_.end()) return sent(send);
     const auto receive = receives_.find(ticket);
     if (receive == receives_.end()) throw Error(ErrorKind::kInternal, "a ticket is used after it was done");
@@ -123,8 +123,8 @@ class FakeTransport final : public mpi::Transport {
   };
 
   /// Read at the end only: whoever changes a message before it is done is found out. In the order of its channel.
-  bool sent(std::map<mpi::Ticket, Send>::iterator at) {
-    std::deque<mpi::Ticket>& tickets = order_[at->second.channel];
+  bool sent(std::map<Ticket, Send>::iterator at) {
+    std::deque<Ticket>& tickets = order_[at->second.channel];
     if (tickets.front() != at->first || at->second.looks-- > 0) return false;
     tickets.pop_front();
     network_.put(at->second.channel, {at->second.data, at->second.bytes});
@@ -132,7 +132,7 @@ class FakeTransport final : public mpi::Transport {
     return true;
   }
 
-  void deliver(const FakeNetwork::Channel& channel, std::deque<mpi::Ticket>& tickets) {
+  void deliver(const FakeNetwork::Channel& channel, std::deque<Ticket>& tickets) {
     std::string message;
     while (!tickets.empty() && network_.take(channel, message)) {
       Receive& receive = receives_.at(tickets.front());
@@ -148,26 +148,26 @@ class FakeTransport final : public mpi::Transport {
   FakeNetwork& network_;
   const int process_;
   RandomStream random_;
-  mpi::Ticket last_ = 0;
-  std::map<mpi::Ticket, Send> sends_;
-  std::map<mpi::Ticket, Receive> receives_;
-  std::map<FakeNetwork::Channel, std::deque<mpi::Ticket>> order_;
+  Ticket last_ = 0;
+  std::map<Ticket, Send> sends_;
+  std::map<Ticket, Receive> receives_;
+  std::map<FakeNetwork::Channel, std::deque<Ticket>> order_;
 };
 
 /// One process of the network; its communication thread runs.
-inline std::unique_ptr<mpi::Processes> fake_process(FakeNetwork& network, int process,
-                                                    const mpi::Processes::Patience& patience = {}) {
-  return std::make_unique<mpi::Processes>(
+inline std::unique_ptr<Processes> fake_process(FakeNetwork& network, int process,
+                                                    const Processes::Patience& patience = {}) {
+  return std::make_unique<Processes>(
       [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
 }
 
 /// Runs f(process) for every process on a thread of its own.
 template <class F>
-void in_processes(FakeNetwork& network, const F& f, const mpi::Processes::Patience& patience = {}) {
+void in_processes(FakeNetwork& network, const F& f, const Processes::Patience& patience = {}) {
   std::vector<std::thread> threads;
   for (int p = 0; p < network.processes(); ++p)
     threads.emplace_back([&, p] {
-      const std::unique_ptr<mpi::Processes> process = fake_process(network, p, patience);
+      const std::unique_ptr<Processes> process = fake_process(network, p, patience);
       f(*process);
     });
   for (std::thread& thread : threads) thread.join();

@@ -8,9 +8,9 @@
 
 #include "plan/prefix.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -68,15 +68,15 @@ struct Machine {
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(device, r, compute));
     plan = std::make_unique<plan::Plan>(plan_of(model, *devices.front(), part, border, compute));
     connector = device == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::SetOptions options{
+    runtime::SetOptions options{
         .weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0), .batch_sizes = {kRows, 4}, .seed = 5};
     if (part != plan::Part::kPrefix) options.optimizer = sgd();
-    set = std::make_unique<replica::ReplicaSet>(*plan, std::move(devices), *connector, std::move(options));
+    set = std::make_unique<runtime::ReplicaSet>(*plan, std::move(devices), *connector, std::move(options));
     set->push(model);
   }
   std::unique_ptr<plan::Plan> plan;
-  std::unique_ptr<replica::Connector> connector;
-  std::unique_ptr<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::unique_ptr<runtime::ReplicaSet> set;
 };
 
 struct FrozenOutcome {
@@ -89,7 +89,7 @@ FrozenOutcome train(Machine& machine, graph::Model model, const std::vector<Batc
   FrozenOutcome outcome;
   for (int number = 0; number < kSteps; ++number) {
     const BatchRows& batch = inputs[static_cast<std::size_t>(number)];
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         machine.set->step(batch, {.number = number, .learning_rate = 0.05, .valid = batch.rows});
     outcome.losses.push_back(sums.loss);
     outcome.penalties.push_back(sums.penalty);
@@ -187,4 +187,4 @@ TEST(FrozenPrefixRuns, InSixteenBitsToo) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 std::optional<Launch> launch_of(const std::map<std::string, std::string>& variables) {
@@ -73,4 +73,4 @@ TEST(Launcher, ThatKeepsProcessesApartIsAnError) {
 }
 
 }  // namespace
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

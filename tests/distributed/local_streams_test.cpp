@@ -14,11 +14,11 @@
 #include "core/index.h"
 #include "core/random.h"
 #include "distributed/connector.h"
-#include "reduce/stream_rank.h"
+#include "distributed/stream_rank.h"
 #include "support/sanitizer.h"
 #include "support/tree_sum.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using test::Forget;
@@ -51,7 +51,7 @@ void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
 std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
   std::vector<std::int64_t> wrong(at(ranks));
-  on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector&) {
+  on_ranks(ranks, devices, forget, [&](StreamRank& mine, runtime::Connector&) {
     for (std::int64_t step = 0; step < 4; ++step) {
       // The device may be steps behind: only every second step is waited for.
       mine.queue_step(step);
@@ -78,7 +78,7 @@ std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget fo
   backend::emu::reseed(seed);
   constexpr int kRounds = 10, kMost = 11;
   std::vector<std::int64_t> wrong(at(ranks));
-  on_ranks(ranks, devices, forget, [&](StreamRank& mine, replica::Connector& connector) {
+  on_ranks(ranks, devices, forget, [&](StreamRank& mine, runtime::Connector& connector) {
     backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), ranks);
@@ -126,7 +126,7 @@ TEST(LocalStreams, AForgottenWaitIsSeen) {
 TEST(LocalStreams, WaitingEndsWithAnAbort) {
   constexpr int kRanks = 3;
   std::vector<std::string> messages(at(kRanks));
-  on_ranks(kRanks, 1, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
+  on_ranks(kRanks, 1, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
     if (mine.rank == kRanks - 1) {  // never comes
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       connector.abort(Error(ErrorKind::kDevice, "replica 9 (emu:9): broken"));
@@ -145,8 +145,8 @@ TEST(LocalStreams, WaitingEndsWithAnAbort) {
 }
 
 TEST(LocalStreams, RefuseBucketsOutOfOrderTwiceOrMissing) {
-  on_ranks(1, 1, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
-    replica::GradientSink& sink = connector.sink(0);
+  on_ranks(1, 1, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
+    runtime::GradientSink& sink = connector.sink(0);
     sink.begin(0, false);
     EXPECT_THROW(sink.bucket_ready(1, *mine.stream), Error);
     sink.bucket_ready(0, *mine.stream);
@@ -156,4 +156,4 @@ TEST(LocalStreams, RefuseBucketsOutOfOrderTwiceOrMissing) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

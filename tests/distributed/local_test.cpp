@@ -9,10 +9,10 @@
 #include "core/index.h"
 #include "core/random.h"
 #include "distributed/connector.h"
-#include "replica/toy_device.h"
+#include "runtime/toy_device.h"
 #include "support/tree_sum.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// Buckets of very different sizes over an arena of 64-float slots.
@@ -46,7 +46,7 @@ class Ranks {
   }
 
   void step(int rank, std::int64_t step, bool dawdle) {
-    replica::GradientSink& sink = connector->sink(rank);
+    runtime::GradientSink& sink = connector->sink(rank);
     backend::Stream stream;
     RandomStream random(11, 1, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(rank));
     sink.begin(step, false);
@@ -65,7 +65,7 @@ class Ranks {
   backend::Stream stream_;
 
  public:
-  std::unique_ptr<replica::Connector> connector;
+  std::unique_ptr<runtime::Connector> connector;
   std::vector<std::vector<float>> arenas;
 };
 
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, LocalWaiting, ::testing::Values(2, 3, 7));  // o
 TEST(LocalSink, RefusesBucketsOutOfOrderTwiceOrMissing) {
   const plan::Plan plan = plan_with_buckets();
   Ranks one(1, plan);
-  replica::GradientSink& sink = one.connector->sink(0);
+  runtime::GradientSink& sink = one.connector->sink(0);
   backend::Stream stream;
   sink.begin(0, false);
   EXPECT_THROW(sink.bucket_ready(1, stream), Error);
@@ -155,4 +155,4 @@ TEST(LocalSink, RefusesBucketsOutOfOrderTwiceOrMissing) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

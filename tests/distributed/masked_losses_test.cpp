@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -74,7 +74,7 @@ plan::PlanOptions masked_loss_options(const json& c) {
 }
 
 /// All that Keras logs of the step, with its names.
-void expect_logs(const plan::Plan& plan, const replica::StepSums& sums, const json& logs) {
+void expect_logs(const plan::Plan& plan, const runtime::StepSums& sums, const json& logs) {
   const auto n = static_cast<double>(sums.samples);
   EXPECT_NEAR(sums.loss / n, logs.at("loss").get<double>(), kLossTolerance);
   for (const plan::LossStep& loss : plan.losses) {
@@ -121,7 +121,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     const plan::Plan plan = plan::make_plan(model, masked_loss_options(c), *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .accumulate_steps = micro_batches,
                              .batch_sizes = {kLossRows, 5, 7, 2},
@@ -152,11 +152,11 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
 
     // Keras was not given weights for evaluate(); and it averages an output's loss over batches, hence equal ones.
     if (samples.weights.empty()) {
-      replica::StepSums all{.outputs = std::vector<double>(plan.sums())};
+      runtime::StepSums all{.outputs = std::vector<double>(plan.sums())};
       for (std::int64_t first = 0; first < kLossRows; first += 6) {
         BatchRows batch = samples.rows.sub(first, 6);
         batch.first_row = 0;
-        const replica::StepSums sums = set.evaluate(batch);
+        const runtime::StepSums sums = set.evaluate(batch);
         all.loss += sums.loss;
         all.samples += sums.samples;
         for (std::size_t i = 0; i < all.outputs.size(); ++i) all.outputs[i] += sums.outputs[i];
@@ -184,17 +184,17 @@ layers:
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {"accuracy"}), *devices.front());
   const auto connector = make_local(1);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = {1.0}, .batch_sizes = {2}, .optimizer = value_of(nn::optimizer_family(), "SGD")});
   set.push(model);
   const std::vector<std::int32_t> padding(10, 0);
   const BatchRows batch{
       .rows = 2, .inputs = {column(padding.data(), kLossSteps)}, .labels = {column(padding.data(), kLossSteps)}};
-  const replica::StepSums sums = set.step(batch, {.number = 0, .learning_rate = 1, .valid = 2});
+  const runtime::StepSums sums = set.step(batch, {.number = 0, .learning_rate = 1, .valid = 2});
   EXPECT_EQ(sums.loss, 0);
   set.pull(model);
   EXPECT_EQ(test::relative_distance(before, model), 0);
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -59,7 +59,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
     const plan::Plan plan =
         plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {"accuracy"}), *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kMaskedRows, 5, 7, 2},
                              .optimizer = value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
@@ -82,7 +82,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
       SCOPED_TRACE("step " + std::to_string(number));
       BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
-      const replica::StepSums sums =
+      const runtime::StepSums sums =
           set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
       const auto rows = static_cast<double>(batch.rows);
       EXPECT_NEAR(sums.loss / rows, step.at("loss").get<double>(), kMaskedTolerance);
@@ -100,4 +100,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, MaskedSteps,
                                            std::pair{"emu:0", 3}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

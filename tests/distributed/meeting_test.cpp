@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 /// How often the calling thread has gone to sleep.
@@ -71,4 +71,4 @@ TEST(Meeting, AnAbortWakesThoseWhoseCounterStandsStill) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using test::device_of;
@@ -40,19 +40,19 @@ MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumula
   for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
   const plan::Plan plan = metrics_plan(model, *devices.front());
   const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                            .accumulate_steps = accumulate,
                            .batch_sizes = {13},
                            .optimizer = value_of(nn::optimizer_family(), "SGD: {learning_rate: 0.1}")});
   set.push(model);
-  const auto without_loss = [&](const replica::StepSums& sums) {
+  const auto without_loss = [&](const runtime::StepSums& sums) {
     return std::vector<double>(sums.outputs.begin() + 1, sums.outputs.end());
   };
   MetricSumsOutcome outcome;
   const SampleBatch batch(13, 6, 3, 1), other(13, 6, 3, 2);
   outcome.trained = without_loss(set.step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 13}));
-  const replica::StepSums sums = set.evaluate(other.host());
+  const runtime::StepSums sums = set.evaluate(other.host());
   outcome.evaluated = without_loss(sums);
   for (const nn::ResolvedMetric& metric : plan.losses.front().metrics)
     for (const double value :
@@ -78,4 +78,4 @@ TEST(MetricSums, AreExactOnAnyNumberOfReplicas) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -8,9 +8,9 @@
 #include "cuda/need_gpu.h"
 #include "distributed/connector.h"
 #include "distributed/nccl_connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -21,13 +21,13 @@ struct NcclGpuOutcome {
   std::vector<double> losses;
 };
 
-NcclGpuOutcome train(replica::Connector& connector, replica::Graphs graphs) {
+NcclGpuOutcome train(runtime::Connector& connector, runtime::Graphs graphs) {
   constexpr std::int64_t kGpuRows = 12;
   NcclGpuOutcome outcome{.model = model_of(kSmallNet), .losses = {}};
   std::vector<std::unique_ptr<backend::Device>> devices;
   devices.push_back(backend::make_cuda_device(0, {.tf32 = false}));
   const plan::Plan plan = small_plan(outcome.model, *devices.front());
-  replica::ReplicaSet set(
+  runtime::ReplicaSet set(
       plan, std::move(devices), connector,
       {.weights = {1}, .batch_sizes = {kGpuRows}, .optimizer = sgd(), .seed = 5, .check_every = 1, .graphs = graphs});
   set.push(outcome.model);
@@ -42,9 +42,9 @@ NcclGpuOutcome train(replica::Connector& connector, replica::Graphs graphs) {
 TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
   DPTRAIN_NEED_GPU();
   const auto alone = make_local(1);
-  const NcclGpuOutcome expected = train(*alone, replica::Graphs::kOff);
+  const NcclGpuOutcome expected = train(*alone, runtime::Graphs::kOff);
   EXPECT_GT(distance(expected.model, model_of(kSmallNet)), 1e-3);
-  for (const replica::Graphs graphs : {replica::Graphs::kOff, replica::Graphs::kOn})
+  for (const runtime::Graphs graphs : {runtime::Graphs::kOff, runtime::Graphs::kOn})
     for (const bool deterministic : {true, false}) {
       const auto nccl = make_nccl({0}, {.deterministic = deterministic});
       const NcclGpuOutcome found = train(*nccl, graphs);
@@ -54,4 +54,4 @@ TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -7,13 +7,13 @@
 #include <thread>
 
 #include "core/index.h"
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
-#include "reduce/fake_nccl.h"
+#include "distributed/fake_nccl.h"
 #include "distributed/nccl_connector.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -24,7 +24,7 @@ constexpr NcclOptions kTogetherPatient{.deterministic = false, .watchdog_seconds
 
 /// The replicas of one process on toy devices.
 struct TogetherSet {
-  TogetherSet(mpi::Processes& processes, const std::vector<int>& lanes, FakeNccl& nccl,
+  TogetherSet(Processes& processes, const std::vector<int>& lanes, FakeNccl& nccl,
               const NcclOptions& options = kTogetherPatient, const ToyDevice::Switches& switches = {})
       : model(model_of(kToyModel)),
         plan(toy_plan(model, 128)),
@@ -39,7 +39,7 @@ struct TogetherSet {
     }
     connector = make_nccl(gpus, options, {seats, processes}, nccl.api());
     set.emplace(plan, std::move(devices), *connector,
-                replica::SetOptions{.world = World{.process = seats.process,
+                runtime::SetOptions{.world = World{.process = seats.process,
                                                    .processes = seats.processes(),
                                                    .first_rank = first,
                                                    .ranks = seats.ranks()},
@@ -49,7 +49,7 @@ struct TogetherSet {
                                     .seed = 5});
     set->push(model);
   }
-  replica::StepSums step(std::int64_t number) {
+  runtime::StepSums step(std::int64_t number) {
     const SampleBatch batch(kTogetherRows, 6, 3, static_cast<std::uint64_t>(number));
     return set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kTogetherRows});
   }
@@ -62,15 +62,15 @@ struct TogetherSet {
   graph::Model model;
   plan::Plan plan;
   Seats seats;
-  std::unique_ptr<replica::Connector> connector;
-  std::optional<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::optional<runtime::ReplicaSet> set;
 };
 
 graph::Model trained_in_one_process(int replicas, int steps, std::vector<double>& losses) {
   graph::Model model = model_of(kToyModel);
   const plan::Plan plan = toy_plan(model, 128);
   const auto connector = make_local(replicas);
-  replica::ReplicaSet set(plan, toy_devices(replicas), *connector,
+  runtime::ReplicaSet set(plan, toy_devices(replicas), *connector,
                           {.weights = std::vector<double>(at(replicas), 1.0),
                            .batch_sizes = {kTogetherRows},
                            .optimizer = sgd(),
@@ -91,7 +91,7 @@ TEST(NcclTogether, TrainsAsOneProcessDoes) {
     FakeNccl nccl;
     nccl.polls = 2;
     FakeNetwork network(static_cast<int>(lanes.size()));
-    in_processes(network, [&](mpi::Processes& processes) {
+    in_processes(network, [&](Processes& processes) {
       // Processes come one after the other.
       std::this_thread::sleep_for(std::chrono::milliseconds(30 * processes.process()));
       TogetherSet mine(processes, lanes, nccl);
@@ -110,7 +110,7 @@ TEST(NcclTogether, TrainsAsOneProcessDoes) {
 std::vector<std::string> errors_of_trouble(FakeNccl& nccl, const NcclOptions& options = kTogetherPatient) {
   std::vector<std::string> errors(2);
   FakeNetwork network(2);
-  in_processes(network, [&](mpi::Processes& processes) {
+  in_processes(network, [&](Processes& processes) {
     std::string& words = errors[at(processes.process())];
     try {
       TogetherSet mine(processes, {1, 1}, nccl, options);
@@ -150,4 +150,4 @@ TEST(NcclTogether, OneThatNeverComesIsADeadline) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

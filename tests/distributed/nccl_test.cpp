@@ -13,12 +13,12 @@
 
 #include "core/clock.h"
 #include "distributed/connector.h"
-#include "reduce/fake_nccl.h"
+#include "distributed/fake_nccl.h"
 #include "distributed/nccl_connector.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 #include "support/error_thrown.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -35,7 +35,7 @@ struct Fixture {
   using SwitchesOf = std::function<ToyDevice::Switches(int rank)>;
 
   Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, const ToyDevice::Switches& switches = {},
-          int faulty = -1, double exit_seconds = 60, const replica::Patience& patience = {})
+          int faulty = -1, double exit_seconds = 60, const runtime::Patience& patience = {})
       : Fixture(
             replicas, nccl, options,
             [&](int rank) {
@@ -46,7 +46,7 @@ struct Fixture {
             exit_seconds, patience) {}
 
   Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options, const SwitchesOf& switches,
-          double exit_seconds = 60, const replica::Patience& patience = {})
+          double exit_seconds = 60, const runtime::Patience& patience = {})
       : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
     std::vector<int> gpus;
     std::vector<std::unique_ptr<backend::Device>> devices;
@@ -56,7 +56,7 @@ struct Fixture {
     }
     connector = make_nccl(gpus, options, nccl.api());
     set.emplace(plan, std::move(devices), *connector,
-                replica::SetOptions{.weights = std::vector<double>(gpus.size(), 1.0),
+                runtime::SetOptions{.weights = std::vector<double>(gpus.size(), 1.0),
                                     .batch_sizes = {kNcclRows},
                                     .optimizer = sgd(),
                                     .seed = 5,
@@ -80,8 +80,8 @@ struct Fixture {
 
   graph::Model model;
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
-  std::optional<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::optional<runtime::ReplicaSet> set;
 };
 
 /// The same steps through the CPU's connector: up to three replicas in the order in which the fake adds.
@@ -89,7 +89,7 @@ graph::Model trained_locally(int replicas, int steps) {
   const graph::Model model = model_of(kToyModel);
   const plan::Plan plan = toy_plan(model, 128);
   const auto connector = make_local(replicas);
-  replica::ReplicaSet set(plan, toy_devices(replicas), *connector,
+  runtime::ReplicaSet set(plan, toy_devices(replicas), *connector,
                           {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                            .batch_sizes = {kNcclRows},
                            .optimizer = sgd(),
@@ -146,7 +146,7 @@ TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
   f.step(1);
   ASSERT_GT(f.plan.buckets.size(), 3U);
   ASSERT_EQ(nccl.sums.size(), 3U);
-  f.set->on_each([&](int rank, replica::Replica& replica) {
+  f.set->on_each([&](int rank, runtime::Replica& replica) {
     std::vector<FakeNccl::Call> expected;
     for (int step = 0; step < 2; ++step)
       for (const auto& [begin, end] : f.plan.buckets)
@@ -164,9 +164,9 @@ TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
   const SampleBatch batch(kNcclRows, 6, 3, 0);
   std::vector<std::vector<float>> parts(3), sums(3);
   f.set->gradients(batch.host(), kNcclRows, 0);
-  f.set->on_each([&](int rank, replica::Replica& replica) { parts[at(rank)] = replica.pull_gradients(); });
+  f.set->on_each([&](int rank, runtime::Replica& replica) { parts[at(rank)] = replica.pull_gradients(); });
   f.step(0);
-  f.set->on_each([&](int rank, replica::Replica& replica) { sums[at(rank)] = replica.pull_gradients(); });
+  f.set->on_each([&](int rank, runtime::Replica& replica) { sums[at(rank)] = replica.pull_gradients(); });
   EXPECT_EQ(sums[0], sums[1]);
   EXPECT_EQ(sums[0], sums[2]);
   const auto rounded = [](float x) { return float_of_bf16(bf16_of(x)); };
@@ -192,7 +192,7 @@ TEST(Nccl, GathersOnTheComputeStreamWithACommunicatorOfTheirOwn) {
   nccl.polls = 1;
   Fixture f(3, nccl);
   for (int number = 0; number < 3; ++number) f.step(number);
-  f.set->on_each([&](int rank, replica::Replica& replica) {
+  f.set->on_each([&](int rank, runtime::Replica& replica) {
     ASSERT_EQ(nccl.sums_at.at(rank).size(), 1U);
     ASSERT_EQ(nccl.gathers_at.at(rank).size(), 1U);
     const FakeNccl::Place sums = *nccl.sums_at.at(rank).begin(), gathers = *nccl.gathers_at.at(rank).begin();
@@ -450,4 +450,4 @@ TEST(Nccl, FindsItsFunctionsInTheLibrary) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -12,7 +12,7 @@
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/exporter.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
 namespace dptrain::test {
 
@@ -146,7 +146,7 @@ const RegisteredOp kTestScale = op<test::ScaleSpec, TestScaleOp>(kKind);
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using test::frozen_packs;
@@ -170,7 +170,7 @@ layers:
 /// Replicas of one of the two nets.
 class Trained {
  public:
-  Trained(const std::vector<std::string>& devices, bool packed, replica::Graphs graphs, std::int64_t accumulate)
+  Trained(const std::vector<std::string>& devices, bool packed, runtime::Graphs graphs, std::int64_t accumulate)
       : model(scaled_model(packed)) {
     std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
@@ -178,7 +178,7 @@ class Trained {
     const int lanes = static_cast<int>(devices.size());
     connector_ = devices.front() == "cpu" ? make_local(lanes) : make_local_streams(lanes);
     set_.emplace(plan_, std::move(all), *connector_,
-                 replica::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
+                 runtime::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                      .accumulate_steps = accumulate,
                                      .batch_sizes = {kPackedRows},
                                      .optimizer = test::value_of(nn::optimizer_family(), "Adam"),
@@ -189,7 +189,7 @@ class Trained {
   std::pair<double, bool> step(bool bad = false) {
     SampleBatch batch(kPackedRows, kPackedWidth, 3, static_cast<std::uint64_t>(number_));
     if (bad) batch.inputs[3] = NAN;
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         set_->step(batch.host(), {.number = number_++, .learning_rate = 0.05, .valid = kPackedRows});
     return {sums.loss, sums.left_out};
   }
@@ -200,7 +200,7 @@ class Trained {
     return all;
   }
 
-  replica::ReplicaSet& set() { return *set_; }
+  runtime::ReplicaSet& set() { return *set_; }
   graph::Model pulled() {
     graph::Model copy = model;
     set_->pull(copy);
@@ -208,7 +208,7 @@ class Trained {
   }
   bool replayed() {
     bool replayed = false;
-    set_->on_each([&](int lane, replica::Replica& replica) {
+    set_->on_each([&](int lane, runtime::Replica& replica) {
       if (lane == 0) replayed = replica.replayed();
     });
     return replayed;
@@ -218,8 +218,8 @@ class Trained {
 
  private:
   plan::Plan plan_;
-  std::unique_ptr<replica::Connector> connector_;
-  std::optional<replica::ReplicaSet> set_;
+  std::unique_ptr<runtime::Connector> connector_;
+  std::optional<runtime::ReplicaSet> set_;
   std::int64_t number_ = 0;
 };
 
@@ -227,7 +227,7 @@ class Trained {
 struct Pair {
   Trained packed, plain;
 
-  explicit Pair(const std::vector<std::string>& devices, replica::Graphs graphs = replica::Graphs::kAuto,
+  explicit Pair(const std::vector<std::string>& devices, runtime::Graphs graphs = runtime::Graphs::kAuto,
                 std::int64_t accumulate = 1)
       : packed(devices, true, graphs, accumulate), plain(devices, false, graphs, accumulate) {}
 
@@ -293,10 +293,10 @@ TEST_P(PackedWeights, FollowACheckpoint) {
     for (float& value : weight.values) value = 0.75F - value;
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("packed_weights_{}.h5", ::getpid())).string();
-  exporting::exporter_of(path).write(path, {.model = other});
+  formats::exporter_of(path).write(path, {.model = other});
   nets.both([&](Trained& net) {
     graph::Model loaded = net.model;
-    checkpoint::load_weights(path, loaded);
+    formats::load_weights(path, loaded);
     net.set().push(loaded);
   });
   std::filesystem::remove(path);
@@ -307,7 +307,7 @@ TEST_P(PackedWeights, FollowACheckpoint) {
 
 TEST_P(PackedWeights, AreCopiedOnceForEachChange) {
   const int lanes = static_cast<int>(GetParam().size());
-  Trained net(GetParam(), true, replica::Graphs::kAuto, 2);
+  Trained net(GetParam(), true, runtime::Graphs::kAuto, 2);
   frozen_packs = trained_packs = 0;
   net.set().push(net.model);
   net.evaluate();
@@ -329,13 +329,13 @@ TEST_P(PackedWeights, AreAmongAReplicasMemory) {
   Pair nets({GetParam().front()});
   std::size_t bytes[2] = {};
   const auto measure = [](Trained& net, std::size_t& to) {
-    net.set().on_each([&](int, replica::Replica& replica) { to = replica.bytes() - replica.memory().packed_bytes; });
+    net.set().on_each([&](int, runtime::Replica& replica) { to = replica.bytes() - replica.memory().packed_bytes; });
   };
   measure(nets.packed, bytes[0]);
   measure(nets.plain, bytes[1]);
   EXPECT_EQ(bytes[0], bytes[1]);
   nets.packed.set().on_each(
-      [](int, replica::Replica& replica) { EXPECT_EQ(replica.memory().packed_bytes, 2U * 256U); });
+      [](int, runtime::Replica& replica) { EXPECT_EQ(replica.memory().packed_bytes, 2U * 256U); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, PackedWeights,
@@ -345,4 +345,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, PackedWeights,
                                            std::vector<std::string>{"emu:0", "emu:1"}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -11,13 +11,13 @@
 
 #include "core/error.h"
 #include "core/index.h"
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
-#include "replica/sample_batch.h"
-#include "replica/toy_device.h"
+#include "runtime/sample_batch.h"
+#include "runtime/toy_device.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -43,9 +43,9 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
 }
 
 /// Some steps of a lane's share in reducing; its arena after each, one behind the other.
-std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
+std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
   std::vector<float> seen;
-  replica::GradientSink& sink = connector.sink(lane);
+  runtime::GradientSink& sink = connector.sink(lane);
   backend::Stream stream;
   for (std::int64_t step = 0; step < 5; ++step) {
     sink.begin(step, false);
@@ -71,7 +71,7 @@ std::vector<float> lane_steps(replica::Connector& connector, int lane, int rank,
 }
 
 /// Arenas of the lanes of one process, where the connector wants them, all attached.
-std::vector<std::unique_ptr<backend::Buffer>> attached(replica::Connector& connector, int lanes,
+std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& connector, int lanes,
                                                        backend::Device& device, backend::Stream& stream,
                                                        const plan::Plan& plan) {
   std::vector<std::unique_ptr<backend::Buffer>> arenas;
@@ -88,7 +88,7 @@ std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std:
   const plan::Plan plan = small_buckets();
   std::vector<std::vector<float>> seen(at(sum_of(lanes)));
   FakeNetwork network(static_cast<int>(lanes.size()), seed, per_host);
-  in_processes(network, [&](mpi::Processes& processes) {
+  in_processes(network, [&](Processes& processes) {
     const Seats seats = seats_of(lanes, processes.process());
     const auto connector = make_processes(seats, processes);
     const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
@@ -143,7 +143,7 @@ struct SpreadOutcome {
   std::vector<double> losses;
 };
 
-SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
+SpreadOutcome train_spread(const Seats& seats, runtime::Connector& connector) {
   constexpr std::int64_t kSpreadBatch = 7;
   SpreadOutcome outcome;
   const int first = seats.first_ranks[at(seats.process)], count = seats.first_ranks[at(seats.process + 1)] - first;
@@ -153,7 +153,7 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
-  replica::ReplicaSet set(
+  runtime::ReplicaSet set(
       plan, std::move(devices), connector,
       {.world =
            World{.process = seats.process, .processes = seats.processes(), .first_rank = first, .ranks = seats.ranks()},
@@ -166,7 +166,7 @@ SpreadOutcome train_spread(const Seats& seats, replica::Connector& connector) {
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 3; ++number) {
     const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
     EXPECT_EQ(sums.samples, kSpreadBatch);
     EXPECT_EQ(set.take_wishes(), (1U << seats.processes()) - 1);
@@ -188,7 +188,7 @@ TEST(ProcessConnector, TrainsAsOneProcessDoes) {
                                                                                      {{1, 1, 1, 1}, 4},
                                                                                      {{3, 1}, 4}}) {
     FakeNetwork network(static_cast<int>(lanes.size()), 3, per_host);
-    in_processes(network, [&](mpi::Processes& processes) {
+    in_processes(network, [&](Processes& processes) {
       const Seats seats = seats_of(lanes, processes.process());
       const auto connector = make_processes(seats, processes);
       const SpreadOutcome outcome = train_spread(seats, *connector);
@@ -202,7 +202,7 @@ TEST(ProcessConnector, TrainsAsOneProcessDoes) {
 /// One whose weights are others is named in all processes.
 TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   FakeNetwork network(2);
-  in_processes(network, [&](mpi::Processes& processes) {
+  in_processes(network, [&](Processes& processes) {
     const Seats seats = seats_of({1, 2}, processes.process());
     const auto connector = make_processes(seats, processes);
     graph::Model model = model_of(kSpreadNet);
@@ -210,7 +210,7 @@ TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
     for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
     const plan::Plan plan =
         plan::make_plan(model, options_for("sparse_categorical_crossentropy", {}), *devices.front());
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.world = World{.process = seats.process,
                                             .processes = 2,
                                             .first_rank = seats.first_ranks[at(seats.process)],
@@ -239,7 +239,7 @@ TEST(ProcessConnector, AFailureEndsAllProcesses) {
   for (const int per_host : {0, 2, 3}) {
     FakeNetwork network(3, 1, per_host);
     std::atomic<int> ended = 0;
-    in_processes(network, [&](mpi::Processes& processes) {
+    in_processes(network, [&](Processes& processes) {
       const Seats seats = seats_of({1, 2, 1}, processes.process());
       const auto connector = make_processes(seats, processes);
       const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
@@ -271,4 +271,4 @@ TEST(ProcessConnector, AFailureEndsAllProcesses) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

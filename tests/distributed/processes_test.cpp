@@ -10,9 +10,9 @@
 
 #include "core/clock.h"
 #include "core/format.h"
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 using test::FakeNetwork;
@@ -228,4 +228,4 @@ TEST(Processes, ThatCannotOpenSayWhy) {
 }
 
 }  // namespace
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

@@ -8,10 +8,10 @@
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -38,7 +38,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
   QueuedStepsOutcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};
   const plan::Plan plan = small_plan(o.model, *devices.front());
   NoReduction none;
-  const auto connector = device_name == "cpu" ? reduce::make_local(replicas) : reduce::make_local_streams(replicas);
+  const auto connector = device_name == "cpu" ? make_local(replicas) : make_local_streams(replicas);
   SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                      .accumulate_steps = accumulate_steps,
                      .batch_sizes = {kQueuedRows, 4},
@@ -114,4 +114,4 @@ TEST(QueuedSteps, AreBounded) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

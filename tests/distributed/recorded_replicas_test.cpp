@@ -13,17 +13,17 @@
 #include "distributed/connector.h"
 #include "distributed/nccl_connector.h"
 #include "distributed/shared_gpus.h"
-#include "reduce/stream_nccl.h"
-#include "replica/small_net.h"
+#include "distributed/stream_nccl.h"
+#include "runtime/small_net.h"
 #include "support/error_thrown.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
-using replica::Graphs;
-using replica::Replica;
+using runtime::Graphs;
+using runtime::Replica;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -54,7 +54,7 @@ struct Recorded {
     connector = make_nccl(gpus, run.nccl, nccl.api());
     if (run.weights.empty()) run.weights.assign(gpus.size(), 1.0);
     set.emplace(plan, std::move(devices), *connector,
-                replica::SetOptions{.weights = run.weights,
+                runtime::SetOptions{.weights = run.weights,
                                     .batch_sizes = {run.batch, run.last},
                                     .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                                     .seed = 5,
@@ -73,7 +73,7 @@ struct Recorded {
     replayed.push_back(of_ranks.front() != 0);
   }
   void collect() {
-    const replica::StepSums sums = set->collect();
+    const runtime::StepSums sums = set->collect();
     losses.push_back(sums.loss + sums.penalty);
     batches.pop_front();
   }
@@ -98,9 +98,9 @@ struct Recorded {
   StreamNccl nccl;
   graph::Model model;
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
+  std::unique_ptr<runtime::Connector> connector;
   std::deque<SampleBatch> batches;  ///< as long as they are in use
-  std::optional<replica::ReplicaSet> set;
+  std::optional<runtime::ReplicaSet> set;
   std::vector<double> losses;
   std::vector<bool> replayed;
 };
@@ -265,8 +265,8 @@ TEST(RecordedReplicas, AnEndWithRecordingsBehindAFailureWaitsForNobody) {
 }
 
 /// What a set with `graphs: on` says when it is made, or nothing.
-std::string refusal_of(std::unique_ptr<replica::Connector> connector, const std::vector<int>& gpus,
-                       replica::SetOptions options = {}) {
+std::string refusal_of(std::unique_ptr<runtime::Connector> connector, const std::vector<int>& gpus,
+                       runtime::SetOptions options = {}) {
   const graph::Model model = model_of(kSmallNet);
   std::vector<std::unique_ptr<backend::Device>> devices;
   for (const int gpu : gpus) devices.push_back(device_of(fmt::format("emu:{}", gpu), 0));
@@ -276,7 +276,7 @@ std::string refusal_of(std::unique_ptr<replica::Connector> connector, const std:
   options.optimizer = sgd();
   options.graphs = Graphs::kOn;
   try {
-    const replica::ReplicaSet set(plan, std::move(devices), *connector, std::move(options));
+    const runtime::ReplicaSet set(plan, std::move(devices), *connector, std::move(options));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();
@@ -296,10 +296,10 @@ TEST(RecordedReplicas, WhereTheyCannotBeHadThatIsAnError) {
   EXPECT_THAT(refusal_of(make_nccl({0, 1}, tree, nccl.api()), {0, 1}), otherwise);
   EXPECT_THAT(refusal_of(make_nccl({0, 1}, kUnhurried, nccl.api()), {0, 1}, {.accumulate_steps = 2}),
               HasSubstr("found 2 replicas and accumulation; use auto"));
-  const auto balance = std::make_shared<replica::Balance>(replica::BalanceOptions{.ranks = 2, .batch = 12});
+  const auto balance = std::make_shared<runtime::Balance>(runtime::BalanceOptions{.ranks = 2, .batch = 12});
   EXPECT_THAT(refusal_of(make_nccl({0, 1}, kUnhurried, nccl.api()), {0, 1}, {.balance = balance}),
               HasSubstr("shares that move"));
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

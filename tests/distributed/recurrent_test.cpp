@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -45,7 +45,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
   const plan::Plan plan =
       plan::make_plan(model, test::options_for("sparse_categorical_crossentropy", {}), *devices.front());
   const auto connector = std::string(run.device) == "cpu" ? make_local(run.replicas) : make_local_streams(run.replicas);
-  replica::ReplicaSet set(
+  runtime::ReplicaSet set(
       plan, std::move(devices), *connector,
       {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
        .batch_sizes = {kSequenceRows, 5, 7, 2},
@@ -67,7 +67,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
   for (const json& step : c.at("steps")) {
     BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
     batch.first_row = 0;
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
     if (step.contains("loss")) {  // regularizers' part is not in the sums
       EXPECT_NEAR(sums.loss / static_cast<double>(batch.rows), step.at("loss").get<double>(), kSequenceTolerance);
@@ -109,4 +109,4 @@ std::vector<SequenceRun> sequence_runs() {
 INSTANTIATE_TEST_SUITE_P(Devices, RecurrentNetworks, ::testing::ValuesIn(sequence_runs()));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

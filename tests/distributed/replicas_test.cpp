@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "distributed/connector.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -22,7 +22,7 @@ struct Training {
 
 struct Outcome {
   graph::Model model;
-  std::vector<replica::StepSums> sums;
+  std::vector<runtime::StepSums> sums;
   std::vector<std::uint64_t> hashes;
 };
 
@@ -31,8 +31,8 @@ Outcome train(const Training& run) {
   Outcome outcome{.model = model_of(run.model), .sums = {}, .hashes = {}};
   const plan::Plan plan = toy_plan(outcome.model, 128);
   const int replicas = static_cast<int>(run.weights.size());
-  const std::unique_ptr<replica::Connector> connector = make_local(replicas);
-  replica::ReplicaSet set(plan, toy_devices(replicas, run.switches), *connector,
+  const std::unique_ptr<runtime::Connector> connector = make_local(replicas);
+  runtime::ReplicaSet set(plan, toy_devices(replicas, run.switches), *connector,
                           {.weights = run.weights,
                            .accumulate_steps = run.accumulate,
                            .batch_sizes = {run.batch, (run.batch + 1) / 2},
@@ -48,7 +48,7 @@ Outcome train(const Training& run) {
   set.pull(outcome.model);
   outcome.hashes.resize(run.weights.size());
   set.on_each(
-      [&](int rank, replica::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
+      [&](int rank, runtime::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
   return outcome;
 }
 
@@ -124,8 +124,8 @@ TEST(Replicas, NobodyWaitsForOneThatFailed) {
   for (int rank = 0; rank < kReplicas; ++rank)
     for (const bool backward : {false, true})
       for (const char* layer : {"first", "n1", "logits"}) {
-        const std::unique_ptr<replica::Connector> connector = make_local(kReplicas);
-        replica::ReplicaSet set(plan,
+        const std::unique_ptr<runtime::Connector> connector = make_local(kReplicas);
+        runtime::ReplicaSet set(plan,
                                 devices_with_fault(kReplicas, rank, {.layer = layer, .step = 1, .backward = backward}),
                                 *connector, {.weights = {1, 1, 1}, .batch_sizes = {9}, .optimizer = sgd()});
         set.push(model);
@@ -145,4 +145,4 @@ TEST(Replicas, NobodyWaitsForOneThatFailed) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

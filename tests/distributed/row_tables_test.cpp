@@ -7,9 +7,9 @@
 
 #include "core/random.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -100,7 +100,7 @@ TableOutcome train_words(const TableRun& run) {
   EXPECT_EQ(tables, run.tables ? 1 : 0);
   const auto connector = make_local(run.replicas);
   constexpr std::int64_t kBatchOfWords = 7;
-  replica::ReplicaSet set(plan, std::move(devices), *connector,
+  runtime::ReplicaSet set(plan, std::move(devices), *connector,
                           {.weights = std::vector<double>(static_cast<std::size_t>(run.replicas), 1.0),
                            .accumulate_steps = run.accumulate,
                            .batch_sizes = {kBatchOfWords},
@@ -188,4 +188,4 @@ TEST(RowTables, ForgetNoStepOfALongRun) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -53,7 +53,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
                                                               classes ? nn::LabelKind::kClass : nn::LabelKind::kDense),
                                             *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kMapRows, 5, 2},
                              .optimizer = test::value_of(nn::optimizer_family(), "SGD: 0.2")});
@@ -68,7 +68,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
                         .labels = {classes ? column(numbers.data(), kPixels)
                                            : column(values.data(), kPixels * c.at("classes").get<std::int64_t>())},
                         .sample_weights = weights.empty() ? Column{} : column(weights.data())};
-    const auto expect_means = [](const replica::StepSums& sums, const json& expected) {
+    const auto expect_means = [](const runtime::StepSums& sums, const json& expected) {
       const auto n = static_cast<double>(sums.samples);
       EXPECT_NEAR(sums.loss / n, expected.at("loss").get<double>(), kMapTolerance);
       EXPECT_NEAR(sums.outputs.at(1) / n, expected.at("accuracy").get<double>(), 1e-6);
@@ -93,4 +93,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, Segmentation,
                                            std::pair{"emu:0", 3}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

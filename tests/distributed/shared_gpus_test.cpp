@@ -15,12 +15,12 @@
 #include "core/error.h"
 #include "core/index.h"
 #include "distributed/connector.h"
-#include "reduce/fake_nccl.h"
-#include "reduce/stream_rank.h"
-#include "replica/sample_batch.h"
+#include "distributed/fake_nccl.h"
+#include "distributed/stream_rank.h"
+#include "runtime/sample_batch.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -28,12 +28,12 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 constexpr NcclOptions kSharedOptions{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
 
 /// Weights after some steps of replicas with uneven shares.
-graph::Model trained_shared(const graph::Model& model, const plan::Plan& plan, replica::Connector& connector,
+graph::Model trained_shared(const graph::Model& model, const plan::Plan& plan, runtime::Connector& connector,
                             int replicas) {
   constexpr std::int64_t kRows = 11;
   std::vector<double> weights(at(replicas));
   std::iota(weights.begin(), weights.end(), 1.0);
-  replica::ReplicaSet set(
+  runtime::ReplicaSet set(
       plan, toy_devices(replicas), connector,
       {.weights = weights, .batch_sizes = {kRows}, .optimizer = sgd(), .seed = 5, .check_every = 1});
   set.push(model);
@@ -109,7 +109,7 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
   backend::emu::reseed(seed);
   const int lanes = static_cast<int>(gpus.size());
   std::vector<std::int64_t> wrong(gpus.size());
-  on_shared_lanes(gpus, forget, [&](StreamRank& mine, replica::Connector& connector) {
+  on_shared_lanes(gpus, forget, [&](StreamRank& mine, runtime::Connector& connector) {
     backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), lanes);
@@ -175,7 +175,7 @@ TEST(SharedGpus, WaitingEndsWithAnAbort) {
   const std::vector<int> gpus{0, 0, 1, 1};
   for (const int absent : {0, 1, 3}) {
     std::vector<std::string> messages(gpus.size());
-    on_shared_lanes(gpus, Forget::kNothing, [&](StreamRank& mine, replica::Connector& connector) {
+    on_shared_lanes(gpus, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
       if (mine.rank == absent) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return connector.abort(Error(ErrorKind::kDevice, "replica 9 (gpu:9): broken"));
@@ -192,4 +192,4 @@ TEST(SharedGpus, WaitingEndsWithAnAbort) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

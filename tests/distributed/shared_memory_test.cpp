@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 /// A process of its own, forked before anything else of the case has a thread; killed at the latest with its maker.
@@ -143,4 +143,4 @@ TEST(SharedMemory, ThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

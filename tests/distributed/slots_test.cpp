@@ -10,10 +10,10 @@
 #include "core/error.h"
 #include "core/index.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -142,8 +142,8 @@ struct SlotFixture {
 
   graph::Model model;
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
-  replica::ReplicaSet set;
+  std::unique_ptr<runtime::Connector> connector;
+  runtime::ReplicaSet set;
 };
 
 SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
@@ -151,7 +151,7 @@ SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
   SlotFixture f(run);
   EXPECT_EQ(f.plan.slot_count(), static_cast<int>(run.slots.size()));
   SlotOutcome outcome;
-  const auto note = [&](const replica::StepSums& sums) {
+  const auto note = [&](const runtime::StepSums& sums) {
     outcome.sums.push_back(sums.loss);
     outcome.sums.push_back(sums.penalty);
     outcome.sums.insert(outcome.sums.end(), sums.outputs.begin(), sums.outputs.end());
@@ -253,7 +253,7 @@ TEST(SlotsOfTheEmulator, StepsAreQueuedAndCollectedLater) {
     for (int step = 0; step < 6; ++step) {
       batches.push_back(std::make_unique<SlotBatch>(run, 40 + static_cast<std::uint64_t>(step)));
       f.set.queue_step(batches.back()->rows, {.number = step, .learning_rate = 0.1, .valid = kSlotBatch});
-      while (f.set.queued() > (ahead ? replica::Replica::kMostQueued - 1 : 0))
+      while (f.set.queued() > (ahead ? runtime::Replica::kMostQueued - 1 : 0))
         (ahead ? queued : losses).push_back(f.set.collect().loss);
     }
     while (f.set.queued() > 0) queued.push_back(f.set.collect().loss);
@@ -276,7 +276,7 @@ TEST(SlotsOfCpu, NameTheFirstValueThatIsNotFinite) {
       ASSERT_TRUE(found) << device;
       EXPECT_EQ(found->layer, layer);
       EXPECT_EQ(found->what, placed);
-      const replica::StepSums sums = f.set.step(batch.rows, {.number = 0, .learning_rate = 0.1, .valid = kSlotBatch});
+      const runtime::StepSums sums = f.set.step(batch.rows, {.number = 0, .learning_rate = 0.1, .valid = kSlotBatch});
       EXPECT_TRUE(sums.left_out) << device;
     }
 }
@@ -290,9 +290,9 @@ struct ToySlots {
     std::vector<std::unique_ptr<backend::Device>> devices;
     for (int i = 0; i < 2 * replicas; ++i) devices.push_back(std::make_unique<ToyDevice>(i, switches(i)));
     plan = plan::make_plan(model, options, *devices.front());
-    set = std::make_unique<replica::ReplicaSet>(
+    set = std::make_unique<runtime::ReplicaSet>(
         plan, std::move(devices), *connector,
-        replica::SetOptions{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
+        runtime::SetOptions{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                             .batch_sizes = {8},
                             .optimizer = sgd()});
     set->push(model);
@@ -318,8 +318,8 @@ layers:
 )";
   graph::Model model;
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
-  std::unique_ptr<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::unique_ptr<runtime::ReplicaSet> set;
 };
 
 TEST(SlotFailures, SurfaceWithReplicaStepSlotAndLayerAndNobodyHangs) {
@@ -359,8 +359,8 @@ TEST(SlotFailures, DevicesMustFitThePlan) {
   options.slots = {{"a"}, {"b"}};
   const plan::Plan plan = plan::make_plan(model, options, ToyDevice(0));
   const auto connector = make_local(1);
-  EXPECT_THROW(replica::ReplicaSet(plan, toy_devices(3), *connector, {.weights = {1}, .batch_sizes = {8}}), Error);
+  EXPECT_THROW(runtime::ReplicaSet(plan, toy_devices(3), *connector, {.weights = {1}, .batch_sizes = {8}}), Error);
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

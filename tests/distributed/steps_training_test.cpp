@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -53,7 +53,7 @@ TEST_P(StepsTraining, IsKeras) {
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
     const auto kinds = c.at("kinds").get<std::vector<std::int32_t>>();
     const auto rows = static_cast<std::int64_t>(kinds.size());
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {rows, 5, 7, 2},
                              .optimizer = test::value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
@@ -87,4 +87,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, StepsTraining,
                                            std::pair{"emu:0", 3}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -10,7 +10,7 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "core/index.h"
-#include "reduce/forgetful_device.h"
+#include "distributed/forgetful_device.h"
 #include "runtime/replica_set.h"
 
 namespace dptrain::test {
@@ -20,7 +20,7 @@ using GradientOf = float (*)(int rank, std::int64_t step, std::int64_t i);
 
 /// A replica's part, on its thread.
 struct StreamRank {
-  StreamRank(int rank_, int device_id, Forget forget, replica::Connector& connector_, const plan::Plan& plan_,
+  StreamRank(int rank_, int device_id, Forget forget, runtime::Connector& connector_, const plan::Plan& plan_,
              GradientOf gradient_)
       : rank(rank_),
         connector(connector_),
@@ -37,7 +37,7 @@ struct StreamRank {
 
   /// A step of whose buckets none is ready before the stream comes there.
   void queue_step(std::int64_t step, bool loads = false) {
-    replica::GradientSink& sink = connector.sink(rank);
+    runtime::GradientSink& sink = connector.sink(rank);
     sink.begin(step, loads);
     for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
       const auto [begin, end] = plan.buckets[at(k)];
@@ -55,7 +55,7 @@ struct StreamRank {
   }
 
   const int rank;
-  replica::Connector& connector;
+  runtime::Connector& connector;
   const plan::Plan& plan;
   const GradientOf gradient;
   ForgetfulDevice device;
@@ -65,7 +65,7 @@ struct StreamRank {
 
 /// Runs `work(StreamRank&)` on a thread for each of these devices and ends the ranks as ReplicaSet does.
 template <class Work>
-void on_stream_ranks(const std::vector<int>& devices, Forget forget, replica::Connector& connector,
+void on_stream_ranks(const std::vector<int>& devices, Forget forget, runtime::Connector& connector,
                      const plan::Plan& plan, GradientOf gradient, const Work& work) {
   std::vector<std::optional<StreamRank>> all(devices.size());
   const auto each = [&](const auto& f) {

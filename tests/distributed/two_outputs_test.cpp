@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/test_data.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using nlohmann::json;
@@ -53,7 +53,7 @@ plan::PlanOptions two_output_options(const json& c) {
 }
 
 /// The sums' means are Keras's values.
-void expect_means(const replica::StepSums& sums, const json& expected) {
+void expect_means(const runtime::StepSums& sums, const json& expected) {
   const auto n = static_cast<double>(sums.samples);
   const auto near = [&](double sum, const char* name) {
     EXPECT_NEAR(sum / n, expected.at(name).get<double>(), kTwoTolerance) << name;
@@ -74,7 +74,7 @@ TEST_P(TwoOutputs, TrainAsInKeras) {
     for (int r = 0; r < replicas; ++r) devices.push_back(device_of(name, r));
     const plan::Plan plan = plan::make_plan(model, two_output_options(c), *devices.front());
     const auto connector = std::string(name) == "cpu" ? make_local(replicas) : make_local_streams(replicas);
-    replica::ReplicaSet set(plan, std::move(devices), *connector,
+    runtime::ReplicaSet set(plan, std::move(devices), *connector,
                             {.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                              .batch_sizes = {kTwoRows, 5, 2},
                              .optimizer = value_of(nn::optimizer_family(), "SGD: {momentum: 0.5}")});
@@ -109,4 +109,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, TwoOutputs,
                                            std::pair{"emu:0", 3}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

@@ -11,7 +11,7 @@
 #include "kernels/cuda/pad.h"
 #include "kernels/philox.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/halves.h"
 
 namespace dptrain::test {
@@ -147,7 +147,7 @@ const RegisteredOp kTestTwoDrops = op<test::TwoDropsSpec, TestTwoDropsOp>(kKind)
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using test::SampleBatch;
@@ -164,7 +164,7 @@ struct PortReplicas {
     const int lanes = static_cast<int>(devices.size());
     connector = devices.front() == "cpu" ? make_local(lanes) : make_local_streams(lanes);
     set.emplace(plan, std::move(all), *connector,
-                replica::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
+                runtime::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                     .batch_sizes = {rows},
                                     .optimizer = test::value_of(nn::optimizer_family(), "SGD"),
                                     .seed = test::kDropSeed});
@@ -172,8 +172,8 @@ struct PortReplicas {
   }
 
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
-  std::optional<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::optional<runtime::ReplicaSet> set;
 };
 
 class TwoPorts : public ::testing::TestWithParam<DeviceNames> {};
@@ -260,7 +260,7 @@ void expect_training(const DeviceNames& devices, const char* text, std::size_t b
   for (std::int64_t number = 0; number < 4; ++number) {
     const SampleBatch batch(kPortRows, kPortInputs, kPortKinds, static_cast<std::uint64_t>(number));
     const double loss = plain.step(batch);
-    const replica::StepSums sums =
+    const runtime::StepSums sums =
         replicas.set->step(batch.host(), {.number = number, .learning_rate = kPortRate, .valid = kPortRows});
     EXPECT_NEAR(sums.loss / kPortRows, loss, 1e-5) << "step " << number;
   }
@@ -371,4 +371,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, TwoPorts,
                                            DeviceNames{"emu:0", "emu:0", "emu:0"}, DeviceNames{"emu:0", "emu:1"}));
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

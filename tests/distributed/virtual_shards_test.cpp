@@ -8,10 +8,10 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "distributed/connector.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::reduce {
+namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -66,7 +66,7 @@ struct ShardedOutcome {
   bool operator==(const ShardedOutcome&) const = default;
 };
 
-std::vector<double> numbers_of(const replica::StepSums& sums) {
+std::vector<double> numbers_of(const runtime::StepSums& sums) {
   std::vector<double> all{sums.loss, sums.penalty, static_cast<double>(sums.samples)};
   all.insert(all.end(), sums.outputs.begin(), sums.outputs.end());
   return all;
@@ -84,7 +84,7 @@ struct ShardedReplicas {
     plan = plan::make_plan(model, options, *devices.front());
     connector = run.device == "cpu" ? make_local(replicas) : make_local_streams(replicas);
     set.emplace(plan, std::move(devices), *connector,
-                replica::SetOptions{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
+                runtime::SetOptions{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                                     .virtual_shards = run.shards,
                                     .batch_sizes = run.batches,
                                     .optimizer = value_of(nn::optimizer_family(), run.optimizer),
@@ -94,8 +94,8 @@ struct ShardedReplicas {
   }
 
   plan::Plan plan;
-  std::unique_ptr<replica::Connector> connector;
-  std::optional<replica::ReplicaSet> set;
+  std::unique_ptr<runtime::Connector> connector;
+  std::optional<runtime::ReplicaSet> set;
 };
 
 ShardedOutcome train_sharded(const ShardedRun& run) {
@@ -186,4 +186,4 @@ TEST(VirtualShardsOnThreads, DoNotDependOnTheirNumber) {
 }
 
 }  // namespace
-}  // namespace dptrain::reduce
+}  // namespace dptrain::distributed

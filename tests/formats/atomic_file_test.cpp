@@ -20,11 +20,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 #include "core/files.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,7 +42,7 @@ std::span<const std::byte> as_part(const std::string& text) { return std::as_byt
 /// The message of the Error{kWrite} of saving `model` as `path`, or "".
 std::string failure(const std::string& path, const graph::Model& model) {
   try {
-    save(path, model, {}, {});
+    save_checkpoint(path, model, {}, {});
   } catch (const Error& error) {
     return error.kind() == ErrorKind::kWrite ? error.what() : "of another kind";
   }
@@ -171,7 +171,7 @@ TEST(AtomicFile, NewFoldersAreSynced) {
 TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
   const sample::Folder folder;
   const graph::Model small = sample::tiny_cnn(5), large = sample::tiny_cnn(500);
-  save(folder / "last.h5", small, {}, sample::state_of(small));
+  save_checkpoint(folder / "last.h5", small, {}, sample::state_of(small));
   const int status = in_child([&] {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{50'000, 50'000};
@@ -204,7 +204,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
     if (!mount_small_disk(folder.path().string())) return kNotAllowed;
     const graph::Model small = sample::tiny_cnn(5);
     const std::string path = folder / "last.h5";
-    save(path, small, {}, {});
+    save_checkpoint(path, small, {}, {});
     // Found before writing, by the free space.
     const std::string message = failure(path, sample::tiny_cnn(500));
     if (message.find("cannot write '" + path + "': not enough space; the file needs") != 0) return 1;
@@ -221,12 +221,12 @@ TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
   const sample::Folder folder;
   const std::string path = folder / "last.h5";
   const graph::Model model = sample::tiny_cnn(200);
-  const State state = sample::state_of(model);
-  save(path, model, {}, state);
+  const CheckpointState state = sample::state_of(model);
+  save_checkpoint(path, model, {}, state);
   for (int kill_number = 0; kill_number < 20; ++kill_number) {
     const pid_t child = fork();
     if (child == 0)
-      for (;;) save(path, model, {}, state);
+      for (;;) save_checkpoint(path, model, {}, state);
     // Anywhere within some ten saves, each of a few milliseconds; odd steps so that all phases are hit.
     std::this_thread::sleep_for(std::chrono::microseconds(1000 + 2713 * kill_number));
     kill(child, SIGKILL);
@@ -237,17 +237,17 @@ TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
     load_weights(path, loaded);
     EXPECT_EQ(loaded.weights[0].values, model.weights[0].values);
   }
-  save(path, model, {}, state);
+  save_checkpoint(path, model, {}, state);
   EXPECT_THAT(folder.files(), ElementsAre("last.h5"));
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats
 
 /// In place of the C library's.
 extern "C" int fsync(int file) {
   std::error_code ignored;
-  dptrain::checkpoint::synced().push_back(
+  dptrain::formats::synced().push_back(
       std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), ignored).string());
   return static_cast<int>(syscall(SYS_fsync, file));
 }

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using sample::Folder;
@@ -17,9 +17,9 @@ TEST(Average, IsTheMeanOfEveryWeightStatisticsIncluded) {
     for (float& value : weight.values) value += 3;
   for (graph::Weight& weight : third.weights)
     for (float& value : weight.values) value = 4 * value + 3;
-  save(folder / "a.h5", first, {}, {});
-  save(folder / "b.h5", second, {}, {});
-  save(folder / "c.h5", third, {}, {});
+  save_checkpoint(folder / "a.h5", first, {}, {});
+  save_checkpoint(folder / "b.h5", second, {}, {});
+  save_checkpoint(folder / "c.h5", third, {}, {});
 
   graph::Model mean = sample::branched();
   load_average({folder / "a.h5", folder / "b.h5", folder / "c.h5"}, mean);
@@ -30,11 +30,11 @@ TEST(Average, IsTheMeanOfEveryWeightStatisticsIncluded) {
 
 TEST(Average, WantsOneModel) {
   const Folder folder;
-  save(folder / "a.h5", sample::tiny_cnn(5), {}, {});
-  save(folder / "b.h5", sample::tiny_cnn(6), {}, {});
+  save_checkpoint(folder / "a.h5", sample::tiny_cnn(5), {}, {});
+  save_checkpoint(folder / "b.h5", sample::tiny_cnn(6), {}, {});
   graph::Model mean = sample::tiny_cnn(5);
   EXPECT_THROW(load_average({folder / "a.h5", folder / "b.h5"}, mean), Error);
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

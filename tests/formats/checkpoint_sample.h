@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "formats/checkpoint/checkpoint.h"
-#include "export/sample.h"
+#include "formats/export_sample.h"
 #include "support/folder.h"
 
-namespace dptrain::checkpoint::sample {
+namespace dptrain::formats::sample {
 
-using namespace exporting::sample;
 using test::Folder;
 
 inline std::vector<std::byte> bytes_of(const std::string& path) {
@@ -29,8 +28,8 @@ inline void put_bytes(const std::string& path, std::span<const std::byte> bytes)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-inline State state_of(const graph::Model& model, std::uint32_t seed = 1) {
-  State state;
+inline CheckpointState state_of(const graph::Model& model, std::uint32_t seed = 1) {
+  CheckpointState state;
   state.resolved_config = "experiment: {name: tiny}\nmodel: {layers: []}\n# caf\xC3\xA9\n";
   state.trainer =
       R"({"epoch":5,"step":2345,"callbacks":{"ModelCheckpoint":{"best":0.8812,"best_epoch":5}},"sums":{"loss":1.5}})";
@@ -43,4 +42,4 @@ inline State state_of(const graph::Model& model, std::uint32_t seed = 1) {
   return state;
 }
 
-}  // namespace dptrain::checkpoint::sample
+}  // namespace dptrain::formats::sample

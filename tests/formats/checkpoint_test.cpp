@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 #include "formats/exporter.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using ::testing::AllOf;
@@ -54,7 +54,7 @@ TEST(Checkpoint, WeightsComeBackBitForBit) {
   model.weights[0].values[1] = -0.0F;
   model.weights[0].values[2] = std::numeric_limits<float>::denorm_min();
   model.weights[0].values[3] = -std::numeric_limits<float>::infinity();
-  save(folder / "last.h5", model, {}, sample::state_of(model));
+  save_checkpoint(folder / "last.h5", model, {}, sample::state_of(model));
   graph::Model loaded = scrambled(sample::branched());
   load_weights(folder / "last.h5", loaded);
   expect_same_weights(model, loaded);
@@ -63,11 +63,11 @@ TEST(Checkpoint, WeightsComeBackBitForBit) {
 TEST(Checkpoint, StateComesBackBitForBit) {
   const sample::Folder folder;
   const graph::Model model = sample::branched();
-  const State state = sample::state_of(model);
-  const std::uint64_t bytes = save(folder / "last.h5", model, sample::compiled(), state);
+  const CheckpointState state = sample::state_of(model);
+  const std::uint64_t bytes = save_checkpoint(folder / "last.h5", model, sample::compiled(), state);
   EXPECT_EQ(bytes, std::filesystem::file_size(folder / "last.h5"));
 
-  const State read = read_state(folder / "last.h5");
+  const CheckpointState read = read_state(folder / "last.h5");
   EXPECT_EQ(read.resolved_config, state.resolved_config);
   EXPECT_EQ(read.trainer, state.trainer);
   EXPECT_EQ(read.class_names, state.class_names);
@@ -81,30 +81,30 @@ TEST(Checkpoint, StateComesBackBitForBit) {
 
 TEST(Checkpoint, AnEmptyStateIsAState) {
   const sample::Folder folder;
-  save(folder / "last.h5", sample::tiny_cnn(), {}, {});
-  const State read = read_state(folder / "last.h5");
+  save_checkpoint(folder / "last.h5", sample::tiny_cnn(), {}, {});
+  const CheckpointState read = read_state(folder / "last.h5");
   EXPECT_TRUE(read.resolved_config.empty() && read.trainer.empty() && read.arrays.empty() && read.class_names.empty());
 }
 
 TEST(Checkpoint, TheSameContentsGiveTheSameBytes) {
   const sample::Folder folder;
   const graph::Model model = sample::branched();
-  save(folder / "a.h5", model, sample::compiled(), sample::state_of(model));
-  save(folder / "b.h5", model, sample::compiled(), sample::state_of(model));
+  save_checkpoint(folder / "a.h5", model, sample::compiled(), sample::state_of(model));
+  save_checkpoint(folder / "b.h5", model, sample::compiled(), sample::state_of(model));
   EXPECT_EQ(sample::bytes_of(folder / "a.h5"), sample::bytes_of(folder / "b.h5"));
 }
 
 TEST(Checkpoint, LargeTextsAndManyNamesFit) {
   const sample::Folder folder;
-  State state;
+  CheckpointState state;
   state.resolved_config = std::string(300'000, 'x') + "\n";
   std::vector<std::string> names;
   for (int i = 0; i < 3000; ++i) names.push_back("class number " + std::to_string(i) + " of a long list");
   state.class_names.add("kind", names);
   state.class_names.add("size", {"large", "m\xC3\xA4\xC3\x9Fig"});
   state.arrays.push_back({"empty", Shape{0, 3}, {}});
-  save(folder / "last.h5", sample::tiny_cnn(), {}, state);
-  const State read = read_state(folder / "last.h5");
+  save_checkpoint(folder / "last.h5", sample::tiny_cnn(), {}, state);
+  const CheckpointState read = read_state(folder / "last.h5");
   EXPECT_EQ(read.resolved_config, state.resolved_config);
   EXPECT_EQ(read.class_names, state.class_names);
   ASSERT_EQ(read.arrays.size(), 1U);
@@ -114,7 +114,7 @@ TEST(Checkpoint, LargeTextsAndManyNamesFit) {
 TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  exporting::exporter_of("model.h5")
+  exporter_of("model.h5")
       .write(folder / "model.h5",
              {.model = model, .compiled = sample::compiled(), .class_names = {"ankle boot", "bag"}});
   graph::Model loaded = scrambled(model);
@@ -128,7 +128,7 @@ TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
 
 TEST(Checkpoint, AnotherShapeIsNamed) {
   const sample::Folder folder;
-  save(folder / "last.h5", sample::tiny_cnn(5), {}, {});
+  save_checkpoint(folder / "last.h5", sample::tiny_cnn(5), {}, {});
   graph::Model model = sample::tiny_cnn(7);
   const graph::Model before = model;
   const std::string path = folder / "last.h5";
@@ -142,7 +142,7 @@ TEST(Checkpoint, AnotherShapeIsNamed) {
 
 TEST(Checkpoint, AnotherModelIsListedWhole) {
   const sample::Folder folder;
-  save(folder / "last.h5", sample::tiny_cnn(), {}, {});
+  save_checkpoint(folder / "last.h5", sample::tiny_cnn(), {}, {});
   graph::Model model = sample::branched();
   const std::string message = refusal_of([&] { load_weights(folder / "last.h5", model); });
   EXPECT_THAT(message, HasSubstr("is a checkpoint of another model"));
@@ -153,7 +153,7 @@ TEST(Checkpoint, AnotherModelIsListedWhole) {
 TEST(Checkpoint, AnotherNumberOfWeightsIsNamed) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
-  save(folder / "last.h5", model, {}, {});
+  save_checkpoint(folder / "last.h5", model, {}, {});
   model.graph.layers[1].weights.pop_back();
   EXPECT_THAT(refusal_of([&] { load_weights(folder / "last.h5", model); }),
               HasSubstr("layer 'conv1' has 2 weights in the file, 1 in the model"));
@@ -180,8 +180,8 @@ TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
 TEST(Checkpoint, ShowsWhatIsInIt) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  save(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
-  const std::string text = describe(folder / "last.h5");
+  save_checkpoint(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
+  const std::string text = describe_file(folder / "last.h5");
   for (const char* expected :
        {"dptrain checkpoint, format 1", "checksum good", "model tiny_cnn (Functional)", "Conv2D",
         "kernel 3x3x3x4, bias 4", "5 layers, 437 parameters", "classes (5): T-shirt",
@@ -194,8 +194,8 @@ TEST(Checkpoint, ShowsWhatIsInIt) {
 TEST(Checkpoint, DiffOfEqualFilesIsEqual) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  save(folder / "a.h5", model, sample::compiled(), sample::state_of(model));
-  const Difference same = compare(folder / "a.h5", folder / "a.h5", 0);
+  save_checkpoint(folder / "a.h5", model, sample::compiled(), sample::state_of(model));
+  const FileDifference same = compare_files(folder / "a.h5", folder / "a.h5", 0);
   EXPECT_TRUE(same.equal);
   EXPECT_EQ(same.report, "13 arrays equal\n");
 }
@@ -203,17 +203,17 @@ TEST(Checkpoint, DiffOfEqualFilesIsEqual) {
 TEST(Checkpoint, DiffTellsEachArrayAndLine) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
-  State state = sample::state_of(model);
-  save(folder / "a.h5", model, {}, state);
+  CheckpointState state = sample::state_of(model);
+  save_checkpoint(folder / "a.h5", model, {}, state);
   for (float& value : model.weights[1].values) value = 0.5F;
   model.weights[1].values[2] = 0.75F;
-  save(folder / "b.h5", model, {}, state);
+  save_checkpoint(folder / "b.h5", model, {}, state);
   model.weights[1].values[2] = 0.5F;
   state.arrays.pop_back();
   state.resolved_config = "experiment: {name: other}\nmodel: {layers: []}\n";
-  save(folder / "c.h5", model, {}, state);
+  save_checkpoint(folder / "c.h5", model, {}, state);
 
-  const Difference d = compare(folder / "b.h5", folder / "c.h5", 0);
+  const FileDifference d = compare_files(folder / "b.h5", folder / "c.h5", 0);
   EXPECT_FALSE(d.equal);
   // One of four values of 0.5 is off by 0.25: relative 0.25 / sqrt(4 * 0.25).
   EXPECT_THAT(d.report, HasSubstr("conv1/bias: max |A - B| 0.25, relative 0.25\n"));
@@ -221,37 +221,37 @@ TEST(Checkpoint, DiffTellsEachArrayAndLine) {
   EXPECT_THAT(d.report, HasSubstr("  - experiment: {name: tiny}\n"));
   EXPECT_THAT(d.report, HasSubstr("  + experiment: {name: other}\n"));
   EXPECT_THAT(d.report, HasSubstr("2 arrays differ, 11 equal\n"));
-  EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 0.01).equal);
-  EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 10).equal);
+  EXPECT_FALSE(compare_files(folder / "a.h5", folder / "b.h5", 0.01).equal);
+  EXPECT_TRUE(compare_files(folder / "a.h5", folder / "b.h5", 10).equal);
 }
 
 TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  State state = sample::state_of(model);
+  CheckpointState state = sample::state_of(model);
   state.arrays.back().name = "a\x1b[2Jb\nequal";
   state.class_names = {"T-shirt", "\xC2\x9Bmm", "Bag"};
-  save(folder / "a.h5", model, {}, state);
+  save_checkpoint(folder / "a.h5", model, {}, state);
   state.arrays.back().values = {4};
   state.resolved_config = "name: \x1b]0;title\x07\n";
-  save(folder / "b.h5", model, {}, state);
+  save_checkpoint(folder / "b.h5", model, {}, state);
   state.arrays.pop_back();
-  save(folder / "c.h5", model, {}, state);
-  EXPECT_THAT(compare(folder / "a.h5", folder / "b.h5", 0).report,
+  save_checkpoint(folder / "c.h5", model, {}, state);
+  EXPECT_THAT(compare_files(folder / "a.h5", folder / "b.h5", 0).report,
               AllOf(HasSubstr("state a\\x1b[2Jb\\nequal: max |A - B|"), HasSubstr("  + name: \\x1b]0;title\\x07\n")));
-  EXPECT_THAT(compare(folder / "a.h5", folder / "c.h5", 0).report, HasSubstr("state a\\x1b[2Jb\\nequal: only in A\n"));
-  EXPECT_THAT(describe(folder / "a.h5"), AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
+  EXPECT_THAT(compare_files(folder / "a.h5", folder / "c.h5", 0).report, HasSubstr("state a\\x1b[2Jb\\nequal: only in A\n"));
+  EXPECT_THAT(describe_file(folder / "a.h5"), AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
 }
 
 TEST(Checkpoint, DiffTakesNotANumberSeriously) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
-  save(folder / "a.h5", model, {}, {});
+  save_checkpoint(folder / "a.h5", model, {}, {});
   model.weights[0].values[0] = std::nanf("");
-  save(folder / "b.h5", model, {}, {});
-  EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 1e30).equal);
-  EXPECT_TRUE(compare(folder / "b.h5", folder / "b.h5", 0).equal);
+  save_checkpoint(folder / "b.h5", model, {}, {});
+  EXPECT_FALSE(compare_files(folder / "a.h5", folder / "b.h5", 1e30).equal);
+  EXPECT_TRUE(compare_files(folder / "b.h5", folder / "b.h5", 0).equal);
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -8,17 +8,17 @@
 
 #include "formats/contents.h"
 #include "formats/keras/keras_import.h"
-#include "checkpoint/keras_sample.h"
-#include "checkpoint/sample.h"
+#include "formats/keras_sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 #include "formats/hdf5/hdf5_writer.h"
 #include "support/sanitizer.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
-Contents over(std::vector<std::byte> bytes) { return Contents::over(checkpoint_bytes("file.h5", std::move(bytes))); }
+FileContents over(std::vector<std::byte> bytes) { return FileContents::over(checkpoint_bytes("file.h5", std::move(bytes))); }
 
 /// Reads everything that anybody reads; false when it throws the error that it may throw.
 bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
@@ -32,9 +32,9 @@ bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
       good = false;
     }
   };
-  attempt([](const Contents& contents) { contents.state(); });
-  attempt([&](const Contents& contents) { load_weights(contents, model); });
-  attempt([](const Contents& contents) { describe(contents); });
+  attempt([](const FileContents& contents) { contents.state(); });
+  attempt([&](const FileContents& contents) { load_weights(contents, model); });
+  attempt([](const FileContents& contents) { describe_file(contents); });
   return good;
 }
 
@@ -42,7 +42,7 @@ class Damage : public ::testing::Test {
  protected:
   void SetUp() override {
     const sample::Folder folder;
-    save(folder / "a.h5", model_, sample::compiled(), sample::state_of(model_));
+    save_checkpoint(folder / "a.h5", model_, sample::compiled(), sample::state_of(model_));
     whole_ = sample::bytes_of(folder / "a.h5");
     graph::Model model = model_;
     ASSERT_TRUE(readable(whole_, model));
@@ -54,12 +54,12 @@ class Damage : public ::testing::Test {
 
 TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
   graph::Model model = model_;
-  const std::size_t sealed = whole_.size() - exporting::kSealBytes;
+  const std::size_t sealed = whole_.size() - kSealBytes;
   for (std::size_t size = 0; size < sealed; size += 1 + size / 97) {
     const std::vector<std::byte> cut(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_FALSE(readable(cut, model)) << size;
   }
-  std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(exporting::kSealBytes) - 1);
+  std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(kSealBytes) - 1);
   try {
     over(cut);
     ADD_FAILURE();
@@ -70,7 +70,7 @@ TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
 
 TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
   graph::Model model = model_;
-  for (std::size_t at = 0; at < whole_.size() - exporting::kSealBytes; at += 53) {
+  for (std::size_t at = 0; at < whole_.size() - kSealBytes; at += 53) {
     std::vector<std::byte> bytes = whole_;
     bytes[at] ^= std::byte{1};
     EXPECT_FALSE(readable(bytes, model)) << at;
@@ -80,7 +80,7 @@ TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
 TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "a minute, and no threads";
   // Another program may have rewritten the file: without the seal the checksums of the datasets are what is left.
-  whole_.resize(whole_.size() - exporting::kSealBytes);
+  whole_.resize(whole_.size() - kSealBytes);
   int harmless = 0;
   for (std::size_t at = 0; at < whole_.size(); at += test::kAddressSanitizer ? 47 : 11) {
     std::vector<std::byte> bytes = whole_;
@@ -102,7 +102,7 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
       std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
   ASSERT_NE(found, whole_.end());
   *found ^= std::byte{1};
-  whole_.resize(whole_.size() - exporting::kSealBytes);
+  whole_.resize(whole_.size() - kSealBytes);
   try {
     load_weights(over(whole_), model_);
     ADD_FAILURE();
@@ -116,7 +116,7 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
 
 TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   graph::Model model = model_;
-  whole_.resize(whole_.size() - exporting::kSealBytes);
+  whole_.resize(whole_.size() - kSealBytes);
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
   EXPECT_TRUE(readable(whole_, model));
   EXPECT_FALSE(over(whole_).sealed);
@@ -180,27 +180,27 @@ std::string depth_refusal(const std::function<void()>& read) {
 /// Who copies or destroys such a tree calls itself once a level, until the stack ends.
 TEST(DeepJson, IsRefusedWhereverAFileHoldsIt) {
   constexpr int kLevels = 200'000;
-  const Contents model = sample::legacy_file({}, {.model_config = tower(kLevels)});
+  const FileContents model = sample::legacy_file({}, {.model_config = tower(kLevels)});
   const std::string deep = "is JSON nested deeper than 128 levels";
-  EXPECT_THAT(depth_refusal([&] { describe(model); }), ::testing::HasSubstr("'keras.h5': its model_config " + deep));
+  EXPECT_THAT(depth_refusal([&] { describe_file(model); }), ::testing::HasSubstr("'keras.h5': its model_config " + deep));
   EXPECT_THAT(depth_refusal([&] { model.stored(); }), ::testing::HasSubstr(deep));
   EXPECT_THAT(depth_refusal([&] { import_model_config("c.keras", tower(kLevels)); }),
               ::testing::HasSubstr("'c.keras': its model_config " + deep));
 
   const sample::Folder folder;
   const graph::Model tiny = sample::small_dense();
-  State state = sample::state_of(tiny);
+  CheckpointState state = sample::state_of(tiny);
   state.trainer = tower(kLevels);
-  save(folder / "deep.h5", tiny, sample::compiled(), state);
+  save_checkpoint(folder / "deep.h5", tiny, sample::compiled(), state);
   EXPECT_THAT(depth_refusal([&] { read_state(folder / "deep.h5"); }),
               ::testing::HasSubstr("the state of its trainer " + deep));
-  EXPECT_THAT(depth_refusal([&] { describe(folder / "deep.h5"); }),
+  EXPECT_THAT(depth_refusal([&] { describe_file(folder / "deep.h5"); }),
               ::testing::HasSubstr("the state of its trainer " + deep));
 }
 
 TEST(DeepJson, WhatKerasNestsIsRead) {
-  EXPECT_EQ(depth_refusal([] { describe(sample::legacy_file({}, {.model_config = tower(100)})); }), "");
+  EXPECT_EQ(depth_refusal([] { describe_file(sample::legacy_file({}, {.model_config = tower(100)})); }), "");
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

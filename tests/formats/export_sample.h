@@ -1,6 +1,6 @@
 #pragma once
 
-// Models that the tests of this room and of checkpoint share.
+// Models that the tests of this room share.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@
 #include "nn/reshaping.h"
 #include "support/output_shape.h"
 
-namespace dptrain::exporting::sample {
+namespace dptrain::formats::sample {
 
 /// Any numbers, all different, the same everywhere.
 inline std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
@@ -147,4 +147,4 @@ inline Compiled compiled() {
   return c;
 }
 
-}  // namespace dptrain::exporting::sample
+}  // namespace dptrain::formats::sample

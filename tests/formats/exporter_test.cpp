@@ -13,11 +13,11 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "export/sample.h"
+#include "formats/export_sample.h"
 #include "support/folder.h"
 #include "support/test_data.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 namespace {
 
 std::string folder_of(const Exporter& exporter) {
@@ -87,4 +87,4 @@ TEST(Exporter, SaysWhatOneHasToKnow) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

@@ -9,13 +9,13 @@
 #include <hdf5.h>
 
 #include "formats/contents.h"
-#include "checkpoint/keras_sample.h"
-#include "checkpoint/sample.h"
+#include "formats/keras_sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/crc32.h"
 #include "core/error.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -30,7 +30,7 @@ class Library {
     H5Fclose(file);
   }
   Hdf5Group root() const { return Hdf5Group::root(checkpoint_file(folder_ / "library.h5")); }
-  Contents contents() const { return Contents::open(folder_ / "library.h5"); }
+  FileContents contents() const { return FileContents::open(folder_ / "library.h5"); }
 
  private:
   sample::Folder folder_;
@@ -257,7 +257,7 @@ TEST(Hdf5Reader, ReadsNamesThatAreNotAscii) {
 /// Made with h5py 3.16 and HDF5 2.0.
 TEST(Hdf5Reader, ReadsAModelOfKeras3WithCyrillicNames) {
   const std::vector<StoredLayer> layers =
-      Contents::open(dptrain::test::test_data("fuzz/corpus/weights/keras3_cyrillic.h5")).layers();
+      FileContents::open(dptrain::test::test_data("fuzz/corpus/weights/keras3_cyrillic.h5")).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers[0].name, "вход");
   EXPECT_EQ(layers[1].weight_names[0], "скрытый/kernel");
@@ -269,7 +269,7 @@ TEST(Hdf5Reader, ReadsAModelOfKeras3WithCyrillicNames) {
 TEST(Hdf5Reader, OurFilesAreInTheFormatThatItReads) {
   const sample::Folder folder;
   const graph::Model model = sample::small_dense();
-  save(folder / "a.h5", model, {}, {});
+  save_checkpoint(folder / "a.h5", model, {}, {});
   EXPECT_EQ(sample::bytes_of(folder / "a.h5")[8], std::byte{0}) << "version of the superblock";
 }
 
@@ -327,12 +327,12 @@ TEST(Hdf5Reader, SaysThatItDoesNotReadTheNewestFormat) {
   H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   H5Fclose(H5Fcreate((folder / "new.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access));
   H5Pclose(access);
-  EXPECT_THAT(refusal([&] { Contents::open(folder / "new.h5"); }), HasSubstr("newer superblock"));
+  EXPECT_THAT(refusal([&] { FileContents::open(folder / "new.h5"); }), HasSubstr("newer superblock"));
 }
 
 /// Names, shapes and sums of the weights as h5py gives them.
 TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
-  const Contents file = Contents::open(dptrain::test::test_data("golden/keras3_A.h5"));
+  const FileContents file = FileContents::open(dptrain::test::test_data("golden/keras3_A.h5"));
   EXPECT_EQ(file.root.text("keras_version"), "3.16.0");
   EXPECT_FALSE(file.has_state());
   const std::vector<StoredLayer> layers = file.layers();
@@ -352,13 +352,13 @@ TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
 }
 
 TEST(Hdf5Reader, ReadsASequentialModelWhosePathsBeginWithItsName) {
-  const std::vector<StoredLayer> layers = Contents::open(dptrain::test::test_data("golden/keras3_C.h5")).layers();
+  const std::vector<StoredLayer> layers = FileContents::open(dptrain::test::test_data("golden/keras3_C.h5")).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_EQ(layers[2].weight_names[0], "seq/dense_2/kernel");
   EXPECT_EQ(layers[2].short_name(0), "kernel");
   EXPECT_EQ(layers[2].weights[0].floats()[0], -0.039572592824697495F);
-  EXPECT_THAT(describe(dptrain::test::test_data("golden/keras3_C.h5")), HasSubstr("model seq (Sequential)"));
+  EXPECT_THAT(describe_file(dptrain::test::test_data("golden/keras3_C.h5")), HasSubstr("model seq (Sequential)"));
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

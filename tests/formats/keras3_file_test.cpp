@@ -7,7 +7,7 @@
 #include "formats/contents.h"
 #include "formats/keras/keras_import.h"
 #include "formats/checkpoint/optimizer_state.h"
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/checkpoint/weights.h"
 #include "core/error.h"
 #include "formats/exporter.h"
@@ -16,7 +16,7 @@
 #include "nn/optimizers.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using namespace sample;
@@ -48,26 +48,26 @@ graph::Model model_with_values() {
   return model;
 }
 
-exporting::OptimizerState state_for(const config::Typed& optimizer, const graph::Model& model) {
-  exporting::OptimizerState state{.iterations = 41};
+OptimizerState state_for(const config::Typed& optimizer, const graph::Model& model) {
+  OptimizerState state{.iterations = 41};
   std::uint32_t seed = 900;
-  for (const std::string& name : exporting::keras::slot_names(optimizer, model))
+  for (const std::string& name : keras::slot_names(optimizer, model))
     for (const graph::Weight& weight : model.weights)
       if (name.ends_with("/" + weight.path(model.graph)))
         state.slots.push_back({name, weight.def.shape, numbers(weight.values.size(), ++seed)});
   return state;
 }
 
-std::string write(const test::Folder& folder, const exporting::Exported& exported,
+std::string write(const test::Folder& folder, const Exported& exported,
                   const std::string& name = "m.keras") {
-  exporting::exporter_of(name).write(folder / name, exported);
+  exporter_of(name).write(folder / name, exported);
   return folder / name;
 }
 
 TEST(Keras3File, GroupsAreWhereKerasLooks) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
-  const Contents file = Contents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
+  const FileContents file = FileContents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
   EXPECT_EQ(file.keras_version(), "3.0.0");
   EXPECT_TRUE(file.by_dptrain());
   EXPECT_THAT(
@@ -103,12 +103,12 @@ TEST(Keras3File, ReadsBackAsItWas) {
     EXPECT_EQ(again.weights[i].path(again.graph), model.weights[i].path(model.graph));
     EXPECT_EQ(again.weights[i].values, model.weights[i].values) << model.weights[i].path(model.graph);
   }
-  EXPECT_EQ(exporting::keras::keras3_config(again.graph, {}), exporting::keras::keras3_config(model.graph, {}));
+  EXPECT_EQ(keras::keras3_config(again.graph, {}), keras::keras3_config(model.graph, {}));
 }
 
 TEST(Keras3File, TheConfigIsThatOfKeras3) {
   const graph::Model model = model_with_values();
-  const json all = json::parse(exporting::keras::keras3_config(model.graph, sample::compiled()));
+  const json all = json::parse(keras::keras3_config(model.graph, sample::compiled()));
   EXPECT_EQ(all["module"], "keras.src.models.functional");
   const json& layers = all["config"]["layers"];
   EXPECT_EQ(layers[0]["config"]["batch_shape"], json::parse("[null, 6, 4, 3]"));
@@ -128,9 +128,9 @@ TEST(Keras3File, TheConfigIsThatOfKeras3) {
   EXPECT_EQ(compile["loss"], "categorical_crossentropy");
   EXPECT_EQ(compile["metrics"], json::parse(R"(["accuracy"])"));
   EXPECT_EQ(compile["loss_weights"], json());
-  exporting::Compiled weighted = sample::compiled();
+  Compiled weighted = sample::compiled();
   weighted.outputs.front().weight = 2;
-  const json twice = json::parse(exporting::keras::keras3_config(model.graph, weighted));
+  const json twice = json::parse(keras::keras3_config(model.graph, weighted));
   EXPECT_EQ(twice["compile_config"]["loss_weights"], json::parse("[2.0]"));
 }
 
@@ -147,12 +147,12 @@ TEST(Keras3File, TheOptimizersVariablesReadBack) {
                                         nn::optimizer_family().make(nn::NadamSpec{})}) {
     SCOPED_TRACE(optimizer.name());
     const test::Folder folder;
-    exporting::Compiled compiled = sample::compiled();
+    Compiled compiled = sample::compiled();
     compiled.optimizer = optimizer;
-    const exporting::OptimizerState state = state_for(optimizer, model);
+    const OptimizerState state = state_for(optimizer, model);
     const std::string path = write(folder, {.model = model, .compiled = compiled, .optimizer_state = state});
-    EXPECT_EQ(Contents::open(path).root.dataset("optimizer/vars/0").whole_number(), 41);
-    const exporting::OptimizerState again = read_optimizer_state(path, optimizer, model);
+    EXPECT_EQ(FileContents::open(path).root.dataset("optimizer/vars/0").whole_number(), 41);
+    const OptimizerState again = read_optimizer_state(path, optimizer, model);
     EXPECT_EQ(again.iterations, 41);
     ASSERT_EQ(again.slots.size(), state.slots.size());
     for (std::size_t i = 0; i < state.slots.size(); ++i) {
@@ -168,7 +168,7 @@ TEST(Keras3File, SlotsStandAsKerasMakesThem) {
   adam.amsgrad = true;
   adam.use_ema = true;
   EXPECT_THAT(
-      exporting::keras::slot_names(nn::optimizer_family().make(adam), model),
+      keras::slot_names(nn::optimizer_family().make(adam), model),
       ElementsAre("average/out/kernel", "average/out/bias", "momentum/out/kernel", "velocity/out/kernel",
                   "momentum/out/bias", "velocity/out/bias", "velocity_hat/out/kernel", "velocity_hat/out/bias"));
 }
@@ -187,12 +187,12 @@ TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
   const test::Folder folder;
   const graph::Model model = small_dense();
   const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{});
-  State state;
+  CheckpointState state;
   state.trainer = R"({"step": 3})";
   for (const char* const config :
        {"{train: {optimizer: {Adam: {learning_rate: 0.1}}}}", "{train: {optimizer: Adam}}"}) {
     state.resolved_config = config;
-    save(folder / "last.h5", model, {}, state);
+    save_checkpoint(folder / "last.h5", model, {}, state);
     EXPECT_EQ(read_optimizer_state(folder / "last.h5", adam, model).iterations, 3);
     EXPECT_THAT(refusal(folder / "last.h5", nn::optimizer_family().make(nn::NadamSpec{}), model),
                 testing::HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));
@@ -204,7 +204,7 @@ TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
   const graph::Model model = small_dense();
   const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{}),
                       nadam = nn::optimizer_family().make(nn::NadamSpec{});
-  exporting::Compiled compiled = sample::compiled();
+  Compiled compiled = sample::compiled();
   const std::string path =
       write(folder, {.model = model, .compiled = compiled, .optimizer_state = state_for(adam, model)});
   EXPECT_THAT(refusal(path, nadam, model), HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));
@@ -231,14 +231,14 @@ TEST(Compare, FilesThatCountAndFilesThatNameWeightsPair) {
   const std::string keras = write(folder, {.model = model}), h5 = write(folder, {.model = model}, "m.h5"),
                     tensors = write(folder, {.model = model}, "m.safetensors");
   for (const std::string& other : {h5, tensors}) {
-    EXPECT_TRUE(compare(keras, other, 0).equal) << compare(keras, other, 0).report;
-    EXPECT_TRUE(compare(other, keras, 0).equal) << compare(other, keras, 0).report;
+    EXPECT_TRUE(compare_files(keras, other, 0).equal) << compare_files(keras, other, 0).report;
+    EXPECT_TRUE(compare_files(other, keras, 0).equal) << compare_files(other, keras, 0).report;
   }
   model.weights[1].values[0] += 1;
-  const Difference difference = compare(keras, write(folder, {.model = model}, "other.h5"), 0);
+  const FileDifference difference = compare_files(keras, write(folder, {.model = model}, "other.h5"), 0);
   EXPECT_FALSE(difference.equal);
   EXPECT_THAT(difference.report, HasSubstr("first/bias: max |A - B| 1"));
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

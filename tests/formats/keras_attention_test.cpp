@@ -11,7 +11,7 @@
 #include "graph/example.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using nlohmann::json;
@@ -32,9 +32,9 @@ layers:
   - AdditiveAttention: {name: last, use_scale: false, dropout: 0.25, inputs: [sums, three, sums]}
 outputs: [last]
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   const graph::Graph again = attention_again(text);
-  EXPECT_EQ(exporting::keras::model_config(again), text);
+  EXPECT_EQ(keras::model_config(again), text);
   EXPECT_EQ(graph::wiring(again),
             "x, y, own <- x, cross <- own y, three <- cross own x, sums <- three three, last <- sums three sums");
 }
@@ -46,7 +46,7 @@ layers:
   - Input: {name: x, shape: [7, 3]}
   - MultiHeadAttention: {name: own, num_heads: 2, key_dim: 4, use_causal_mask: true}
 )");
-  const json layer = json::parse(exporting::keras::model_config(graph))["config"]["layers"][1];
+  const json layer = json::parse(keras::model_config(graph))["config"]["layers"][1];
   const json tensor = json::parse(R"({"class_name": "__keras_tensor__",
       "config": {"shape": [null, 7, 3], "dtype": "float32", "keras_history": ["x", 0, 0]}})");
   EXPECT_EQ(layer["inbound_nodes"],
@@ -59,7 +59,7 @@ TEST(KerasAttention, DotIsNotNamed) {
   const auto config = [](const std::string& arguments) {
     const graph::Graph graph =
         graph::graph_of("layers: [{Input: {name: x, shape: [7, 3]}}, {Attention: {inputs: [x, x]" + arguments + "}}]");
-    return json::parse(exporting::keras::model_config(graph))["config"]["layers"][1]["config"];
+    return json::parse(keras::model_config(graph))["config"]["layers"][1]["config"];
   };
   EXPECT_FALSE(config("").contains("score_mode"));
   EXPECT_EQ(config(", score_mode: concat")["score_mode"], "concat");
@@ -73,9 +73,9 @@ layers:
   - PositionEmbedding: {name: positions, sequence_length: 9, initializer: Zeros}
   - Add: {name: sum, inputs: [x, positions]}
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   EXPECT_EQ(json::parse(text)["config"]["layers"][1]["class_name"], "keras_hub>PositionEmbedding");
-  EXPECT_EQ(exporting::keras::model_config(attention_again(text)), text);
+  EXPECT_EQ(keras::model_config(attention_again(text)), text);
 }
 
 /// A model of one layer, called as `nodes` say; x and z are [5, 3].
@@ -176,11 +176,11 @@ TEST(KerasAttention, FilesOfKeras2AreRead) {
 /// Four kernels of one layer are four arrays.
 TEST(KerasAttention, ProjectionsAreToldApart) {
   const std::string path = test::test_data("golden/keras3_attention.h5");
-  const Difference difference = compare(path, path, 0);
+  const FileDifference difference = compare_files(path, path, 0);
   EXPECT_TRUE(difference.equal) << difference.report;
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KerasAttentionFiles, ::testing::Values("keras", "h5", "weights.h5"));
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/keras/keras_config.h"
-#include "export/sample.h"
+#include "formats/export_sample.h"
 #include "nn/counting_metrics.h"
 #include "nn/losses.h"
 #include "nn/metrics.h"
 #include "nn/optimizers.h"
 #include "support/test_data.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 using Json = nlohmann::json;
@@ -230,4 +230,4 @@ TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -4,19 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "formats/keras/keras_import.h"
-#include "checkpoint/keras_sample.h"
+#include "formats/keras_sample.h"
 #include "core/format.h"
 #include "formats/keras/keras_config.h"
 #include "nn/normalization.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string config_of(const graph::Graph& graph) { return exporting::keras::model_config(graph); }
+std::string config_of(const graph::Graph& graph) { return keras::model_config(graph); }
 
 graph::Graph imported(const std::string& text) {
   return graph::graph_of(config::to_yaml(import_model_config("m.h5", text).model));
@@ -207,7 +207,7 @@ TEST(KerasImport, ANameWithAnotherMeaningInKeras2) {
 
 TEST(KerasImport, AFileStatesTheVersionOfItsWriter) {
   const auto version = [](const std::string& name) {
-    return Contents::open(dptrain::test::test_data("golden/" + name)).keras_version();
+    return FileContents::open(dptrain::test::test_data("golden/" + name)).keras_version();
   };
   for (const char* form : {"keras3_C.h5", "keras3_C.keras", "keras3_C_deflated.keras"})
     EXPECT_TRUE(keras_writer(version(form), false).keras3) << form;
@@ -325,4 +325,4 @@ TEST(KerasImport, AMultiGpuModelIsItsInnerModel) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -6,7 +6,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/example.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 using nlohmann::json;
@@ -259,4 +259,4 @@ TEST(KerasLayers, NoisesScalesAndProducts) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "formats/keras/keras_import.h"
-#include "checkpoint/keras_sample.h"
+#include "formats/keras_sample.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using dptrain::test::test_data;
@@ -19,17 +19,17 @@ using sample::weight;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Contents golden_file(const std::string& name) { return Contents::open(test_data("golden/" + name)); }
+FileContents golden_file(const std::string& name) { return FileContents::open(test_data("golden/" + name)); }
 
 /// Layers with weights by their full names, in order.
-std::vector<std::string> weighted(const Contents& contents) {
+std::vector<std::string> weighted(const FileContents& contents) {
   std::vector<std::string> names;
   for (const StoredLayer& layer : contents.layers())
     if (!layer.weights.empty()) names.push_back(layer.full_name());
   return names;
 }
 
-std::map<std::string, std::vector<std::vector<float>>> values(const Contents& contents) {
+std::map<std::string, std::vector<std::vector<float>>> values(const FileContents& contents) {
   std::map<std::string, std::vector<std::vector<float>>> all;
   for (const StoredLayer& layer : contents.layers())
     for (const StoredArray& weight : layer.weights) all[layer.full_name()].push_back(weight.floats());
@@ -44,7 +44,7 @@ TEST(KerasLayouts, Keras1) {
                       {"bn_conv1_beta:0", {4}},
                       {"bn_conv1_running_mean:0", {4}},
                       {"bn_conv1_running_std:0", {4}}}};
-  const Contents file = legacy_file({{"input_1", {}}, conv, bn}, {.keras_version = ""});
+  const FileContents file = legacy_file({{"input_1", {}}, conv, bn}, {.keras_version = ""});
   EXPECT_EQ(file.stored().layout, "Keras 1 .h5");
   graph::Model model = model_of(R"(
 layers:
@@ -164,7 +164,7 @@ TEST(KerasLayouts, AMultiGpuFileIsUnwrapped) {
       {"class_name": "Dense", "name": "fc", "config": {}}]}},
     {"class_name": "Concatenate", "name": "fc", "config": {}}]}})";
   const FileLayer inner{"model_1", {{"fc/kernel:0", {3, 2}}, {"fc/bias:0", {2}}}};
-  const Contents file = legacy_file({{"input_1", {}}, {"lambda_1", {}}, inner, {"fc", {}}}, {.model_config = config});
+  const FileContents file = legacy_file({{"input_1", {}}, {"lambda_1", {}}, inner, {"fc", {}}}, {.model_config = config});
   graph::Model model = model_of("layers: [{Input: [3]}, {Dense: {name: fc, units: 2}}]");
   const WeightsReport report = load_weights(file, {}, model, Coverage::kAll);
   EXPECT_EQ(weight(model, "fc/kernel"), values_of(0, {3, 2}));
@@ -176,7 +176,7 @@ std::vector<std::byte> golden_bytes(const std::string& name) { return sample::by
 /// Whatever is wrong with an archive is an Error{kCheckpoint}.
 std::string archive_refusal(std::vector<std::byte> bytes) {
   try {
-    const Contents contents = Contents::over(checkpoint_bytes("a.keras", std::move(bytes)));
+    const FileContents contents = FileContents::over(checkpoint_bytes("a.keras", std::move(bytes)));
     for (const StoredLayer& layer : contents.layers())
       for (const StoredArray& weight : layer.weights) weight.floats();
   } catch (const Error& error) {
@@ -218,4 +218,4 @@ TEST(KerasLayouts, AnArchiveOfSomethingElse) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -11,7 +11,7 @@
 #include "formats/keras/keras_graph.h"
 #include "graph/example.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using nlohmann::json;
@@ -375,12 +375,12 @@ layers:
   - LSTM: {name: b, inputs: plain, units: 3, mask: words}
 outputs: [a, b]
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   const KerasWriter ours = keras_writer("2.15.0", true);
   EXPECT_EQ(
       graph::portrait(graph::graph_of(config::to_yaml(import_model_config("m.h5", text, std::nullopt, ours).model))),
       graph::portrait(graph));
-  EXPECT_THAT(exporting::keras::masks_advice(graph),
+  EXPECT_THAT(keras::masks_advice(graph),
               ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
 }
 
@@ -409,7 +409,7 @@ layers:
   - Dense: {name: state, units: 3}
   - GRU: {name: gru, inputs: [words, state], units: 3}
 )");
-  EXPECT_THAT(exporting::keras::masks_advice(graph::graph_of(R"(
+  EXPECT_THAT(keras::masks_advice(graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
   - Embedding: {name: words, input_dim: 9, output_dim: 4, mask_zero: true}
@@ -418,10 +418,10 @@ layers:
   - GRU: {name: gru, inputs: [words, state], units: 3, mask: none}
 )")),
               ElementsAre());  // as Keras 3 does
-  EXPECT_THAT(exporting::keras::masks_advice(graph),
+  EXPECT_THAT(keras::masks_advice(graph),
               ElementsAre(HasSubstr("does not use the mask of an input next to an initial state, as of 'gru'"),
                           HasSubstr("remove the mask of what MultiHeadAttention reads, as of 'own'")));
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -14,7 +14,7 @@
 #include "support/halves.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using nlohmann::json;
@@ -39,7 +39,7 @@ layers:
   - Add: {name: sum, inputs: [left, right]}
 outputs: [sum, cut.high]
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   const json model = json::parse(text);
   EXPECT_EQ(layer_called(model, "left").at("inbound_nodes"), json::parse(R"([[["cut", 0, 0, {}]]])"));
   EXPECT_EQ(layer_called(model, "right").at("inbound_nodes"), json::parse(R"([[["cut", 0, 1, {}]]])"));
@@ -94,7 +94,7 @@ layers:
   - Masking: {name: valid, mask_value: 0.5}
   - GlobalAveragePooling1D: {name: mean}
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   json model = json::parse(text);
   EXPECT_EQ(layer_called(model, "x").at("config").at("dtype"), "int32");
   EXPECT_EQ(layer_called(model, "words").at("config"), json::parse(R"({
@@ -110,4 +110,4 @@ layers:
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

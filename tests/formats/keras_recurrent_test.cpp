@@ -14,7 +14,7 @@
 #include "graph/example.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using nlohmann::json;
@@ -37,7 +37,7 @@ layers:
 )");
   graph.name = "siamese";
   std::ifstream file(test::test_data("golden/shared_lstm.json"));
-  const json found = json::parse(exporting::keras::model_config(graph)), expected = json::parse(file);
+  const json found = json::parse(keras::model_config(graph)), expected = json::parse(file);
   for (std::size_t i = 0; i < expected["config"]["layers"].size(); ++i)
     for (const auto& [key, value] : expected["config"]["layers"][i]["config"].items())
       EXPECT_EQ(found["config"]["layers"][i]["config"][key], value) << i << " " << key;
@@ -56,9 +56,9 @@ layers:
   - GRU: {name: last, units: 4, inputs: [decoder, plain.state_h]}
 outputs: [old, last]
 )");
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   const graph::Graph again = recurrent_again(text);
-  EXPECT_EQ(exporting::keras::model_config(again), text);
+  EXPECT_EQ(keras::model_config(again), text);
   EXPECT_EQ(graph::wiring(again),
             "x, y, encoder <- x, decoder <- y encoder.state_h encoder.state_c, plain <- decoder encoder.state_h, "
             "old <- decoder, last <- decoder plain.state_h");
@@ -72,7 +72,7 @@ layers:
   - Input: {name: h, shape: [4]}
   - GRU: {name: last, units: 4, inputs: [x, h]}
 )");
-  EXPECT_EQ(json::parse(exporting::keras::model_config(graph))["config"]["layers"][2]["inbound_nodes"],
+  EXPECT_EQ(json::parse(keras::model_config(graph))["config"]["layers"][2]["inbound_nodes"],
             json::parse(R"([{
     "args": [{"class_name": "__keras_tensor__",
               "config": {"shape": [null, 7, 3], "dtype": "float32", "keras_history": ["x", 0, 0]}}],
@@ -129,8 +129,8 @@ layers:
   - Bidirectional: {name: all, layer: {LSTM: {units: 4, return_sequences: true, dropout: 0.25}}, merge_mode: mul}
   - Bidirectional: {name: last, layer: {GRU: {units: 3, reset_after: false}}}
 )");
-  const std::string text = exporting::keras::model_config(graph);
-  EXPECT_EQ(exporting::keras::model_config(recurrent_again(text)), text);
+  const std::string text = keras::model_config(graph);
+  EXPECT_EQ(keras::model_config(recurrent_again(text)), text);
 
   const auto complaint = [&](const std::function<void(json & config)>& change) -> std::string {
     json model = json::parse(text);
@@ -164,4 +164,4 @@ layers:
 INSTANTIATE_TEST_SUITE_P(Formats, KerasRecurrentFiles, ::testing::Values("keras", "h5", "weights.h5"));
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -13,7 +13,7 @@
 #include "nn/example.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 void add_words(const config::Node& schema, std::vector<std::string>& all) {
@@ -68,7 +68,7 @@ std::string example_of(const config::TypeDef& type, const std::string& key, cons
   return type.name + ": {" + join(arguments, ", ") + "}";
 }
 
-std::string json_of(const config::Typed& layer) { return config::to_json(exporting::keras::layer_arguments(layer)); }
+std::string json_of(const config::Typed& layer) { return config::to_json(keras::layer_arguments(layer)); }
 
 /// The layer as a file's `config` says it, written again; "" where it is none.
 std::string read_and_written(const std::string& type, const std::string& text, std::vector<std::string>& complaints) {
@@ -92,7 +92,7 @@ void expect_form(const config::Typed& layer) {
       EXPECT_TRUE(arguments.at(field.name).is_number_float()) << field.name << ": Keras 3 refuses an integer";
     }
   }
-  if (exporting::keras::class_name(layer) != layer.name()) return;  // Input: the importer reads it otherwise
+  if (keras::class_name(layer) != layer.name()) return;  // Input: the importer reads it otherwise
   std::vector<std::string> complaints;
   EXPECT_EQ(read_and_written(layer.name(), text, complaints), text);
   EXPECT_EQ(complaints, std::vector<std::string>()) << text;
@@ -110,8 +110,8 @@ TEST(KerasRollCall, EveryArgumentOfALayerIsWritten) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   for (const config::TypeDef* type : nn::layer_family().types()) {
     const config::Typed plain = nn::layer_of(example_of(*type, "", ""));
-    std::vector<std::string> ours = exporting::keras::layer_form(plain).ours;
-    std::ranges::copy(exporting::keras::layer_form(plain).of_calls, std::back_inserter(ours));
+    std::vector<std::string> ours = keras::layer_form(plain).ours;
+    std::ranges::copy(keras::layer_form(plain).of_calls, std::back_inserter(ours));
     for (const config::Field& field : type->schema.fields()) {
       const bool left_out = std::find(ours.begin(), ours.end(), field.name) != ours.end();
       bool tried = false, written = false;
@@ -134,4 +134,4 @@ TEST(KerasRollCall, EveryArgumentOfALayerIsWritten) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

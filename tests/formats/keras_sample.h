@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "formats/contents.h"
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/checkpoint/weights.h"
 #include "core/error.h"
 #include "formats/hdf5/hdf5_writer.h"
 #include "graph/example.h"
 
-namespace dptrain::checkpoint::sample {
+namespace dptrain::formats::sample {
 
 struct FileLayer {
   std::string name;
@@ -31,8 +31,8 @@ struct FileStyle {
 };
 
 /// The legacy tree.
-inline Contents legacy_file(const std::vector<FileLayer>& layers, const FileStyle& style = {}) {
-  exporting::Hdf5Writer file(1 << 16);
+inline FileContents legacy_file(const std::vector<FileLayer>& layers, const FileStyle& style = {}) {
+  Hdf5Writer file(1 << 16);
   const std::string top = style.model_config.empty() ? "" : "model_weights";
   const std::string below = top.empty() ? "" : top + "/";
   if (!top.empty()) {
@@ -54,7 +54,7 @@ inline Contents legacy_file(const std::vector<FileLayer>& layers, const FileStyl
   }
   file.list_attribute(top, "layer_names", names);
   const auto bytes = file.bytes();
-  return Contents::over(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
+  return FileContents::over(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
 }
 
 /// A convolution or a dense layer in the words of Keras 2.
@@ -71,7 +71,7 @@ inline const std::vector<float>& weight(const graph::Model& model, const std::st
 }
 
 /// What a load throws, as text; "" for none.
-inline std::string refusal_of(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+inline std::string refusal_of(const FileContents& contents, const graph::WeightsSpec& spec, graph::Model& model,
                               Coverage coverage = Coverage::kSome) {
   try {
     load_weights(contents, spec, model, coverage);
@@ -81,4 +81,4 @@ inline std::string refusal_of(const Contents& contents, const graph::WeightsSpec
   return "";
 }
 
-}  // namespace dptrain::checkpoint::sample
+}  // namespace dptrain::formats::sample

@@ -12,7 +12,7 @@
 #include "graph/example.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 graph::Graph steps_graph(const std::string& model_config, const KerasWriter& writer) {
@@ -50,10 +50,10 @@ TEST(KerasSteps, WhatKeras3WritesIsRead) {
 
 TEST(KerasSteps, WhatIsWrittenForKeras2IsReadAgain) {
   const graph::Graph graph = graph::graph_of(kStepsModel);
-  const std::string text = exporting::keras::model_config(graph);
+  const std::string text = keras::model_config(graph);
   EXPECT_EQ(graph::portrait(steps_graph(text, {})), graph::portrait(graph));
   EXPECT_EQ(graph::portrait(steps_graph(text, {.keras3 = true})), graph::portrait(graph));
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/exporter.h"
 #include "formats/keras/keras_config.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 class File {
@@ -126,14 +126,14 @@ void expect_floats(const File& file, const std::string& path, const std::vector<
 TEST(KerasTree, IsTheOneThatKerasReads) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
-  save(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
+  save_checkpoint(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
   const File file(folder / "last.h5");
 
   EXPECT_EQ(file.children("/"), (std::vector<std::string>{"dptrain_state", "model_weights"}));  // no optimizer_weights
   expect_scalar_text(file, "/", "keras_version", "2.15.0");
   expect_scalar_text(file, "/", "backend", "tensorflow");
-  expect_scalar_text(file, "/", "model_config", exporting::keras::model_config(model.graph));
-  expect_scalar_text(file, "/", "training_config", exporting::keras::training_config(sample::compiled()));
+  expect_scalar_text(file, "/", "model_config", keras::model_config(model.graph));
+  expect_scalar_text(file, "/", "training_config", keras::training_config(sample::compiled()));
   expect_scalar_text(file, "/model_weights", "keras_version", "2.15.0");
   expect_scalar_text(file, "/model_weights", "backend", "tensorflow");
   const std::vector<std::string> names{"input_1", "conv1", "pool1", "flatten", "predictions"};
@@ -152,7 +152,7 @@ TEST(KerasTree, IsTheOneThatKerasReads) {
 
 TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
   const sample::Folder folder;
-  save(folder / "last.h5", sample::branched(), {}, {});
+  save_checkpoint(folder / "last.h5", sample::branched(), {}, {});
   const File file(folder / "last.h5");
   expect_names(file, "/model_weights/left1_bn", "weight_names",
                {"left1_bn/gamma:0", "left1_bn/beta:0", "left1_bn/moving_mean:0", "left1_bn/moving_variance:0"});
@@ -161,7 +161,7 @@ TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
 
 TEST(KerasTree, AModelToHandOnHasNoPrivateGroup) {
   const sample::Folder folder;
-  exporting::exporter_of("model.h5")
+  exporter_of("model.h5")
       .write(folder / "model.h5",
              {.model = sample::tiny_cnn(), .compiled = sample::compiled(), .class_names = {"a", "bc"}});
   const File file(folder / "model.h5");
@@ -182,7 +182,7 @@ TEST(KerasTree, ManyLayersAreChunkedAsNumpyWould) {
     names.push_back(name);
   }
   graph::Model model = b.take({node});
-  save(folder / "deep.h5", model, {}, {});
+  save_checkpoint(folder / "deep.h5", model, {}, {});
 
   const File file(folder / "deep.h5");
   EXPECT_LE(H5Aexists_by_name(file.id(), "/model_weights", "layer_names", H5P_DEFAULT), 0);
@@ -198,4 +198,4 @@ TEST(KerasTree, ManyLayersAreChunkedAsNumpyWould) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -8,12 +8,12 @@
 #include "core/error.h"
 #include "dptrain_version.h"
 #include "formats/exporter.h"
-#include "export/onnx_reader.h"
-#include "export/sample.h"
+#include "formats/onnx_reader.h"
+#include "formats/export_sample.h"
 #include "graph/example.h"
 #include "support/folder.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using ::testing::ElementsAre;
@@ -130,4 +130,4 @@ TEST(OnnxFile, BeyondTwoGibibytesIsRefusedBeforeAnythingIsMade) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

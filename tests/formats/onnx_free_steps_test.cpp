@@ -8,11 +8,11 @@
 
 #include "core/error.h"
 #include "formats/exporter.h"
-#include "export/onnx_reader.h"
+#include "formats/onnx_reader.h"
 #include "graph/example.h"
 #include "support/folder.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using ::testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(OnnxFreeSteps, SequencesOfTwoLengthsAreRefused) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

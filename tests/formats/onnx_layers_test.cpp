@@ -6,12 +6,12 @@
 
 #include "formats/exporter.h"
 #include "formats/onnx/onnx_layer.h"
-#include "export/onnx_reader.h"
+#include "formats/onnx_reader.h"
 #include "graph/example.h"
 #include "nn/layer.h"
 #include "support/folder.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 struct OnnxExample {
@@ -128,4 +128,4 @@ TEST(OnnxRollCall, OnnxsCheckerTakesAFileOfEveryLayer) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

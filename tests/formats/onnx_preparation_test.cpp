@@ -8,12 +8,12 @@
 
 #include "core/error.h"
 #include "formats/exporter.h"
-#include "export/onnx_reader.h"
+#include "formats/onnx_reader.h"
 #include "formats/preparation.h"
 #include "graph/example.h"
 #include "support/folder.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using ::testing::Contains;
@@ -108,4 +108,4 @@ TEST(OnnxPreparation, WordsAreIdsForAnEmbedding) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "export/onnx_reader.h"
+#include "formats/onnx_reader.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 std::string described(const ::onnx::ValueInfoProto& value) {
@@ -51,4 +51,4 @@ Read read_file(const std::string& path) {
   return read;
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

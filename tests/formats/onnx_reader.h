@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 struct Read {
   std::string complaint;         ///< of the checker with inferred shapes; "": none
@@ -19,4 +19,4 @@ struct Read {
 
 Read read_file(const std::string& path);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

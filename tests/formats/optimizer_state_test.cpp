@@ -14,7 +14,7 @@
 #include "nn/optimizer.h"
 #include "support/test_data.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using test::test_data;
@@ -34,14 +34,14 @@ TEST(OptimizerState, WhatKerasHoldsIsRead) {
   for (const auto& [file, expected] : held.items()) {
     SCOPED_TRACE(file);
     const std::string path = test_data("golden/" + file);
-    const exporting::OptimizerState state =
+    const OptimizerState state =
         read_optimizer_state(path, optimizer_called(expected["optimizer"]), model_of_file(path));
     EXPECT_EQ(state.iterations, expected["iterations"].get<std::int64_t>());
     EXPECT_EQ(state.slots.size(), expected["slots"].size());
-    for (const exporting::NamedArray& slot : state.slots)
+    for (const NamedArray& slot : state.slots)
       EXPECT_EQ(slot.values, expected["slots"].at(slot.name).get<std::vector<float>>()) << slot.name;
   }
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -7,14 +7,14 @@
 
 #include "formats/contents.h"
 #include "formats/keras/keras_import.h"
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/checkpoint/weights.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "formats/exporter.h"
 #include "graph/example.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using namespace sample;
@@ -71,7 +71,7 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
 
 TEST(Safetensors, OfPyTorchAreNamed) {
   const auto opened = [](const std::string& format) {
-    return Contents::over(file_of(R"({"__metadata__":{"format":")" + format +
+    return FileContents::over(file_of(R"({"__metadata__":{"format":")" + format +
                                       R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                   4));
   };
@@ -109,8 +109,8 @@ TEST(Safetensors, AWrittenModelReadsBack) {
   ClassNames names;
   names.add("kind", {"a", "b"});
   names.add("size", {"c"});
-  exporting::exporter_of(path).write(path, {.model = model, .class_names = names, .learned = "{\"x\":1}"});
-  const Contents file = Contents::open(path);
+  exporter_of(path).write(path, {.model = model, .class_names = names, .learned = "{\"x\":1}"});
+  const FileContents file = FileContents::open(path);
   EXPECT_TRUE(is_weights_only(path));
   EXPECT_EQ(file.class_names(), names);
   EXPECT_EQ(file.learned(), "{\"x\":1}");
@@ -125,7 +125,7 @@ TEST(Safetensors, AWrittenModelReadsBack) {
 TEST(Safetensors, WeightsOfALayerAreFoundByTheirNames) {
   const std::string header = R"({"out/bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("out/kernel":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}})";
-  const Contents file = Contents::over(file_of(header, 32));
+  const FileContents file = FileContents::over(file_of(header, 32));
   EXPECT_TRUE(file.model_config().empty());
   const std::vector<StoredLayer> layers = file.layers();
   ASSERT_EQ(layers.size(), 1U);
@@ -144,7 +144,7 @@ TEST(Safetensors, PartsOfALayerAreNoLayers) {
                           at, at + 4);
     at += 4;
   }
-  const std::vector<StoredLayer> layers = Contents::over(file_of(header + "}", at)).layers();
+  const std::vector<StoredLayer> layers = FileContents::over(file_of(header + "}", at)).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_THAT(layers[0].weight_names, ElementsAre("rnn/forward_gru/gru_cell/kernel", "rnn/backward_gru/gru_cell/bias"));
   EXPECT_THAT(layers[1].weight_names, ElementsAre("mha/query/kernel", "mha/value/kernel"));
@@ -152,4 +152,4 @@ TEST(Safetensors, PartsOfALayerAreNoLayers) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

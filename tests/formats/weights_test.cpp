@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/keras_sample.h"
+#include "formats/keras_sample.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using graph::WeightsMatch;
@@ -62,7 +62,7 @@ TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
   EXPECT_EQ(weight(model, "block1_conv/kernel"), values_of(2, {3, 3, 3, 4}));
 
   const std::vector<float> before = weight(model, "block1_conv/kernel");
-  const Contents other = legacy_file({with_bias("block2_conv", {3, 3, 4, 5}), with_bias("head", {20, 7})});
+  const FileContents other = legacy_file({with_bias("block2_conv", {3, 3, 4, 5}), with_bias("head", {20, 7})});
   EXPECT_EQ(refusal_of(other, spec_of(WeightsMatch::kName), model),
             "'keras.h5' is not of this model: \n  layer 'head' kernel is 20x7 in the file, 20x2 in the model\n  layer "
             "'head' bias is 7 in the file, 2 in the model");
@@ -71,7 +71,7 @@ TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
 
 TEST(Weights, InTheOrderOfPyTorchAreNamed) {
   graph::Model model = model_of(kBaseAndHead);
-  const Contents turned = legacy_file({with_bias("block2_conv", {5, 4, 3, 3}), with_bias("head", {2, 20})});
+  const FileContents turned = legacy_file({with_bias("block2_conv", {5, 4, 3, 3}), with_bias("head", {2, 20})});
   EXPECT_THAT(refusal_of(turned, spec_of(WeightsMatch::kName), model),
               AllOf(HasSubstr("kernel is 5x4x3x3 in the file, 3x3x4x5 in the model; PyTorch has this order"),
                     HasSubstr("kernel is 2x20 in the file, 20x2 in the model; PyTorch has this order")));
@@ -149,7 +149,7 @@ layers:
 
 TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
   graph::Model model = model_of(kBaseAndHead);
-  const Contents file = legacy_file({with_bias("conv2d_7", {3, 3, 3, 4}), with_bias("conv2d_8", {3, 3, 4, 5})});
+  const FileContents file = legacy_file({with_bias("conv2d_7", {3, 3, 3, 4}), with_bias("conv2d_8", {3, 3, 4, 5})});
   for (const WeightsMatch match : {WeightsMatch::kTopology, WeightsMatch::kAuto}) {
     const WeightsReport report = load_weights(file, spec_of(match), model, Coverage::kSome);
     EXPECT_THAT(report.how, HasSubstr("by topology up to 'flatten'"));
@@ -162,7 +162,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
 
 TEST(Weights, UpToAStepTheFileMayGoOn) {
   graph::Model model = model_of(kBaseAndHead);
-  const Contents file =
+  const FileContents file =
       legacy_file({with_bias("x", {3, 3, 3, 4}), with_bias("y", {3, 3, 4, 5}), with_bias("z", {99, 1000})});
   EXPECT_THAT(refusal_of(file, spec_of(WeightsMatch::kTopology), model),
               HasSubstr("layer 'head' ('z' there) kernel is 99x1000 in the file, 20x2 in the model"));
@@ -195,7 +195,7 @@ layers:
   - Conv2D: {filters: 3, kernel_size: 1}
   - Conv2D: {filters: 3, kernel_size: 1}
 )");
-  const Contents file = legacy_file(
+  const FileContents file = legacy_file(
       {with_bias("conv2d_1", {1, 1, 3, 3}), with_bias("conv2d_2", {1, 1, 3, 3}), with_bias("conv2d_3", {1, 1, 3, 3})});
   const WeightsReport report = load_weights(file, {}, model, Coverage::kAll);
   EXPECT_EQ(report.how, "by topology (2 of 3 names agree)");
@@ -220,4 +220,4 @@ TEST(Weights, AllMeansBothSides) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -10,12 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/checkpoint/writer.h"
 #include "core/files.h"
 #include "formats/hdf5/hdf5_writer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -23,11 +23,11 @@ using ::testing::HasSubstr;
 
 class WriterTest : public ::testing::Test {
  protected:
-  Job job(std::vector<std::string> files, float mark = 0) const {
+  WriteJob job(std::vector<std::string> files, float mark = 0) const {
     graph::Model model = sample::tiny_cnn();
     model.weights[0].values[0] = mark;
-    Job job{.model = std::make_shared<const graph::Model>(model),
-            .state = std::make_shared<const State>(sample::state_of(model)),
+    WriteJob job{.model = std::make_shared<const graph::Model>(model),
+            .state = std::make_shared<const CheckpointState>(sample::state_of(model)),
             .compiled = {},
             .paths = {}};
     for (const std::string& file : files) job.paths.push_back(folder_ / file);
@@ -39,16 +39,16 @@ class WriterTest : public ::testing::Test {
     return model.weights[0].values[0];
   }
   /// What the writer said, in order. Read it after drain() only.
-  std::function<void(const Saved&)> note() {
-    return [this](const Saved& saved) { saved_.push_back(saved); };
+  std::function<void(const WrittenFile&)> note() {
+    return [this](const WrittenFile& saved) { saved_.push_back(saved); };
   }
 
   sample::Folder folder_;
-  std::vector<Saved> saved_;
+  std::vector<WrittenFile> saved_;
 };
 
 TEST_F(WriterTest, WritesInTheOrderOfSubmission) {
-  Writer writer(note());
+  CheckpointWriter writer(note());
   for (int i = 1; i <= 5; ++i)
     writer.submit(job({"last.h5", "epoch-" + std::to_string(i) + ".h5"}, static_cast<float>(i)));
   writer.drain();
@@ -64,8 +64,8 @@ TEST_F(WriterTest, WritesInTheOrderOfSubmission) {
 }
 
 TEST_F(WriterTest, ExportsWithoutThePrivateState) {
-  Writer writer(note());
-  Job model = job({"model.h5"});
+  CheckpointWriter writer(note());
+  WriteJob model = job({"model.h5"});
   model.private_state = false;
   writer.submit(std::move(model));
   writer.drain();
@@ -74,7 +74,7 @@ TEST_F(WriterTest, ExportsWithoutThePrivateState) {
 }
 
 TEST_F(WriterTest, RemembersTheLastErrorAndGoesOn) {
-  Writer writer(note());
+  CheckpointWriter writer(note());
   EXPECT_FALSE(writer.last_error().has_value());
   writer.submit(job({"missing/last.h5"}));
   writer.drain();
@@ -92,7 +92,7 @@ TEST_F(WriterTest, RemembersTheLastErrorAndGoesOn) {
 
 TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
   {
-    Writer writer(nullptr);
+    CheckpointWriter writer(nullptr);
     writer.submit(job({"a.h5"}, 1));
     writer.submit(job({"b.h5"}, 2));
   }
@@ -101,7 +101,7 @@ TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
 }
 
 TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
-  exporting::Hdf5Writer file(1000);
+  Hdf5Writer file(1000);
   file.group("g");
   EXPECT_FALSE(std::async([] { return hdf5_mutex().try_lock(); }).get());
   EXPECT_GT(file.bytes().size(), 100U);
@@ -113,7 +113,7 @@ TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
 
 TEST_F(WriterTest, TwoWritersTakeTurnsInTheLibrary) {
   {
-    Writer one(nullptr), other(nullptr);
+    CheckpointWriter one(nullptr), other(nullptr);
     for (int i = 0; i < 10; ++i) {
       one.submit(job({"one.h5"}, static_cast<float>(i)));
       other.submit(job({"other.h5"}, static_cast<float>(-i)));
@@ -127,7 +127,7 @@ TEST_F(WriterTest, OneJobWaitsBesideTheOneBeingWrittenAThirdCallerWaits) {
   std::mutex mutex;
   std::condition_variable changed;
   bool open = false;
-  Writer writer([&](const Saved&) {  // holds the writer's thread inside the first job
+  CheckpointWriter writer([&](const WrittenFile&) {  // holds the writer's thread inside the first job
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return open; });
   });
@@ -153,4 +153,4 @@ TEST_F(WriterTest, OneJobWaitsBesideTheOneBeingWrittenAThirdCallerWaits) {
 }
 
 }  // namespace
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "formats/contents.h"
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 
 namespace {
@@ -14,7 +14,7 @@ using namespace dptrain;  // NOLINT(google-build-using-namespace)
 template <class Read>
 void attempt(const std::vector<std::byte>& bytes, const Read& read) {
   try {
-    read(checkpoint::Contents::over(checkpoint::checkpoint_bytes("fuzz.h5", bytes)));
+    read(formats::FileContents::over(formats::checkpoint_bytes("fuzz.h5", bytes)));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCheckpoint) std::abort();
   }
@@ -23,11 +23,11 @@ void attempt(const std::vector<std::byte>& bytes, const Read& read) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static graph::Model model = checkpoint::sample::small_dense();
+  static graph::Model model = formats::sample::small_dense();
   const auto span = std::as_bytes(std::span(data, size));
   const std::vector<std::byte> bytes(span.begin(), span.end());
-  attempt(bytes, [](const checkpoint::Contents& contents) { contents.state(); });
-  attempt(bytes, [](const checkpoint::Contents& contents) { load_weights(contents, model); });
-  attempt(bytes, [](const checkpoint::Contents& contents) { describe(contents); });
+  attempt(bytes, [](const formats::FileContents& contents) { contents.state(); });
+  attempt(bytes, [](const formats::FileContents& contents) { load_weights(contents, model); });
+  attempt(bytes, [](const formats::FileContents& contents) { describe(contents); });
   return 0;
 }

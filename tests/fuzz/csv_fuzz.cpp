@@ -18,16 +18,16 @@ using namespace dptrain;
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
 /// Everything that a reader gives, in one text.
-std::string all_of(const Files& files, const table::Schema& schema, const table::ReadOptions& options) {
-  const table::Table rows = table::read(files, schema, options);
+std::string all_of(const Files& files, const data::table::Schema& schema, const data::table::ReadOptions& options) {
+  const data::table::Table rows = data::table::read(files, schema, options);
   std::string all = std::to_string(rows.skipped()) + " left out\n";
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     all += rows.place(i);
     if (rows.cells() > 0)
       all.append(reinterpret_cast<const char*>(rows.row(i)),
-                 static_cast<std::size_t>(rows.cells()) * sizeof(table::Cell));
+                 static_cast<std::size_t>(rows.cells()) * sizeof(data::table::Cell));
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c)
-      if (rows.schema().columns[c].type == table::ColumnType::kText && rows.schema().columns[c].kept)
+      if (rows.schema().columns[c].type == data::table::ColumnType::kText && rows.schema().columns[c].kept)
         rows.append_text(static_cast<int>(c), i, all);
   }
   return all;
@@ -41,11 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool skip = (data[0] & 1U) != 0;
   const std::size_t block = 1 + (data[0] >> 1U);
   try {
-    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, table::csv_voice())};
-    const table::Schema schema = table::look(files, {.rows = 4, .bytes = 16}).schema;
+    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, data::table::csv_voice())};
+    const data::table::Schema schema = data::table::look(files, {.rows = 4, .bytes = 16}).schema;
     std::string outcomes[2];
     for (int i = 0; i < 2; ++i) {
-      table::ReadOptions options;
+      data::table::ReadOptions options;
       options.skip = skip;
       options.threads = 1 + i;
       if (i == 1) options.block_bytes = static_cast<std::int64_t>(block);

@@ -6,7 +6,7 @@
 
 #include "formats/contents.h"
 #include "formats/keras/keras_import.h"
-#include "checkpoint/sample.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/checkpoint/weights.h"
 #include "config/reader.h"
 #include "core/error.h"
@@ -34,18 +34,18 @@ bool is_small(const graph::Graph& graph) {
   return elements < 100'000;
 }
 
-void build_from(const std::string& config, const checkpoint::Contents* contents) {
-  const checkpoint::KerasImport import = checkpoint::import_model_config("fuzz", config);
+void build_from(const std::string& config, const formats::FileContents* contents) {
+  const formats::KerasImport import = formats::import_model_config("fuzz", config);
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const graph::Graph graph = graph::build(import.model, "fuzz", reader);
   if (!diagnostics.ok() || contents == nullptr || !is_small(graph)) return;
   graph::Model model = graph::make_model(graph, 1);
-  load_weights(*contents, {}, model, checkpoint::Coverage::kSome);
+  load_weights(*contents, {}, model, formats::Coverage::kSome);
 }
 
-void load_all_ways(const checkpoint::Contents& contents) {
-  static graph::Model model = checkpoint::sample::branched();
+void load_all_ways(const formats::FileContents& contents) {
+  static graph::Model model = formats::sample::branched();
   using graph::WeightsMatch;
   for (const WeightsMatch match : {WeightsMatch::kName, WeightsMatch::kTopology, WeightsMatch::kAuto})
     attempt([&] {
@@ -53,7 +53,7 @@ void load_all_ways(const checkpoint::Contents& contents) {
       spec.match = match;
       spec.skip_mismatch = true;
       spec.rename.rules = {{"^(.*)_(\\d+)$", "\\1$2"}};
-      load_weights(contents, spec, model, checkpoint::Coverage::kSome).table();
+      load_weights(contents, spec, model, formats::Coverage::kSome).table();
     });
 }
 
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   attempt([&] {
-    const auto contents = checkpoint::Contents::over(checkpoint::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
+    const auto contents = formats::FileContents::over(formats::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
     load_all_ways(contents);
     attempt([&] { build_from(contents.model_config(), &contents); });
     describe(contents);

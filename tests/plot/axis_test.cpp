@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 TEST(Ticks, AreRoundAndInside) {
@@ -69,4 +69,4 @@ TEST(Axis, LeadsValuesToPixels) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

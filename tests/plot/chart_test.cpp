@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "plot/svg.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
@@ -249,4 +249,4 @@ TEST(Chart, ALogarithmicAxisOfXHasPowersOfTen) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "plot/svg.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 const ClassBar kMean{.name = "mean", .samples = 30, .precision = 0.5, .recall = 0.6, .f1 = 0.55};
@@ -56,4 +56,4 @@ TEST(ClassBars, OfManyClassesTheWeakestComeFirst) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "plot/svg.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 std::string svg_of(const ConfusionCounts& counts) { return to_svg(confusion_matrix(counts)); }
@@ -68,4 +68,4 @@ TEST(ConfusionMatrix, SurvivesADataSetWithoutASample) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

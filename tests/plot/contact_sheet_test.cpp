@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "plot/svg.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 std::shared_ptr<const RgbImage> plain(std::int64_t height, std::int64_t width) {
@@ -93,4 +93,4 @@ TEST(ContactSheet, LongNamesStayWithinTheSheet) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 /// Of two colours, by the rules for contrast on the web (WCAG): 1 to 21.
@@ -70,4 +70,4 @@ TEST(LineStyle, ThirtyRunsLookDifferent) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

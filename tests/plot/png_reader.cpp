@@ -1,4 +1,4 @@
-#include "picture/png_reader.h"
+#include "plot/png_reader.h"
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -9,7 +9,7 @@
 #include <stb/stb_image.h>
 #pragma GCC diagnostic pop
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 RgbImage read_png(const std::vector<std::uint8_t>& bytes) {
   int width = 0, height = 0, channels = 0;
@@ -22,4 +22,4 @@ RgbImage read_png(const std::vector<std::uint8_t>& bytes) {
   return image;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -5,9 +5,9 @@
 
 #include "plot/rgb_image.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 /// Reads a PNG with stb_image; an image without pixels where it is none.
 RgbImage read_png(const std::vector<std::uint8_t>& bytes);
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -6,10 +6,10 @@
 
 #include "core/error.h"
 #include "plot/chart.h"
-#include "picture/png_reader.h"
+#include "plot/png_reader.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 /// Skips where the build or the machine has no Pango.
@@ -105,4 +105,4 @@ TEST_F(Png, BytesThatAreNoTextAreShownNotObeyed) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

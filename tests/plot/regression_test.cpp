@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "plot/svg.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -52,4 +52,4 @@ TEST(Regression, TwoLabelsAreClassesAndNoScale) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "picture/png_reader.h"
+#include "plot/png_reader.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 TEST(RgbImage, PngReadsBack) {
@@ -41,4 +41,4 @@ TEST(RgbImage, ShrunkToMeans) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

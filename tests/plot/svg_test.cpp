@@ -4,10 +4,10 @@
 
 #include "core/error.h"
 #include "plot/file.h"
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 TEST(Svg, IsLightDarkAndForPrint) {
@@ -88,4 +88,4 @@ TEST(Picture, IsWrittenAsItsSuffixSays) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -1,8 +1,8 @@
-#include "picture/svg_text.h"
+#include "plot/svg_text.h"
 
 #include <cstdlib>
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -28,4 +28,4 @@ std::vector<std::vector<double>> polylines(const std::string& svg, const std::st
   return all;
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

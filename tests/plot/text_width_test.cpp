@@ -4,7 +4,7 @@
 
 #include "core/text.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 TEST(TextWidth, KnowsWideAndNarrowLetters) {
@@ -48,4 +48,4 @@ TEST(Shortened, CutsBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

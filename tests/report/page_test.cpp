@@ -55,7 +55,7 @@ TEST(Page, ListsWarningsAndSkippedSteps) {
 TEST(Page, HasOneTypeface) {
   const Runs runs;
   const std::string page = page_of({runs.whole("001")});
-  EXPECT_THAT(page, HasSubstr(std::string("--face:") + picture::kFontFamilies + ";"));
+  EXPECT_THAT(page, HasSubstr(std::string("--face:") + plot::kFontFamilies + ";"));
   EXPECT_THAT(page, HasSubstr("font:16px/1.55 var(--face)"));
   EXPECT_THAT(page, Not(HasSubstr("text{font-family")));
 }

@@ -106,7 +106,7 @@ TEST(Record, PredictedValues) {
     runs.write("001/predicted.csv", csv);
     return read_evaluations(folder)[0].outputs[0].values;
   };
-  const std::vector<picture::ValuePairs> one = values("sample,label,answer\n0,1,1.5\n4,-2e3,2\n");
+  const std::vector<plot::ValuePairs> one = values("sample,label,answer\n0,1,1.5\n4,-2e3,2\n");
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0].name, "");
   EXPECT_THAT(one[0].labels, ElementsAre(1, -2000));

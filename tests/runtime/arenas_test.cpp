@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "plan/prefix.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -102,4 +102,4 @@ TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using testing::Each;
@@ -122,4 +122,4 @@ TEST(Balance, ABatchSmallerThanTheReplicasKeepsItsRows) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 class Crews : public testing::TestWithParam<Crew::First> {
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(First, Crews, testing::Values(Crew::First::kOwnThread, 
                          });
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(Cut, TakesOnlyRowsThatAreHere) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -8,10 +8,10 @@
 #include "data/loader.h"
 #include "data/pixel_program.h"
 #include "runtime/device_input.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -179,4 +179,4 @@ TEST(PixelPrograms, AreThereForWhatTheDeviceKnows) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

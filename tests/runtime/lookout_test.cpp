@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 constexpr double kNoTime = 1e-5;  // seconds
@@ -39,4 +39,4 @@ TEST(Lookout, MayEndAtOnceAndWhileItLooks) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/piecewise.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -115,4 +115,4 @@ TEST(Pairs, GiveTheSameBitsAsEachByItself) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

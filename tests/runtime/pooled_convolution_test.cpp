@@ -6,9 +6,9 @@
 #include "nn/pooling.h"
 #include "plan/tail.h"
 #include "runtime/replica.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -91,4 +91,4 @@ TEST(PooledConvolution, TrainsAsConvolutionAndPooling) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -6,9 +6,9 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -131,4 +131,4 @@ TEST(QueuedEvaluations, HasRoomForSoManyOnly) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -6,10 +6,10 @@
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "runtime/checks.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -178,4 +178,4 @@ TEST(Recording, SeveralReplicasRecordOnRequestAlone) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -8,10 +8,10 @@
 #include <set>
 #include <thread>
 
-#include "replica/apart.h"
-#include "replica/sample_batch.h"
+#include "runtime/apart.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -239,4 +239,4 @@ TEST(ReplicaSet, ReportsADeviceThatCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -260,4 +260,4 @@ TEST(Replica, ProfilesEveryStepWhenAsked) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

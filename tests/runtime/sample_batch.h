@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "plan/sample_models.h"
 #include "runtime/replica_set.h"
-#include "replica/toy_device.h"
+#include "runtime/toy_device.h"
 
 namespace dptrain::test {
 

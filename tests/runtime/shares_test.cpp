@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "replica/apart.h"
+#include "runtime/apart.h"
 #include "runtime/shares.h"
-#include "replica/small_net.h"
+#include "runtime/small_net.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
@@ -211,4 +211,4 @@ TEST(Shares, EqualReplicasInferTheSlicesOfAsManyShards) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

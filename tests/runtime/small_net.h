@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "replica/sample_batch.h"
+#include "runtime/sample_batch.h"
 
 namespace dptrain::test {
 

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "support/tree_sum.h"
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 /// Numbers of very different sizes: in another order they give other bits.
@@ -56,4 +56,4 @@ TEST(SumSteps, OnePartLeftOutIsAllLeftOut) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

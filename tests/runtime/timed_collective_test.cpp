@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 class Slow final : public backend::Collective {
@@ -34,4 +34,4 @@ TEST(TimedCollective, CountsWhatGathersTake) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

@@ -225,4 +225,4 @@ class ToyDevice final : public backend::Device {
 
 }  // namespace dptrain::test
 
-#include "replica/toy_ops.h"
+#include "runtime/toy_ops.h"

@@ -12,7 +12,7 @@
 #include "nn/metrics.h"
 #include "nn/normalization.h"
 #include "nn/optimizers.h"
-#include "replica/toy_device.h"
+#include "runtime/toy_device.h"
 
 namespace dptrain::test {
 

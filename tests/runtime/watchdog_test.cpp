@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dptrain::replica {
+namespace dptrain::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(Watchdog, AStepMayTakeThriceTheLongestBefore) {
 }
 
 }  // namespace
-}  // namespace dptrain::replica
+}  // namespace dptrain::runtime

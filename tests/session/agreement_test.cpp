@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 #include "session/shared_file.h"
 #include "support/folder.h"
 
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 std::vector<std::string> errors_of(int count, const std::function<std::vector<Fact>(int process)>& facts) {
   std::vector<std::string> errors(static_cast<std::size_t>(count));
   test::FakeNetwork network(count);
-  test::in_processes(network, [&](mpi::Processes& processes) {
+  test::in_processes(network, [&](distributed::Processes& processes) {
     try {
       require_equal(&processes, facts(processes.process()), ErrorKind::kData);
     } catch (const Error& error) {
@@ -61,9 +61,9 @@ TEST(Agreement, NamesWhatIsMissing) {
 
 TEST(Agreement, SeatsReplicasBehindThoseOfEarlierProcesses) {
   test::FakeNetwork network(3);
-  test::in_processes(network, [](mpi::Processes& processes) {
+  test::in_processes(network, [](distributed::Processes& processes) {
     const int lanes[] = {2, 1, 3};
-    const reduce::Seats seats = seats_of(&processes, lanes[processes.process()]);
+    const distributed::Seats seats = seats_of(&processes, lanes[processes.process()]);
     EXPECT_THAT(seats.first_ranks, ::testing::ElementsAre(0, 2, 3, 6));
     const World world = world_of(seats);
     EXPECT_EQ(world.ranks, 6);
@@ -75,7 +75,7 @@ TEST(Agreement, SeatsReplicasBehindThoseOfEarlierProcesses) {
 
 TEST(Agreement, FindsWhoSharesItsCores) {
   test::FakeNetwork network(3);  // two of them on node-0
-  test::in_processes(network, [](mpi::Processes& processes) {
+  test::in_processes(network, [](distributed::Processes& processes) {
     EXPECT_EQ(processes_on_these_cores(&processes), processes.process() == 2 ? 1 : 2);
   });
   EXPECT_EQ(processes_on_these_cores(nullptr), 1);
@@ -87,7 +87,7 @@ TEST(SharedFile, HasTheBytesOfProcess0Everywhere) {
   const std::string bytes = std::string(100'000, 'x') + "end";
   std::ofstream(path) << bytes;
   test::FakeNetwork network(3);
-  test::in_processes(network, [&](mpi::Processes& processes) {
+  test::in_processes(network, [&](distributed::Processes& processes) {
     const SharedFile file(&processes, processes.is_first() ? path : "/nowhere");
     std::ifstream in(file.path());
     EXPECT_EQ((std::string{std::istreambuf_iterator<char>(in), {}}), bytes);

@@ -67,7 +67,7 @@ TEST_F(Bfloat16OnCpus, ADryPlanKnowsWhatAReplicaTakes) {
   EXPECT_THAT(dry.text(), testing::AnyOf(testing::HasSubstr("_bf16"), testing::HasSubstr("of bfloat16")));
   EXPECT_THAT(exact.text(), testing::Not(testing::HasSubstr("bf")));
   Session session(with_policy("mixed_bfloat16"), on_cpus(2));
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+  session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank != 0) return;
     EXPECT_GE(replica.bytes(), dry.replica_bytes);
     EXPECT_LE(replica.bytes(), dry.replica_bytes + 1024);

@@ -99,7 +99,7 @@ TEST(BoundReplicas, RunOnTheirCpus) {
   Session session(tiny, options_for(bound));
   std::vector<std::vector<int>> seen(2);
   session.replicas().on_each(
-      [&](int lane, replica::Replica&) { seen[static_cast<std::size_t>(lane)] = machine::allowed_cpus(); });
+      [&](int lane, runtime::Replica&) { seen[static_cast<std::size_t>(lane)] = machine::allowed_cpus(); });
   EXPECT_EQ(seen, bound.cpus);
 }
 
@@ -206,7 +206,7 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
     most += input.samples + input.working;
   }
   EXPECT_GT(least, dry.replica_bytes) << "nothing is resident";
-  session.replicas().on_each([&](int rank, replica::Replica& replica) {
+  session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank != 0) return;
     EXPECT_GE(replica.bytes(), least);
     EXPECT_LE(replica.bytes(), most);
@@ -230,7 +230,7 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
       SessionOptions options = options_for(emu({0, 1}));
       options.feeds = false;  // what data sets take is not the plan's
       Session session(tiny, options);
-      session.replicas().on_each([&](int rank, replica::Replica& replica) {
+      session.replicas().on_each([&](int rank, runtime::Replica& replica) {
         if (rank != 0) return;
         EXPECT_GE(replica.bytes(), dry.replica_bytes) << policy << " " << accumulate;
         EXPECT_LE(replica.bytes(), dry.replica_bytes + 1024) << policy << " " << accumulate;  // sums and such

@@ -28,7 +28,7 @@ TEST(PassTimes, StandBesideTheBoundsOfTheReplicasThreads) {
   plan.steps[1].slot = 1;
   plan.trainable_end = 1000;
   plan.statistics_end = 2000;
-  replica::Replica::Profile profile;
+  runtime::Replica::Profile profile;
   profile.steps.resize(2);
   profile.steps[0].forward = {.seconds = 0.02, .operations = 2e9, .bytes = 10, .set = 10};
   profile.steps[1].forward = {.seconds = 0.04, .operations = 2e9, .bytes = 10, .set = 10};

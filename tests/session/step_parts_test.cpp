@@ -6,7 +6,7 @@
 
 #include "session/link_speed.h"
 
-#include "mpi/fake_transport.h"
+#include "distributed/fake_transport.h"
 
 namespace dptrain::session {
 namespace {
@@ -118,7 +118,7 @@ TEST(LinkSpeed, IsMeasuredOverProcesses) {
   test::FakeNetwork network(3);
   std::mutex mutex;
   std::vector<LinkSpeed> found;
-  test::in_processes(network, [&](mpi::Processes& processes) {
+  test::in_processes(network, [&](distributed::Processes& processes) {
     const LinkSpeed speed = measure_all_reduce(processes, 4000, 3);  // which checks the sums
     const std::lock_guard lock(mutex);
     found.push_back(speed);

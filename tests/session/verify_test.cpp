@@ -76,7 +76,7 @@ TEST(Verify, DifferencesAreNeverNan) {
   EXPECT_EQ(differences.at("a"), std::numeric_limits<double>::infinity());
   EXPECT_EQ(differences.at("b"), 0);
   EXPECT_EQ(weight_differences(one, one).at("a"), std::numeric_limits<double>::infinity());
-  const auto loss = [](double value) { return replica::StepSums{.loss = value}; };
+  const auto loss = [](double value) { return runtime::StepSums{.loss = value}; };
   EXPECT_EQ(loss_difference(loss(NAN), loss(1)), std::numeric_limits<double>::infinity());
   EXPECT_EQ(loss_difference(loss(NAN), loss(NAN)), std::numeric_limits<double>::infinity());
   EXPECT_EQ(loss_difference(loss(INFINITY), loss(INFINITY)), std::numeric_limits<double>::infinity());

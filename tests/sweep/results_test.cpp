@@ -59,14 +59,14 @@ TEST(Results, CsvReadsBack) {
 }
 
 TEST(Results, ChartHasAPanelForEachKey) {
-  const picture::Chart chart = chart_of(example_results(), "x");
+  const plot::Chart chart = chart_of(example_results(), "x");
   ASSERT_EQ(chart.panels.size(), 3U);
   EXPECT_TRUE(chart.panels[0].log_x);
   EXPECT_TRUE(chart.panels[0].x_names.empty()) << "drawn from a range";
   EXPECT_FALSE(chart.panels[1].log_x);
   EXPECT_EQ(chart.panels[1].x_names, (std::vector<std::string>{"8", "16", "64"})) << "choices are categories";
   EXPECT_EQ(chart.panels[2].x_names, (std::vector<std::string>{"sgd", "adam"}));
-  for (const picture::Panel& panel : chart.panels) {
+  for (const plot::Panel& panel : chart.panels) {
     ASSERT_EQ(panel.lines.size(), 3U);
     EXPECT_TRUE(panel.lines[0].style.hollow);  // halving left it behind
     EXPECT_FALSE(panel.lines[1].style.hollow);

@@ -1,4 +1,4 @@
-// Rows per second of reading files of rows, as table::read() gives them to a data set.
+// Rows per second of reading files of rows, as data::table::read() gives them to a data set.
 //
 //   dptrain_bench_table THREADS ROUNDS FILE...
 //
@@ -39,15 +39,15 @@ double cpu_seconds() {
 }
 
 /// Of labels, categories and numbers, so that readers can be compared.
-std::string sums(const table::Table& table) {
+std::string sums(const data::table::Table& table) {
   const auto& columns = table.schema().columns;
   std::vector<double> sum(static_cast<std::size_t>(table.cells()));
-  std::vector<table::ColumnType> types;
+  std::vector<data::table::ColumnType> types;
   for (std::size_t c = 0; c < columns.size(); ++c)
     if (table.cell_of(static_cast<int>(c)) >= 0) types.push_back(columns[c].type);
   for (std::int64_t row = 0; row < table.rows(); ++row)
     for (std::size_t i = 0; i < types.size(); ++i)
-      sum[i] += types[i] == table::ColumnType::kNumber ? static_cast<double>(table.row(row)[i].number)
+      sum[i] += types[i] == data::table::ColumnType::kNumber ? static_cast<double>(table.row(row)[i].number)
                                                        : table.row(row)[i].code;
   std::string line;
   for (const double value : sum) line += fmt::format(" {:.6g}", value);
@@ -56,15 +56,15 @@ std::string sums(const table::Table& table) {
 
 void run(int threads, int rounds, const std::vector<std::string>& files) {
   const auto start = std::chrono::steady_clock::now();
-  const table::Looked looked = table::look(files, {});
+  const data::table::Looked looked = data::table::look(files, {});
   fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), looked.rows);
-  for (const table::Column& column : looked.schema.columns) fmt::print(" {}={}", column.name, type_name(column.type));
+  for (const data::table::Column& column : looked.schema.columns) fmt::print(" {}={}", column.name, type_name(column.type));
   fmt::print("\n");
   std::vector<double> times;
   for (int round = 0; round <= rounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
     const double cpu_begin = cpu_seconds();
-    const table::Table table = table::read(files, looked.schema, {.threads = threads});
+    const data::table::Table table = data::table::read(files, looked.schema, {.threads = threads});
     const double seconds = seconds_since(begin), cpu = cpu_seconds() - cpu_begin;
     if (round == 0)
       fmt::print("{} rows, {} held; sums:{}\n", table.rows(), human_bytes(static_cast<std::uint64_t>(table.bytes())),

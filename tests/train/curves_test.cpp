@@ -13,8 +13,8 @@ namespace dptrain::train {
 namespace {
 
 namespace fs = std::filesystem;
-using picture::Dash;
-using picture::LegendEntry;
+using plot::Dash;
+using plot::LegendEntry;
 
 class CurvesTest : public ::testing::Test {
  protected:
@@ -31,7 +31,7 @@ class CurvesTest : public ::testing::Test {
         << R"({"directions": {"loss": "min", "accuracy": "max", "val_loss": "min", "val_accuracy": "max"}})";
     return (folder_ / name).string();
   }
-  static picture::Chart chart(const std::vector<std::string>& folders, bool log = false) {
+  static plot::Chart chart(const std::vector<std::string>& folders, bool log = false) {
     const RunNames names = names_of_runs(folders);
     std::vector<RunCurves> runs;
     for (std::size_t i = 0; i < folders.size(); ++i) runs.push_back(read_run(folders[i], names.runs[i]));
@@ -59,11 +59,11 @@ TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
 }
 
 TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
-  const picture::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"
+  const plot::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"
                                                            "3,0.5,0.9,1.4,0.7,1e-3,100,1\n")});
   EXPECT_EQ(one.title, "net/001");
   ASSERT_EQ(one.panels.size(), 3U) << "loss, accuracy, throughput; the learning rate does not change";
-  const picture::Panel& loss = one.panels[0];
+  const plot::Panel& loss = one.panels[0];
   EXPECT_EQ(loss.title, "loss");
   ASSERT_EQ(loss.lines.size(), 2U);
   EXPECT_EQ(loss.lines[0].dash, Dash::kDashed) << "training";
@@ -78,7 +78,7 @@ TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
 }
 
 TEST_F(CurvesTest, WithoutValidationTrainingIsTheLine) {
-  const picture::Chart one = chart({run("net/001", "epoch,loss,lr,examples_per_second\n1,2,0.1,5\n2,1,0.01,5\n")});
+  const plot::Chart one = chart({run("net/001", "epoch,loss,lr,examples_per_second\n1,2,0.1,5\n2,1,0.01,5\n")});
   ASSERT_EQ(one.panels.size(), 3U);
   EXPECT_EQ(one.panels[0].lines[0].dash, Dash::kSolid);
   EXPECT_EQ(one.panels[0].lines[0].best, 1U);
@@ -98,7 +98,7 @@ TEST_F(CurvesTest, AnEmptyFieldIsNoPointAndNanIsAGap) {
 }
 
 TEST_F(CurvesTest, ALossThatIsNeverFiniteKeepsItsPanel) {
-  const picture::Chart one = chart({run("net/001", "epoch,loss,accuracy\n1,nan,0.1\n2,nan,0.1\n")});
+  const plot::Chart one = chart({run("net/001", "epoch,loss,accuracy\n1,nan,0.1\n2,nan,0.1\n")});
   ASSERT_GE(one.panels.size(), 2U);
   EXPECT_EQ(one.panels[0].title, "loss");
   EXPECT_FALSE(one.panels[0].lines[0].best);
@@ -109,7 +109,7 @@ TEST_F(CurvesTest, RunsShareThePanelsAndAllAreInTheLegend) {
   for (int i = 0; i < 30; ++i)
     folders.push_back(run("net/" + std::to_string(100 + i), head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n"));
   folders.push_back(run("net/unlike", "epoch,loss,mae\n1,nan,2\n"));
-  const picture::Chart many = chart(folders);
+  const plot::Chart many = chart(folders);
   EXPECT_EQ(many.title, "net");
   ASSERT_EQ(many.legend.size(), 31U);
   EXPECT_EQ(many.legend[3].name, "103");
@@ -128,7 +128,7 @@ TEST_F(CurvesTest, NamesAreAsLongAsNeeded) {
 
 TEST_F(CurvesTest, ALogarithmicAxisIsForLossesAndForThoseWhoAsk) {
   const std::string folder = run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n");
-  using picture::Scale;
+  using plot::Scale;
   EXPECT_EQ(chart({folder}).panels[0].scale, Scale::kAuto);
   EXPECT_EQ(chart({folder}).panels[1].scale, Scale::kLinear);
   EXPECT_EQ(chart({folder}, true).panels[0].scale, Scale::kLog);
@@ -158,8 +158,8 @@ TEST_F(CurvesTest, RunsOfDifferentLengthShareAnAxisOfPercent) {
   for (const std::string& folder : folders) runs.push_back(read_run(folder, "x"));
   EXPECT_TRUE(differ_in_length(runs));
   EXPECT_FALSE(differ_in_length({runs[1], runs[1]}));
-  const picture::Chart chart = curves_chart("", runs, false, EpochAxis::kShare);
-  const picture::Panel& loss = chart.panels.front();
+  const plot::Chart chart = curves_chart("", runs, false, EpochAxis::kShare);
+  const plot::Panel& loss = chart.panels.front();
   EXPECT_EQ(loss.x_label, "share of the run's epochs, %");
   EXPECT_FALSE(loss.whole_x);
   EXPECT_EQ(loss.x_limits.low, 0);

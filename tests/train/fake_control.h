@@ -52,8 +52,8 @@ class FakeControl final : public TrainingControl {
   const graph::Model& pulled_model() override { return model; }
   void push_weights(const std::vector<std::vector<float>>& weights) override { model.weights[0].values = weights[0]; }
   std::vector<NamedValues> gradients() override { return {{"layer/kernel", {-1, 1}}}; }
-  std::optional<picture::RgbImage> sample_sheet(std::int64_t samples, std::int64_t) override {
-    return picture::RgbImage(1, samples);
+  std::optional<plot::RgbImage> sample_sheet(std::int64_t samples, std::int64_t) override {
+    return plot::RgbImage(1, samples);
   }
   config::Node resolved_config(bool) const override { return config; }
   std::int64_t steps_per_epoch() const override { return per_epoch; }

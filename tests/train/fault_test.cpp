@@ -100,7 +100,7 @@ TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
     graph::Model other = session.model();
     session.replicas().pull(other);
     other.weights[0].values[0] += 1;
-    session.replicas().on_each([&](int rank, replica::Replica& replica) {
+    session.replicas().on_each([&](int rank, runtime::Replica& replica) {
       if (rank == 1) replica.push(other);
     });
   };

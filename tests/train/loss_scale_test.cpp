@@ -56,7 +56,7 @@ TEST(LossScale, AResumedRunKeepsTheLossScale) {
   BestValues best;
   Position position;
   position.sums.outputs.clear();
-  const checkpoint::State state = make_state(first, position, {}, best);
+  const formats::CheckpointState state = make_state(first, position, {}, best);
 
   session::Session second(half, on_emulators({0, 1}));
   second.model().weights = first.model().weights;

@@ -107,9 +107,9 @@ class Nonfinite : public ::testing::Test {
     path_ = run.path();
     Trainer trainer(session, run, {.epochs = {}, .steps = {}, .progress = ProgressMode::kOff});
     if (!resume.empty()) {
-      checkpoint::load_weights(resume, session.model());
+      formats::load_weights(resume, session.model());
       session.replicas().push(session.model());
-      trainer.resume(checkpoint::read_state(resume));
+      trainer.resume(formats::read_state(resume));
     }
     const FitResult result = trainer.fit();
     std::ifstream file(run.file("result.json"));
@@ -120,16 +120,16 @@ class Nonfinite : public ::testing::Test {
   graph::Model weights_of(const std::string& checkpoint) const {
     const experiment::Experiment experiment = experiment::load_experiment_text(kNonfiniteConfig, "tiny.yaml", {});
     graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
-    checkpoint::load_weights((path_ / "checkpoints" / checkpoint).string(), model);
+    formats::load_weights((path_ / "checkpoints" / checkpoint).string(), model);
     return model;
   }
 
   graph::Model weights_of_fault() const {
     const std::string file = (path_ / "fault/state.h5").string();
     const experiment::Experiment experiment =
-        experiment::load_experiment_text(checkpoint::read_state(file).resolved_config, "fault", {});
+        experiment::load_experiment_text(formats::read_state(file).resolved_config, "fault", {});
     graph::Model model = graph::undrawn_model(experiment.graph, experiment.config.seed);
-    checkpoint::load_weights(file, model);
+    formats::load_weights(file, model);
     return model;
   }
 
@@ -235,7 +235,7 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
     EXPECT_EQ(written_["steps"], 8);
     EXPECT_TRUE(all_finite(weights_of("last.h5")));
     EXPECT_EQ(
-        nlohmann::json::parse(checkpoint::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
+        nlohmann::json::parse(formats::read_state((path_ / "checkpoints/last.h5").string()).trainer)["rate_factor"],
         1e-32);
 
     const std::string twice = "train.on_nonfinite={rollback: {factor: 0.9, at_most: 2}}";

@@ -41,13 +41,13 @@ class PositionTest : public ::testing::Test {
     return options;
   }
 
-  Position restore(const checkpoint::State& state, const Callbacks& callbacks = {}) {
+  Position restore(const formats::CheckpointState& state, const Callbacks& callbacks = {}) {
     BestValues best;
     return restore_state(state, session_, callbacks, best);
   }
   /// The same state with its JSON edited.
-  checkpoint::State edited(const std::function<void(json&)>& edit) {
-    checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  formats::CheckpointState edited(const std::function<void(json&)>& edit) {
+    formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
     json trainer = json::parse(state.trainer);
     edit(trainer);
     state.trainer = trainer.dump();
@@ -59,7 +59,7 @@ class PositionTest : public ::testing::Test {
 };
 
 TEST_F(PositionTest, OtherClassesOrAnotherOrderOfThemAreRefused) {
-  checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
   EXPECT_NO_THROW(restore(state));
   state.class_names = {"b", "c", "a"};
   try {
@@ -83,7 +83,7 @@ TEST_F(PositionTest, AnotherShuffleWithinAnEpochIsRefused) {
 }
 
 TEST_F(PositionTest, GoingBackForgetsTheBestValuesOfStepsThatWereGivenUp) {
-  const checkpoint::State state = make_state(session_, {}, callbacks_, {{"loss", {0.5, 1}}});
+  const formats::CheckpointState state = make_state(session_, {}, callbacks_, {{"loss", {0.5, 1}}});
   BestValues best{{"loss", {0.1, 2}}, {"accuracy", {0.9, 2}}};
   restore_state(state, session_, {}, best);
   EXPECT_EQ(best, (BestValues{{"loss", {0.5, 1}}}));
@@ -98,7 +98,7 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   callbacks_[1]->restore({{"written", {"a-1.h5"}}, {"last_step", 7}});
   callbacks_[2]->restore({{"written", {"b-1.h5"}}, {"last_step", 8}});
   callbacks_[3]->restore({{"columns", {"loss"}}, {"rows", 1}});
-  const checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  const formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
 
   Callbacks others;
   others.push_back(make_callback(TimeHistorySpec{}));
@@ -161,7 +161,7 @@ TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
       EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint) << i << ": " << error.what();
     }
   }
-  checkpoint::State deep = make_state(session_, {}, callbacks_, {});
+  formats::CheckpointState deep = make_state(session_, {}, callbacks_, {});
   deep.trainer = "{\"best\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
   EXPECT_THROW(restore(deep, callbacks_), Error);
 }
@@ -178,7 +178,7 @@ TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
   position.last_logs.set("loss", 0.5);
   position.last_logs.set("val_loss", infinite);
   BestValues best{{"loss", {0.5, 1}}, {"val_loss", {infinite, 1}}};
-  const checkpoint::State state = make_state(session_, position, callbacks_, best);
+  const formats::CheckpointState state = make_state(session_, position, callbacks_, best);
   best.clear();
   const Position back = restore_state(state, session_, callbacks_, best);
   EXPECT_TRUE(std::isnan(*back.last_logs.find("val_loss")));
@@ -190,7 +190,7 @@ TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
   Position position;
   position.sums = {.loss = 3, .outputs = std::vector<double>(session_.plan().sums(), 2.0), .samples = 4};
   BestValues best;
-  checkpoint::State state = make_state(session_, position, {}, best);
+  formats::CheckpointState state = make_state(session_, position, {}, best);
   EXPECT_EQ(restore_state(state, session_, {}, best).sums.outputs, position.sums.outputs);
   auto trainer = nlohmann::json::parse(state.trainer);
   trainer["sums"]["meanings"].push_back("another metric");
@@ -245,7 +245,7 @@ TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
   move_to(0, 0, 0);
   position.earlier_steps = 8, position.earlier_epochs = 2;
   EXPECT_DOUBLE_EQ(resumed(*large).rate(*large, 0), 0.5);
-  checkpoint::State old = make_state(*small, position, {}, best);
+  formats::CheckpointState old = make_state(*small, position, {}, best);
   json trainer = json::parse(old.trainer);
   trainer.erase("earlier_epochs");
   old.trainer = trainer.dump();
@@ -258,9 +258,9 @@ TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
   for (const graph::Weight& weight : session_.model().weights)
     kept.emplace_back(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);
   callbacks_[0]->restore_weights(kept);
-  checkpoint::State state = make_state(session_, {}, callbacks_, {});
+  formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
   EXPECT_NO_THROW(restore(state, callbacks_));
-  for (checkpoint::NamedArray& array : state.arrays)
+  for (formats::NamedArray& array : state.arrays)
     if (array.name.starts_with("callback0/")) array.values.pop_back();
   EXPECT_THROW(restore(state, callbacks_), Error);
 }

@@ -119,10 +119,10 @@ TEST_F(QueuedFit, SavesTheStepThatWasAskedFor) {
   const std::string saved = (path_ / "checkpoints/s10.h5").string();
   fit({}, true, 10);
   const std::string last = (path_ / "checkpoints/last.h5").string();
-  const checkpoint::Difference difference = checkpoint::compare(saved, last, 0);
+  const formats::FileDifference difference = formats::compare_files(saved, last, 0);
   EXPECT_TRUE(difference.equal) << "the devices ran on before step 10 was read:\n" << difference.report;
   fit({}, true, 11);
-  EXPECT_FALSE(checkpoint::compare(saved, (path_ / "checkpoints/last.h5").string(), 0).equal);
+  EXPECT_FALSE(formats::compare_files(saved, (path_ / "checkpoints/last.h5").string(), 0).equal);
 }
 
 }  // namespace

@@ -51,12 +51,12 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
     run_options.resuming_here = !from.empty();
     const std::string file = (folder_ / name / "checkpoints" / from).string();
     if (!from.empty()) {
-      checkpoint::load_weights(file, session.model());
+      formats::load_weights(file, session.model());
       session.replicas().push(session.model());
     }
     RunDirectory run(experiment, run_options, {});
     Trainer trainer(session, run, {.epochs = {}, .steps = steps, .progress = ProgressMode::kOff});
-    if (!from.empty()) trainer.resume(checkpoint::read_state(file));
+    if (!from.empty()) trainer.resume(formats::read_state(file));
     return trainer.fit();
   }
 
@@ -86,7 +86,7 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
 
   void expect_equal_runs(const std::string& a, const std::string& b) const {
     EXPECT_EQ(values(a + "/train.csv"), values(b + "/train.csv"));
-    const checkpoint::Difference difference = checkpoint::compare((folder_ / a / "checkpoints/last.h5").string(),
+    const formats::FileDifference difference = formats::compare_files((folder_ / a / "checkpoints/last.h5").string(),
                                                                   (folder_ / b / "checkpoints/last.h5").string(), 0);
     EXPECT_TRUE(difference.equal) << difference.report;
     const auto best = [&](const std::string& name) {
@@ -123,7 +123,7 @@ TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
 TEST_P(ValidationSteps, ChangeNothingThatIsTrained) {
   fit("often", {"train.validate_every=3 steps"});
   fit("never", {"train.validate_every=1000 steps"});
-  const checkpoint::Difference difference = checkpoint::compare((folder_ / "often/checkpoints/last.h5").string(),
+  const formats::FileDifference difference = formats::compare_files((folder_ / "often/checkpoints/last.h5").string(),
                                                                 (folder_ / "never/checkpoints/last.h5").string(), 0);
   EXPECT_TRUE(difference.equal) << difference.report;
 }

@@ -67,7 +67,7 @@ class Encoder {
   virtual std::string describe() const = 0;
   virtual nlohmann::json learned() const = 0;
   /// The encoder in an exported model, under the column's name; nullopt if export does not support it.
-  virtual std::optional<exporting::PreparedColumn> prepared(const std::string& /*column*/) const {
+  virtual std::optional<formats::PreparedColumn> prepared(const std::string& /*column*/) const {
     return std::nullopt;
   }
 };

@@ -120,14 +120,14 @@ class StringLookup final : public WordEncoder {
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
   /// Not exported with several indices for unknown words: export has no hash operation.
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
-    exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    formats::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
     for (const std::string& word : words_) look.words.emplace_back(word, places_.at(word));
     if (unknown_ == 1) look.unknown = 0;
     const auto filled = places_.find(filler_.value_or(""));
     if (!refuses_missing_) look.missing = filled == places_.end() ? look.unknown : filled->second;
-    return exporting::PreparedColumn{column, std::move(look)};
+    return formats::PreparedColumn{column, std::move(look)};
   }
   std::string describe() const override {
     return fmt::format("{}{}", counted(words_.size(), "word"),
@@ -233,9 +233,9 @@ class IntegerLookup final : public WordEncoder {
     return index(kKerasUnknown);
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
-    exporting::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    formats::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
     for (const std::int64_t number : numbers_)  // tables contain 7, or 7.0 in a column with missing cells
       for (const char* const end : {"", ".0"})
         look.words.emplace_back(std::to_string(number) + end, places_.at(number));
@@ -244,7 +244,7 @@ class IntegerLookup final : public WordEncoder {
       look.missing = filled->second;
     else if (filler_ || missing_ != MissingWord::kError)
       look.missing = look.unknown;
-    return exporting::PreparedColumn{column, std::move(look)};
+    return formats::PreparedColumn{column, std::move(look)};
   }
   std::string describe() const override {
     return fmt::format("{} whole numbers{}", numbers_.size(),
@@ -347,8 +347,8 @@ class CategoryEncoding final : public NumberEncoder {
     out[which] = 1;
   }
   void encode_ids(double number, std::int32_t* out) const override { *out = token(number); }
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
-    return exporting::PreparedColumn{column, exporting::TakeToken{count_}};
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
+    return formats::PreparedColumn{column, formats::TakeToken{count_}};
   }
   std::string describe() const override { return fmt::format("one of {}", count_); }
   nlohmann::json learned() const override { return nlohmann::json::object(); }

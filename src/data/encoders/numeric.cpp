@@ -107,8 +107,8 @@ class ColumnNormalization final : public NumberEncoder {
   std::optional<LinearMap> linear() const override {
     return LinearMap{mean_, deviation_, fill_.value_or(std::numeric_limits<double>::quiet_NaN())};
   }
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
-    return exporting::PreparedColumn{column, exporting::NormalizeNumber{mean_, deviation_}, fill_};
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
+    return formats::PreparedColumn{column, formats::NormalizeNumber{mean_, deviation_}, fill_};
   }
   std::string describe() const override {
     return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));
@@ -153,9 +153,9 @@ class ColumnRescaling final : public NumberEncoder {
     // In floats, as in Keras.
     *out = static_cast<float>(number) * static_cast<float>(spec_.scale) + static_cast<float>(spec_.offset);
   }
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
-    const exporting::RescaleNumber map{static_cast<float>(spec_.scale), static_cast<float>(spec_.offset)};
-    return exporting::PreparedColumn{column, map, fill_};
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
+    const formats::RescaleNumber map{static_cast<float>(spec_.scale), static_cast<float>(spec_.offset)};
+    return formats::PreparedColumn{column, map, fill_};
   }
   std::string describe() const override {
     return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
@@ -264,8 +264,8 @@ class Discretization final : public NumberEncoder {
     out[bin(number)] = 1;
   }
   void encode_ids(double number, std::int32_t* out) const override { *out = static_cast<std::int32_t>(bin(number)); }
-  std::optional<exporting::PreparedColumn> prepared(const std::string& column) const override {
-    return exporting::PreparedColumn{column, exporting::FindBin{boundaries_}, fill_};
+  std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
+    return formats::PreparedColumn{column, formats::FindBin{boundaries_}, fill_};
   }
   std::string describe() const override { return fmt::format("{} bins", floats()); }
   nlohmann::json learned() const override {

@@ -8,7 +8,7 @@
 #include "data/table/fields.h"
 #include "data/table/types.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -200,4 +200,4 @@ void refuse_columns(std::size_t count, const std::string& place) {
                                               with_commas(static_cast<std::int64_t>(kMostColumns))));
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -13,7 +13,7 @@
 #include "data/table/bytes.h"
 #include "data/table/fields.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// Text with kTextPad bytes before and behind.
 class PaddedText {
@@ -81,4 +81,4 @@ class Blocks {
 /// Throws Error{kData} for more columns than anybody has.
 void refuse_columns(std::size_t count, const std::string& place);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

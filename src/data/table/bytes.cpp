@@ -15,7 +15,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 Error cannot_open(const std::string& path, const std::string& reason) {
@@ -197,4 +197,4 @@ std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin
   return std::make_unique<Unpacked>(std::move(packed), begin);
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -12,7 +12,7 @@
 #include "core/activity.h"
 #include "core/files.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// How errors about files of rows are worded.
 const FileVoice& csv_voice();
@@ -38,4 +38,4 @@ std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name);
 /// The contents of consecutive gzip members. `begin`: bytes that `packed` has given already.
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -12,7 +12,7 @@
 #include "data/table/fields.h"
 #include "data/table/types.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 std::string column_name(std::size_t i) { return fmt::format("column{}", i + 1); }
 
@@ -307,4 +307,4 @@ void Converter::categories(const Fields& fields, const FileLayout& file, Convert
   }
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

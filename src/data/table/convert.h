@@ -13,7 +13,7 @@
 #include "data/table/table.h"
 #include "data/table/words.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 // Layout: positions of a schema's cells in a row of the table. FileLayout: the column of each field of one file. Both
 // are immutable; any thread.
@@ -104,4 +104,4 @@ class Converter {
   std::string unquoted_;
 };
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

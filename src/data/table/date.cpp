@@ -5,7 +5,7 @@
 
 #include "core/format.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 /// Takes text apart from the front.
@@ -133,4 +133,4 @@ std::string date_text(std::int32_t minutes) {
   return text;
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

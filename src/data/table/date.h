@@ -9,7 +9,7 @@
 
 #include "data/table/table.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// Minutes since 1970-01-01 00:00 UTC, seconds rounded down; nothing where the text is no date of that form or no day
 /// of the calendar. Years have four digits, up to 6052. A time without a zone is UTC.
@@ -21,4 +21,4 @@ std::string_view date_example(DateForm form);
 /// "2026-11-25", or "2026-11-25 10:20" of a moment within a day.
 std::string date_text(std::int32_t minutes);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "data/table/types.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 namespace k = kernels::cpu;
 
@@ -350,4 +350,4 @@ Row take_row(std::string_view text, char separator, bool all) {
   }
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -13,7 +13,7 @@
 
 #include "kernels/cpu/csv.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// A row that cannot be read.
 struct BadField {
@@ -119,4 +119,4 @@ void append_unquoted(std::string_view field, std::string& out);
 /// Without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "data/table/fields.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 TableParts::TableParts(Schema s, std::shared_ptr<std::vector<Vocabulary>> v)
     : schema(std::move(s)),
@@ -109,4 +109,4 @@ void copy_cells(const Converted& in, std::size_t first, const std::vector<Pages<
     std::memcpy(piece.to, in.cells.data() + (first + piece.first) * in.width, piece.count * in.width * sizeof(Cell));
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -19,7 +19,7 @@
 #include "data/table/table.h"
 #include "data/table/words.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 // Pages: rows of a fixed width, which are never moved and are contiguous within a page. Only one thread at a time calls
 // grow(), while other threads may write to their pieces.
@@ -145,4 +145,4 @@ class TableParts {
 /// Copies the cells of rows from `first` on to the pieces of the rows that append() added.
 void copy_cells(const Converted& rows, std::size_t first, const std::vector<Pages<Cell>::Piece>& to);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

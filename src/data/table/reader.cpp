@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
@@ -249,4 +249,4 @@ void settle_words(Converter& converter, const FedBlock& block, Converted& rows, 
   }
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -14,7 +14,7 @@
 #include "data/table/parts.h"
 #include "data/table/table.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// A row that cannot be read.
 struct BadRow {
@@ -103,4 +103,4 @@ BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_l
 void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
                   std::int64_t most_words);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

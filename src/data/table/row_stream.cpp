@@ -9,7 +9,7 @@
 #include "data/table/parts.h"
 #include "data/table/reader.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 class RowStream::Impl {
  public:
@@ -131,4 +131,4 @@ const std::vector<std::string>& RowStream::header() const { return impl_->header
 std::int64_t RowStream::skipped() const { return impl_->skipped(); }
 const std::vector<int>& RowStream::kept() const { return impl_->kept(); }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -10,7 +10,7 @@
 #include "data/table/reader.h"
 #include "data/table/table.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// Columns whose fields a stream keeps as they stand, whatever the schema reads of them.
 struct KeptColumns {
@@ -46,4 +46,4 @@ class RowStream {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

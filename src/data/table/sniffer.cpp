@@ -16,7 +16,7 @@
 #include "data/table/fields.h"
 #include "data/table/types.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256 << 10;
@@ -373,4 +373,4 @@ std::string ColumnSample::trouble() const {
       printable(other));
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

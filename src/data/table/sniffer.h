@@ -15,7 +15,7 @@
 #include "core/files.h"
 #include "data/table/table.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 /// Statistics of a column in the sample.
 struct ColumnFacts {
@@ -131,4 +131,4 @@ class ColumnSample {
   std::vector<std::string> examples_;
 };
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "data/table/parts.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 std::string_view type_name(ColumnType type) {
   switch (type) {
@@ -59,4 +59,4 @@ const std::string& Table::file(std::int64_t row) const { return parts_->file(row
 std::int64_t Table::skipped() const { return parts_->skipped; }
 std::int64_t Table::bytes() const { return parts_->bytes(); }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -13,7 +13,7 @@
 
 #include "data/table/types.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 // Schema: the columns, as determined before rows are read. A plain value.
 
@@ -117,4 +117,4 @@ class Table {
   std::unique_ptr<TableParts> parts_;
 };
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

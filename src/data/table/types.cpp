@@ -16,7 +16,7 @@
 #include "data/table/date.h"
 #include "data/table/fields.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 constexpr std::array<std::string_view, 6> kSigns{"$", "%", "€", "£", "¥", "₹"};
@@ -321,4 +321,4 @@ Dialect detect_dialect(std::string_view beginning, const DialectWish& wish) {
   return dialect;
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 enum class NumberFault { kNone, kNoNumber, kOutOfRange };
 
@@ -85,4 +85,4 @@ void check_separator(char separator);
 /// "a comma", "a tab", "'x'".
 std::string separator_name(char separator);
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -4,7 +4,7 @@
 
 #include "data/table/table.h"
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 constexpr WordKey::Kept WordKey::kKept;
 
@@ -118,4 +118,4 @@ void WordTable::add_counts(std::vector<std::int64_t>& counts) const {
     if (slot.entry != 0 && slot.code >= 0) counts[static_cast<std::size_t>(slot.code)] += slot.count;
 }
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 
 // Keys of words in hash tables: a word of up to fifteen bytes is its own key, a longer one has a hash for a key and
 // must be compared. Pure; any thread.
@@ -131,4 +131,4 @@ class WordTable {
   bool closed_;
 };
 
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

@@ -40,8 +40,8 @@ class CenterCrop final : public Transform {
   bool write_op(std::int32_t, kernels::PixelOp& op) const override {
     return write_crop(spec_.height, spec_.width, 0, false, op), true;
   }
-  std::optional<exporting::ImageStep> image_step() const override {
-    return exporting::CropCentre{.height = spec_.height, .width = spec_.width};
+  std::optional<formats::ImageStep> image_step() const override {
+    return formats::CropCentre{.height = spec_.height, .width = spec_.width};
   }
   Window part(const Shape& image, const DrawKey&, std::uint32_t) const override {
     return fits(image) ? middle(image) : centred(image, spec_.height, spec_.width);
@@ -225,10 +225,10 @@ class Resizing final : public Transform {
              float* out) const override {
     resize_image(in, window(in.shape), resize_, finish, out);
   }
-  std::optional<exporting::ImageStep> image_step() const override {
-    using Filter = exporting::ResizeImage::Filter;
+  std::optional<formats::ImageStep> image_step() const override {
+    using Filter = formats::ResizeImage::Filter;
     const bool nearest = resize_.interpolation == Interpolation::kNearest;
-    return exporting::ResizeImage{.height = resize_.height,
+    return formats::ResizeImage{.height = resize_.height,
                                   .width = resize_.width,
                                   .filter = nearest             ? Filter::kNearest
                                             : resize_.antialias ? Filter::kTriangle

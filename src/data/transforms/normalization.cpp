@@ -89,7 +89,7 @@ class PerImageStandardization final : public Transform {
     const double scale = 1 / std::max(std::sqrt(squares / elements), 1 / std::sqrt(elements));
     for (float& x : out.f32) x = static_cast<float>((static_cast<double>(x) - mean) * scale);
   }
-  std::optional<exporting::ImageStep> image_step() const override { return exporting::StandardizeImage{}; }
+  std::optional<formats::ImageStep> image_step() const override { return formats::StandardizeImage{}; }
   bool write_op(std::int32_t, kernels::PixelOp& op) const override {
     return op.kind = kernels::PixelOpKind::kStandardize, true;
   }

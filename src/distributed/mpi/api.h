@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 
 /// An MPI_Request, whose bits the executable only keeps.
 using Ticket = std::uint64_t;
@@ -42,4 +42,4 @@ inline constexpr std::size_t kMostBytes = std::size_t{0x7fffffff} * 4;
 
 using ModuleFunction = const ModuleApi* (*)();
 
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed

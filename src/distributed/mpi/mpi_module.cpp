@@ -7,7 +7,7 @@
 
 #include "distributed/mpi/api.h"
 
-namespace dptrain::mpi {
+namespace dptrain::distributed {
 namespace {
 
 MPI_Comm communicator = MPI_COMM_NULL;
@@ -116,8 +116,8 @@ constexpr ModuleApi kApi{.version = kModuleVersion,
                          .test = test};
 
 }  // namespace
-}  // namespace dptrain::mpi
+}  // namespace dptrain::distributed
 
-extern "C" __attribute__((visibility("default"))) const dptrain::mpi::ModuleApi* dptrain_mpi_module() {
-  return &dptrain::mpi::kApi;
+extern "C" __attribute__((visibility("default"))) const dptrain::distributed::ModuleApi* dptrain_mpi_module() {
+  return &dptrain::distributed::kApi;
 }

@@ -5,7 +5,7 @@
 
 #include "formats/checkpoint/weights.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 void load_average(const std::vector<std::string>& files, graph::Model& model) {
   std::vector<std::vector<double>> sums(model.weights.size());
@@ -24,4 +24,4 @@ void load_average(const std::vector<std::string>& files, graph::Model& model) {
                            [&](double sum) { return static_cast<float>(sum / static_cast<double>(files.size())); });
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -8,10 +8,10 @@
 
 #include "graph/model.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// Fills the model with the mean over the files, summed in double, statistics of normalisations included. Throws
 /// Error{kCheckpoint} where a file cannot be read or is of another model.
 void load_average(const std::vector<std::string>& files, graph::Model& model);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -14,12 +14,10 @@
 #include "formats/compiled.h"
 #include "graph/model.h"
 
-namespace dptrain::checkpoint {
-
-using exporting::NamedArray;
+namespace dptrain::formats {
 
 /// Beyond the model. Empty members are left out of the file.
-struct State {
+struct CheckpointState {
   std::string resolved_config;       ///< YAML; enough to build the model, the data and the transforms again
   std::string trainer;               ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
   std::vector<NamedArray> arrays{};  ///< optimizer slots, averages, best weights of EarlyStopping
@@ -29,15 +27,15 @@ struct State {
 
 /// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
 /// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
-/// exporting::Exporter writes.
-std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
-                   const State& state);
+/// Exporter writes.
+std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
+                   const CheckpointState& state);
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
-State read_state(const std::string& path);
+CheckpointState read_state(const std::string& path);
 /// Reads the class names in a checkpoint or an exported model; empty if the file has none.
 ClassNames read_class_names(const std::string& path);
-/// Reads State::learned of a checkpoint or an exported model; "" if the file has none or cannot be read, which
+/// Reads CheckpointState::learned of a checkpoint or an exported model; "" if the file has none or cannot be read, which
 /// load_weights() reports.
 std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
@@ -51,12 +49,12 @@ bool has_model(const std::string& path);  ///< the file describes its layers. Th
 void load_weights(const std::string& path, graph::Model& model);
 
 /// One line per difference or one table; see `ckpt show` and `ckpt diff`.
-std::string describe(const std::string& path);
-struct Difference {
+std::string describe_file(const std::string& path);
+struct FileDifference {
   std::string report;
   bool equal =
       true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
 };
-Difference compare(const std::string& a, const std::string& b, double tolerance);
+FileDifference compare_files(const std::string& a, const std::string& b, double tolerance);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -11,7 +11,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 /// Convolutions: [out, in, height, width] in PyTorch, [height, width, in, out] in Keras; dense layers likewise.
@@ -185,13 +185,13 @@ graph::WeightsSpec own_names(const std::string& path) {
 
 }  // namespace
 
-State read_state(const std::string& path) { return Contents::open(path).state(); }
+CheckpointState read_state(const std::string& path) { return FileContents::open(path).state(); }
 
-ClassNames read_class_names(const std::string& path) { return Contents::open(path).class_names(); }
+ClassNames read_class_names(const std::string& path) { return FileContents::open(path).class_names(); }
 
 std::string read_learned(const std::string& path) {
   try {
-    return Contents::open(path).learned();
+    return FileContents::open(path).learned();
   } catch (const Error& error) {
     log::debug(error.what());
     return "";
@@ -200,7 +200,7 @@ std::string read_learned(const std::string& path) {
 
 bool is_checkpoint(const std::string& path) {
   try {
-    const Contents contents = Contents::open(path);
+    const FileContents contents = FileContents::open(path);
     return contents.has_state() || contents.has_layers();
   } catch (const Error&) {
     return false;
@@ -209,26 +209,26 @@ bool is_checkpoint(const std::string& path) {
 
 bool is_weights_only(const std::string& path) {
   try {
-    const Contents contents = Contents::open(path);
+    const FileContents contents = FileContents::open(path);
     return !contents.has_state() && contents.has_layers();
   } catch (const Error&) {
     return false;
   }
 }
 
-bool has_model(const std::string& path) { return !Contents::open(path).model_config().empty(); }
+bool has_model(const std::string& path) { return !FileContents::open(path).model_config().empty(); }
 
-void load_weights(const std::string& path, graph::Model& model) { load_weights(Contents::open(path), model); }
+void load_weights(const std::string& path, graph::Model& model) { load_weights(FileContents::open(path), model); }
 
-void load_weights(const Contents& contents, graph::Model& model) {
+void load_weights(const FileContents& contents, graph::Model& model) {
   load_weights(contents, own_names(contents.file().name()), model, Coverage::kAll);
 }
 
 WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage) {
-  return load_weights(Contents::open(spec.file.value), spec, model, coverage);
+  return load_weights(FileContents::open(spec.file.value), spec, model, coverage);
 }
 
-WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpec& spec, graph::Model& model,
                            Coverage coverage) {
   const StoredLayers stored = contents.stored();
   Load load(stored, spec, model, coverage);
@@ -242,4 +242,4 @@ WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& s
   return load.fill(contents.file().name());
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -15,12 +15,10 @@
 #include "formats/keras3/keras3_config.h"
 #include "nn/optimizer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 48;
-
-using exporting::OptimizerState;
 
 /// Of Keras's list, which names them or not.
 struct Variable {
@@ -28,7 +26,7 @@ struct Variable {
   Hdf5Dataset values;
 };
 
-std::vector<Variable> variables_of(const Contents& contents) {
+std::vector<Variable> variables_of(const FileContents& contents) {
   std::vector<Variable> all;
   if (const auto group = contents.root.find_group("optimizer_weights")) {
     for (const std::string& name : group->list("weight_names")) all.push_back({name, group->dataset(name)});
@@ -47,7 +45,7 @@ std::vector<Variable> variables_of(const Contents& contents) {
 }
 
 /// "Adam", as Keras serialises it: {"class_name": "Custom>Adam", "config": {...}}; "" where the file does not say.
-std::string class_of(const Contents& contents) {
+std::string class_of(const FileContents& contents) {
   const nlohmann::json model = nlohmann::json::parse(contents.model_config(), nullptr, false),
                        training = nlohmann::json::parse(contents.training_config(), nullptr, false);
   const auto inside = [](const nlohmann::json& json, const char* key) {
@@ -62,7 +60,7 @@ std::string class_of(const Contents& contents) {
   return text.substr(text.rfind('>') + 1);
 }
 
-void check_same(const Contents& contents, const std::string& found, const config::Typed& optimizer) {
+void check_same(const FileContents& contents, const std::string& found, const config::Typed& optimizer) {
   const auto* type = nn::optimizer_family().find(found);
   if (type == nullptr) contents.file().refuse(fmt::format("was trained with {}, which dptrain does not have", found));
   if (type->name != optimizer.name())
@@ -72,7 +70,7 @@ void check_same(const Contents& contents, const std::string& found, const config
 }
 
 /// Of a checkpoint of dptrain; "" where its config does not say.
-std::string trained_with(const Contents& contents) {
+std::string trained_with(const FileContents& contents) {
   config::Diagnostics ignored;
   const config::Node saved = config::load_text(contents.resolved_config(), contents.file().name(), ".", ignored);
   const config::Node* const train = saved.find("train");
@@ -97,7 +95,7 @@ bool slot_by_slot(const std::vector<Variable>& variables) {
 
 class Reading {
  public:
-  Reading(const Contents& contents, const config::Typed& optimizer, const graph::Model& model)
+  Reading(const FileContents& contents, const config::Typed& optimizer, const graph::Model& model)
       : contents_(contents), optimizer_(optimizer), model_(model), variables_(variables_of(contents)) {}
 
   OptimizerState take() {
@@ -156,7 +154,7 @@ class Reading {
   std::vector<std::string> in_groups() {
     std::vector<std::string> names;
     const std::vector<int> weights = trained();
-    for (const std::vector<std::string>& group : exporting::keras::slot_groups(optimizer_))
+    for (const std::vector<std::string>& group : keras::slot_groups(optimizer_))
       for (const int weight : weights)
         for (const std::string& slot : group) names.push_back(name_of(slot, weight));
     return names;
@@ -165,7 +163,7 @@ class Reading {
   std::vector<std::string> by_slot() {
     std::vector<std::string> names;
     const std::vector<int> weights = trained();
-    for (const std::vector<std::string>& group : exporting::keras::slot_groups(optimizer_))
+    for (const std::vector<std::string>& group : keras::slot_groups(optimizer_))
       for (const std::string& slot : group)
         for (const int weight : weights) names.push_back(name_of(slot, weight));
     return names;
@@ -173,7 +171,7 @@ class Reading {
 
   /// Before the slots stand the steps done and perhaps a learning rate, behind them perhaps Nadam's product.
   std::size_t first_slot(std::size_t slots) const {
-    const bool product = exporting::keras::momentum_product(optimizer_, 0).has_value();
+    const bool product = keras::momentum_product(optimizer_, 0).has_value();
     const std::size_t others = variables_.size() - 1, most = product ? 2 : 1;
     const bool scalar = others > slots && variables_[1].values.shape().rank() == 0;
     if (others < slots || others - slots > most || (others > slots && !scalar && !product))
@@ -191,14 +189,14 @@ class Reading {
     return steps;
   }
 
-  const Contents& contents_;
+  const FileContents& contents_;
   const config::Typed& optimizer_;
   const graph::Model& model_;
   const std::vector<Variable> variables_;
   std::map<std::string, Shape> shape_of_;
 };
 
-OptimizerState own_state(const Contents& contents, const config::Typed& optimizer) {
+OptimizerState own_state(const FileContents& contents, const config::Typed& optimizer) {
   if (const std::string found = trained_with(contents); !found.empty()) check_same(contents, found, optimizer);
   const nlohmann::json trainer = nlohmann::json::parse(contents.trainer(), nullptr, false);
   const auto count = [&](const char* key) {
@@ -213,14 +211,14 @@ OptimizerState own_state(const Contents& contents, const config::Typed& optimize
 
 }  // namespace
 
-OptimizerState read_optimizer_state(const Contents& contents, const config::Typed& optimizer,
+OptimizerState read_optimizer_state(const FileContents& contents, const config::Typed& optimizer,
                                     const graph::Model& model) {
   return contents.has_state() ? own_state(contents, optimizer) : Reading(contents, optimizer, model).take();
 }
 
 OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,
                                     const graph::Model& model) {
-  return read_optimizer_state(Contents::open(path), optimizer, model);
+  return read_optimizer_state(FileContents::open(path), optimizer, model);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -10,15 +10,15 @@
 #include "formats/compiled.h"
 #include "graph/model.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
-struct Contents;
+struct FileContents;
 
 /// For an optimizer that trains `model`, whose layers are paired with the file's as for their weights. Throws
 /// Error{kCheckpoint} that says why not: the file holds no optimizer, another one, or that of other weights.
-exporting::OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,
+OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,
                                                const graph::Model& model);
-exporting::OptimizerState read_optimizer_state(const Contents& contents, const config::Typed& optimizer,
+OptimizerState read_optimizer_state(const FileContents& contents, const config::Typed& optimizer,
                                                const graph::Model& model);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

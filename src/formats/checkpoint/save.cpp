@@ -3,19 +3,17 @@
 #include "dptrain_version.h"
 #include "formats/keras/keras_file.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
-using exporting::Hdf5Writer;
-
-std::uint64_t expected_bytes(const State& state) {
+std::uint64_t expected_bytes(const CheckpointState& state) {
   std::uint64_t floats = 0;
   for (const NamedArray& array : state.arrays) floats += array.values.size();
-  return exporting::keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() +
+  return keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() +
          state.trainer.size() + state.learned.size();
 }
 
-void put_state(Hdf5Writer& file, const State& state) {
+void put_state(Hdf5Writer& file, const CheckpointState& state) {
   const std::string group = kStateGroup;
   file.group(group);
   file.number_attribute(group, "format", kStateFormat);
@@ -34,13 +32,13 @@ void put_state(Hdf5Writer& file, const State& state) {
 
 }  // namespace
 
-std::uint64_t save(const std::string& path, const graph::Model& model, const exporting::Compiled& compiled,
-                   const State& state) {
-  Hdf5Writer file(exporting::keras::expected_bytes(model) + expected_bytes(state));
-  exporting::keras::put_model(
+std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
+                   const CheckpointState& state) {
+  Hdf5Writer file(keras::expected_bytes(model) + expected_bytes(state));
+  keras::put_model(
       file, {.model = model, .compiled = compiled, .class_names = state.class_names, .learned = state.learned});
   put_state(file, state);
-  return exporting::keras::write_sealed(path, file);
+  return keras::write_sealed(path, file);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

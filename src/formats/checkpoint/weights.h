@@ -9,9 +9,9 @@
 
 #include "graph/model.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
-struct Contents;
+struct FileContents;
 
 struct WeightsReport {
   enum class Fate {
@@ -45,7 +45,7 @@ enum class Coverage { kSome, kAll };
 /// Throws Error{kCheckpoint}: the file cannot be read, nothing or not enough of it fits (every misfit is listed, with
 /// both shapes), `expect` is not met.
 WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage = Coverage::kSome);
-WeightsReport load_weights(const Contents& contents, const graph::WeightsSpec& spec, graph::Model& model,
+WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpec& spec, graph::Model& model,
                            Coverage coverage);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

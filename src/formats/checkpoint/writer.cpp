@@ -11,10 +11,10 @@
 #include "core/trace.h"
 #include "formats/exporter.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
-struct Writer::Impl {
-  explicit Impl(std::function<void(const Saved&)> on_done) : done(std::move(on_done)), thread([this] { run(); }) {}
+struct CheckpointWriter::Impl {
+  explicit Impl(std::function<void(const WrittenFile&)> on_done) : done(std::move(on_done)), thread([this] { run(); }) {}
   ~Impl() {
     jobs.close();
     thread.join();
@@ -22,7 +22,7 @@ struct Writer::Impl {
 
   void run() {
     trace::name_thread("writer of checkpoints");
-    while (std::optional<Job> job = jobs.pop()) {
+    while (std::optional<WriteJob> job = jobs.pop()) {
       for (const std::string& path : job->paths) finish(write(*job, path));
       job.reset();  // the snapshot's memory goes before anybody is told that we are idle
       const std::lock_guard lock(mutex);
@@ -31,17 +31,17 @@ struct Writer::Impl {
     }
   }
 
-  static Saved write(const Job& job, const std::string& path) {
-    Saved saved{.path = path, .bytes = 0, .seconds = 0, .error = std::nullopt};
+  static WrittenFile write(const WriteJob& job, const std::string& path) {
+    WrittenFile saved{.path = path, .bytes = 0, .seconds = 0, .error = std::nullopt};
     const Stopwatch watch;
     const trace::Span span("save", "writing", &path);
     try {
-      const exporting::Exported handed_on{.model = *job.model,
+      const Exported handed_on{.model = *job.model,
                                           .compiled = job.compiled,
                                           .class_names = job.state->class_names,
                                           .learned = job.state->learned};
-      saved.bytes = job.private_state ? save(path, *job.model, job.compiled, *job.state)
-                                      : exporting::exporter_of(path).write(path, handed_on);
+      saved.bytes = job.private_state ? save_checkpoint(path, *job.model, job.compiled, *job.state)
+                                      : exporter_of(path).write(path, handed_on);
     } catch (const Error& error) {
       saved.error = error;
     } catch (const std::bad_alloc&) {
@@ -53,7 +53,7 @@ struct Writer::Impl {
     return saved;
   }
 
-  void finish(const Saved& saved) {
+  void finish(const WrittenFile& saved) {
     {
       const std::lock_guard lock(mutex);
       last_error = saved.error;
@@ -61,8 +61,8 @@ struct Writer::Impl {
     if (done) done(saved);
   }
 
-  const std::function<void(const Saved&)> done;
-  Queue<Job> jobs{1};
+  const std::function<void(const WrittenFile&)> done;
+  Queue<WriteJob> jobs{1};
   mutable std::mutex mutex;
   std::condition_variable idle;
   int pending = 0;                  ///< jobs submitted and not finished
@@ -70,11 +70,11 @@ struct Writer::Impl {
   std::thread thread;               ///< last: it uses all of the above
 };
 
-Writer::Writer(std::function<void(const Saved&)> done) : impl_(std::make_unique<Impl>(std::move(done))) {}
+CheckpointWriter::CheckpointWriter(std::function<void(const WrittenFile&)> done) : impl_(std::make_unique<Impl>(std::move(done))) {}
 
-Writer::~Writer() = default;
+CheckpointWriter::~CheckpointWriter() = default;
 
-void Writer::submit(Job job) {
+void CheckpointWriter::submit(WriteJob job) {
   {
     const std::lock_guard lock(impl_->mutex);
     ++impl_->pending;
@@ -82,14 +82,14 @@ void Writer::submit(Job job) {
   impl_->jobs.push(std::move(job));
 }
 
-void Writer::drain() {
+void CheckpointWriter::drain() {
   std::unique_lock lock(impl_->mutex);
   impl_->idle.wait(lock, [&] { return impl_->pending == 0; });
 }
 
-std::optional<Error> Writer::last_error() const {
+std::optional<Error> CheckpointWriter::last_error() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->last_error;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

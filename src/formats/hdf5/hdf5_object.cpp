@@ -10,7 +10,7 @@
 
 #include "core/format.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 const FileVoice kCheckpointVoice{
@@ -358,4 +358,4 @@ Hdf5Symbols read_symbols(const Hdf5Bytes& file, const Hdf5Header& group) {
   return SymbolReader(file, group).take();
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -16,7 +16,7 @@
 #include "core/files.h"
 #include "core/shape.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 // The bytes of an HDF5 file, as core/files.h reads them, with words for checkpoints.
 
@@ -102,4 +102,4 @@ Hdf5Type decode_type(const Hdf5Bytes& file, std::span<const std::byte> message);
 /// `group`: the header of a group.
 Hdf5Symbols read_symbols(const Hdf5Bytes& file, const Hdf5Header& group);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

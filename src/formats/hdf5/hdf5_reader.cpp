@@ -11,7 +11,7 @@
 #include "core/floats.h"
 #include "core/format.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 struct Hdf5Context {
   std::shared_ptr<const Hdf5Bytes> bytes;
@@ -326,4 +326,4 @@ std::string Hdf5Dataset::text_value() const {
   return fixed_string(data, *header_->type);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

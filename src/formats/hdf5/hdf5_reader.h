@@ -16,7 +16,7 @@
 #include "formats/hdf5/hdf5_object.h"
 #include "core/shape.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 class Hdf5Group;
 class Hdf5Dataset;
@@ -84,4 +84,4 @@ class Hdf5Dataset : public Hdf5Object {
   void read(std::span<std::byte> out) const;
 };
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "core/format.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 namespace {
 
 /// The library's last error: the innermost record of its error stack.
@@ -192,4 +192,4 @@ std::array<std::byte, kSealBytes> seal(std::uint32_t crc) {
   return bytes;
 }
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

@@ -17,7 +17,7 @@
 
 #include "core/shape.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 
 /// Most that an attribute may hold: an HDF5 object header takes 64 KiB per message (Keras's constant).
 constexpr std::size_t kAttributeBytes = 64512;
@@ -62,4 +62,4 @@ constexpr std::string_view kSealWords = "\ndptrain crc32 ";  ///< it begins with
 
 std::array<std::byte, kSealBytes> seal(std::uint32_t crc);
 
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

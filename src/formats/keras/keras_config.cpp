@@ -4,7 +4,7 @@
 
 #include "formats/keras/keras_graph.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 /// The calls of a layer, in order; each a list of [layer, call, output, {}].
@@ -48,4 +48,4 @@ std::string model_config(const graph::Graph& graph) {
   return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

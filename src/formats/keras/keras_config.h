@@ -10,7 +10,7 @@
 #include "formats/compiled.h"
 #include "graph/graph.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 std::string model_config(const graph::Graph& graph);
 /// "" without optimizer or loss, and if Keras 2 would fail to load the file (AdamW, weight decay, averages).
@@ -24,4 +24,4 @@ bool in_keras2(const config::Typed& optimizer);
 /// The optimizer's own arguments, without those of OptimizerCommon.
 config::Node optimizer_arguments(const config::Typed& optimizer);
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -17,7 +17,7 @@
 #include "formats/keras/keras_graph.h"
 #include "nn/layer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 constexpr int kDeepest = 16;  ///< models in models, lists in arguments
@@ -140,7 +140,7 @@ class ModelReader {
       if (nodes.is_array())
         for (const nlohmann::json& node : nodes) calls.back().push_back(call(node, model.layers[i]));
       if (nodes.is_array()) check_arguments(model.layers[i], nodes);
-      read_own_masks(at(list[i], exporting::keras::kMasks), calls.back());
+      read_own_masks(at(list[i], keras::kMasks), calls.back());
       if (calls.back().empty() && model.layers[i].class_name == "InputLayer") calls.back().emplace_back();
     }
     mark_masks(model, calls, places);
@@ -418,4 +418,4 @@ KerasModel read_keras_model(const std::string& file, const std::string& model_co
   return ModelReader(file).read(core != nullptr ? entry_called(json, core->name) : json, 0);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

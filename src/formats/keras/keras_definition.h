@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// One output of one call of a layer.
 struct KerasTensor {
@@ -26,7 +26,7 @@ struct KerasMask {
   std::optional<KerasTensor> tensor;
 };
 
-/// The `mask` of a step that dptrain has written (exporting::keras::kMasks).
+/// The `mask` of a step that dptrain has written (keras::kMasks).
 struct KerasOwnMask {
   bool is_given = false;
   std::optional<KerasTensor> tensor;  ///< without one: "none"
@@ -70,4 +70,4 @@ struct KerasModel {
 /// Sequential or Functional. A wrapper that multi_gpu_model made is left away. Throws Error{kCheckpoint}.
 KerasModel read_keras_model(const std::string& file, const std::string& model_config);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -12,7 +12,7 @@
 #include "formats/keras/keras_graph.h"
 #include "formats/keras/keras_layer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 constexpr const char* kClaimedVersion = "2.15.0";  ///< for tools: no loader depends on it
@@ -106,4 +106,4 @@ std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file) {
   return write_atomically(path, {bytes, end});
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

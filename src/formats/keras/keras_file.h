@@ -10,7 +10,7 @@
 #include "formats/exporter.h"
 #include "formats/hdf5/hdf5_writer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 constexpr const char* kClassNames = "class_names";  ///< an attribute of the root, dptrain's own
 /// A text in the root where labels have names: {"kind": ["cat", "dog"], ...}. kClassNames has those of the first label.
@@ -31,4 +31,4 @@ std::vector<std::string> keras_advice(const std::string& path, const graph::Grap
 /// Atomically, with a seal (formats/hdf5/hdf5_writer.h); returns bytes written. Throws Error{kWrite}.
 std::uint64_t write_sealed(const std::string& path, Hdf5Writer& file);
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

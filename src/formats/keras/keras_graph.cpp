@@ -10,7 +10,7 @@
 #include "graph/masks.h"
 #include "nn/attention.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 std::string scope_name(std::string name) {
   for (char& c : name)
@@ -145,4 +145,4 @@ nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node&
   return {{"args", inputs}, {"kwargs", keywords}};
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -11,7 +11,7 @@
 #include "formats/keras/keras_layer.h"
 #include "graph/graph.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 /// The key of a layer's entry that holds the masks of its calls.
 constexpr const char* kMasks = "dptrain_masks";
@@ -33,4 +33,4 @@ std::vector<std::string> masks_advice(const graph::Graph& graph);
 /// by one.
 nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node& node);
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

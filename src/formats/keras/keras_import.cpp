@@ -20,7 +20,7 @@
 #include "graph/expand.h"
 #include "nn/layer.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using config::Node;
@@ -567,9 +567,9 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
 }
 
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape) {
-  const Contents contents = Contents::open(path);
+  const FileContents contents = FileContents::open(path);
   return import_model_config(path, contents.model_config(), input_shape,
                              keras_writer(contents.keras_version(), contents.by_dptrain()));
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

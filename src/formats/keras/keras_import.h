@@ -13,7 +13,7 @@
 #include "config/node.h"
 #include "core/shape.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 struct KerasImport {
   std::string name;
@@ -34,4 +34,4 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
 /// From a whole-model .h5 or a .keras.
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape = {});
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 const nlohmann::json& at(const nlohmann::json& json, const char* key) {
   static const nlohmann::json nothing;
@@ -16,4 +16,4 @@ std::string text_at(const nlohmann::json& json, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

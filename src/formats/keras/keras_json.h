@@ -6,11 +6,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// null where there is no such member.
 const nlohmann::json& at(const nlohmann::json& json, const char* key);
 /// "" where there is no such text.
 std::string text_at(const nlohmann::json& json, const char* key);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

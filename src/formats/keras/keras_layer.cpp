@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "graph/definitions.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 Entries::iterator position(Entries& entries, const std::string& key) {
@@ -79,4 +79,4 @@ config::Node take(Entries& entries, const std::string& key) {
 
 config::Node& at(Entries& entries, const std::string& key) { return position(entries, key)->second; }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -20,7 +20,7 @@
 #include "formats/keras/keras_values.h"
 #include "nn/layer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 /// kKeras2: for an `.h5`, which Keras 2 and 3 both load; kKeras3: for a `.keras`.
 enum class Dialect { kKeras2, kKeras3 };
@@ -150,4 +150,4 @@ LayerBuilder<Spec> layer() {
 config::Registry<std::type_index, LayerForm>& layer_forms();
 using RegisteredLayer = config::SpecRegistration<layer_forms>;
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -12,7 +12,7 @@
 #include "formats/keras/keras_values.h"
 #include "nn/wrappers.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using config::Node;
@@ -121,7 +121,7 @@ bool is_harmless(const std::string& class_name, const std::string& key, const nl
 const char* meaning_in_keras2(const nlohmann::json& activation) {
   std::optional<Node> name = node_of(activation, 0);
   if (!name || !name->is_scalar()) return nullptr;
-  if (activation.is_object() && activation.value("module", nlohmann::json()) == exporting::keras::kOps) return nullptr;
+  if (activation.is_object() && activation.value("module", nlohmann::json()) == keras::kOps) return nullptr;
   for (const kernels::ActivationTraits& traits : kernels::kActivations)
     if (name->str() == traits.name) return traits.keras2;
   return nullptr;
@@ -205,4 +205,4 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
   return arguments;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -9,11 +9,11 @@
 
 #include "config/node.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// Arguments by name; what is not supported is added to `complaints`, as "argument 'kernel_constraint' is ...". So is,
 /// unless Keras 3 wrote the file, the name of a function that is another one in Keras 2.
 config::Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
                              std::vector<std::string>& complaints);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -9,7 +9,7 @@
 #include "nn/layer.h"
 #include "nn/reshaping.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using graph::Mask;
@@ -243,4 +243,4 @@ MaskPlan plan_masks(const graph::Graph& graph, const std::map<std::string, Keras
   return MaskPlanner(graph, calls, writer).run(model_calls);
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -13,7 +13,7 @@
 
 #include "graph/graph.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// Steps are valid where an element of a tensor differs from a number; over the last `joined` axes, where any does.
 struct MaskSource {
@@ -72,4 +72,4 @@ struct MaskPlan {
 MaskPlan plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
                     const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -11,7 +11,7 @@
 
 #include "formats/keras/keras_json.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using Json = nlohmann::json;
@@ -163,4 +163,4 @@ std::optional<StepSlice> slice_of_steps(const Json& arguments) {
   return slice_of(indices[1], shape[1].get<std::int64_t>());
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

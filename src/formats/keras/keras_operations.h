@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// Whether an entry of a model's `layers` is an operation, not a layer: by its `module`. Keras 3 writes no modules into
 /// an .h5; there an operation has neither `dtype` nor `trainable`, which every layer has.
@@ -29,4 +29,4 @@ struct StepSlice {
 /// Reads GetItem's arguments, a tensor and its index: x[:, a:b] or x[:, i]. Nothing: another slice.
 std::optional<StepSlice> slice_of_steps(const nlohmann::json& arguments);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

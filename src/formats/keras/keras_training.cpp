@@ -12,7 +12,7 @@
 #include "nn/optimizer.h"
 #include "nn/optimizers.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 // Metrics
@@ -172,4 +172,4 @@ std::string training_config(const Compiled& compiled) {
   return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -6,7 +6,7 @@
 #include "config/value.h"
 #include "core/text.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 using config::Node;
@@ -135,4 +135,4 @@ Node object(std::vector<std::pair<std::string, Node>> entries) {
   return map;
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -12,7 +12,7 @@
 #include "nn/geometry.h"
 #include "nn/initializer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 constexpr const char* kOps = "keras.ops";  ///< a module of Keras 3 alone
 
@@ -46,4 +46,4 @@ config::Node keras3_value(const config::Field& field, const void* spec);
 /// A JSON object with its keys in this order.
 config::Node object(std::vector<std::pair<std::string, config::Node>> entries);
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -10,7 +10,7 @@
 #include "nn/optimizer.h"
 #include "nn/optimizers.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -172,4 +172,4 @@ Json compile_config(const Compiled& compiled) {
           {"jit_compile", false}};
 }
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "graph/model.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 
 /// config.json: the model, and how it was trained where `compiled` says it.
 std::string keras3_config(const graph::Graph& graph, const Compiled& compiled);
@@ -40,4 +40,4 @@ std::vector<std::string> slot_names(const config::Typed& optimizer, const graph:
 /// None for all other optimizers.
 std::optional<double> momentum_product(const config::Typed& optimizer, std::int64_t iterations);
 
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

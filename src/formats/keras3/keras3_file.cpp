@@ -14,7 +14,7 @@
 #include "graph/definitions.h"
 #include "nn/wrappers.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 /// What Keras 3 calls the part of a layer that a weight belongs to, from the scope in which Keras 2 names the weight.
@@ -120,4 +120,4 @@ const RegisteredExporter kKeras3(
     {.name = "Keras3", .suffixes = {".keras", ".weights.h5"}, .write = write, .advice = keras_advice});
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "core/shape.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 std::vector<std::string> names_of(const std::vector<Value>& values) {
@@ -313,4 +313,4 @@ std::vector<float> permuted(std::span<const float> values, const Dims& dims, con
   return out;
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

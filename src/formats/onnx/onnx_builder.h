@@ -15,7 +15,7 @@
 #include "formats/onnx/onnx_graph.h"
 #include "nn/activations.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 class Builder {
  public:
@@ -93,4 +93,4 @@ Dims with_batch(const Shape& sample);
 std::vector<float> permuted(std::span<const float> values, const Dims& dims, const std::vector<std::int64_t>& perm);
 Dims permuted(const Dims& dims, const std::vector<std::int64_t>& perm);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -16,7 +16,7 @@
 #include "formats/onnx/module/api.h"
 #include "formats/onnx/onnx_model.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// Of the module, which is opened here and stays open.
@@ -70,4 +70,4 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
 const RegisteredExporter kOnnx({.name = "ONNX", .suffixes = {".onnx"}, .write = write_onnx});
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 enum class Element { kFloat, kInt32, kInt64, kBool, kDouble, kUint8, kString };
 
@@ -77,4 +77,4 @@ struct File {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -6,7 +6,7 @@
 #include "core/format.h"
 #include "nn/layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 config::Registry<std::type_index, Form>& forms() {
   static config::Registry<std::type_index, Form> all;
@@ -56,4 +56,4 @@ std::vector<Value> write_layer(const config::Typed& layer, Call& call) {
   return form->write(layer.spec(), call);
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -19,7 +19,7 @@
 #include "graph/model.h"
 #include "nn/reshaping.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 /// Element type of an Input.
 inline Element element_of(const nn::InputSpec& spec) {
@@ -78,4 +78,4 @@ std::vector<Value> write_layer(const config::Typed& layer, Call& call);
 
 using RegisteredForm = config::SpecRegistration<forms>;
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -19,7 +19,7 @@
 #include "nn/layer.h"
 #include "nn/reshaping.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 class Converter {
@@ -278,4 +278,4 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
   return graph;
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -8,7 +8,7 @@
 #include "formats/preparation.h"
 #include "graph/model.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 inline constexpr int kLowestOpset = 13, kDefaultOpset = 17, kHighestOpset = 21;
 
@@ -31,4 +31,4 @@ int ir_version_of(int opset);
 /// that names the step which depends on the length, and where no sequence comes in.
 Graph free_steps_graph(const graph::Model& model, std::int64_t opset);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 Value Preparing::input(const PreparedInput& prepared, const std::string& name, const Shape& wanted, Element type) {
   Value x;
@@ -354,4 +354,4 @@ Value prepare_images(Builder& to, Value x, const std::vector<ImageStep>& steps) 
   return to.reshape(made, {kBatch, frames, made.dims[1], made.dims[2], made.dims[3]});
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -9,7 +9,7 @@
 #include "formats/onnx/onnx_builder.h"
 #include "formats/preparation.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 class Preparing {
  public:
@@ -35,4 +35,4 @@ Value prepare_images(Builder& to, Value x, const std::vector<ImageStep>& steps);
 Value prepare_column(Builder& to, const Value& cells, const PreparedColumn& column,
                      const std::vector<std::string>& missing, Element type);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

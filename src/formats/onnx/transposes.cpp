@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "formats/onnx/onnx_builder.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// Elementwise ops, which broadcast extents of 1.
@@ -340,4 +340,4 @@ void cancel_transposes(Graph& graph) {
   }
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -11,7 +11,7 @@
 
 #include "formats/onnx/onnx_graph.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 // Moves a Transpose past one node: adapts the node's axes and constants. Owned by the pass that calls it.
 
@@ -57,4 +57,4 @@ class Sinking {
 
 void cancel_transposes(Graph& graph);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -14,7 +14,7 @@
 #include "core/json_depth.h"
 #include "core/text.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 using Header = nlohmann::json;
@@ -171,4 +171,4 @@ Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file) {
   return all;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -16,7 +16,7 @@
 #include "core/files.h"
 #include "core/shape.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// One tensor; its values stay in the file until they are asked for.
 class SafetensorsArray {
@@ -48,4 +48,4 @@ struct Safetensors {
 bool is_safetensors(const FileBytes& file);
 Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

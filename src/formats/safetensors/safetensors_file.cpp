@@ -9,7 +9,7 @@
 #include "formats/keras/keras_config.h"
 #include "formats/keras/keras_file.h"
 
-namespace dptrain::exporting {
+namespace dptrain::formats {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  ///< alignment of the data; the format requires 8
@@ -57,4 +57,4 @@ const RegisteredExporter kSafetensors({.name = "safetensors",
                                        .write = write_safetensors});
 
 }  // namespace
-}  // namespace dptrain::exporting
+}  // namespace dptrain::formats

@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "graph/definitions.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 namespace {
 
 constexpr std::size_t kNowhere = 1000;
@@ -117,4 +117,4 @@ StoredLayers layers_of(const Safetensors& file) {
   return all;
 }
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -6,9 +6,9 @@
 #include "formats/safetensors/safetensors.h"
 #include "formats/stored_layers.h"
 
-namespace dptrain::checkpoint {
+namespace dptrain::formats {
 
 /// Weights of a layer in Keras's order, whatever the order in the file: the names say it.
 StoredLayers layers_of(const Safetensors& file);
 
-}  // namespace dptrain::checkpoint
+}  // namespace dptrain::formats

@@ -3,7 +3,7 @@
 #include "core/dynamic_library.h"
 #include "core/error.h"
 
-namespace dptrain::picture::pango {
+namespace dptrain::plot::pango {
 namespace {
 
 DynamicLibrary library(const char* what, const char* file, const char* package) {
@@ -79,4 +79,4 @@ const Functions& functions() {
   }
 }
 
-}  // namespace dptrain::picture::pango
+}  // namespace dptrain::plot::pango

@@ -5,7 +5,7 @@
 
 #include <pango/pangocairo.h>
 
-namespace dptrain::picture::pango {
+namespace dptrain::plot::pango {
 
 struct Functions {
   decltype(&cairo_image_surface_create) create_surface;
@@ -61,4 +61,4 @@ struct Functions {
 /// Throws Error{kUsage} where a library cannot be opened.
 const Functions& functions();
 
-}  // namespace dptrain::picture::pango
+}  // namespace dptrain::plot::pango

@@ -11,7 +11,7 @@
 #include "plot/cairo/pango.h"
 #include "plot/text_width.h"
 
-namespace dptrain::picture {
+namespace dptrain::plot {
 namespace {
 
 using pango::functions;
@@ -226,4 +226,4 @@ std::vector<std::uint8_t> to_png(const Drawing& drawing, double scale) {
   return encode_png(read_pixels(surface.get(), width, height));
 }
 
-}  // namespace dptrain::picture
+}  // namespace dptrain::plot

@@ -296,8 +296,8 @@ void Board::scalar(const std::string& tag, std::int64_t step, double value) {
 void Board::histogram(const std::string& tag, std::int64_t step, std::span<const float> values) {
   add(kTrain, histogram_event(tag, step, values));
 }
-void Board::image(const std::string& tag, std::int64_t step, const picture::RgbImage& image) {
-  const std::vector<std::uint8_t> png = picture::encode_png(image);
+void Board::image(const std::string& tag, std::int64_t step, const plot::RgbImage& image) {
+  const std::vector<std::uint8_t> png = plot::encode_png(image);
   add(kTrain, image_event(tag, step, image.height, image.width, 3, text_of(png)));
 }
 void Board::validation_picture(const std::string& tag, std::int64_t step, std::string_view png) {

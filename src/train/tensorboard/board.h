@@ -67,7 +67,7 @@ class Board final : public RunSink {
                   const experiment::Logs& logs);
   void scalar(const std::string& tag, std::int64_t step, double value);
   void histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
-  void image(const std::string& tag, std::int64_t step, const picture::RgbImage& image);
+  void image(const std::string& tag, std::int64_t step, const plot::RgbImage& image);
   /// Adds the bytes of a PNG file to `validation`, in place of older ones of this tag.
   void validation_picture(const std::string& tag, std::int64_t step, std::string_view png);
   void graph(const graph::Model& model);

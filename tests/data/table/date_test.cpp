@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 std::int32_t minutes(int year, unsigned month, unsigned day, int hour = 0, int minute = 0) {
@@ -72,4 +72,4 @@ TEST(Date, NothingElseIs) {
 }
 
 }  // namespace
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

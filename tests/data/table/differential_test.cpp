@@ -11,11 +11,11 @@
 #include "core/error.h"
 #include "support/tier.h"
 #include "data/table/fields.h"
-#include "table/files.h"
-#include "table/naive_csv.h"
+#include "data/table/files.h"
+#include "data/table/naive_csv.h"
 #include "data/table/row_stream.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 namespace {
 
 constexpr std::size_t kColumns = 3;
@@ -188,4 +188,4 @@ TEST_P(Differential, TheFirstBadRowIsTheError) {
 INSTANTIATE_TEST_SUITE_P(Table, Differential, ::testing::Range(1, 5));
 
 }  // namespace
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

@@ -13,7 +13,7 @@
 #include "data/table/reader.h"
 #include "data/table/sniffer.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
@@ -49,4 +49,4 @@ inline std::string word(const Table& table, int column, std::int64_t row) {
   return table.words(column)[static_cast<std::size_t>(code)];
 }
 
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 
 struct NaiveRow {
   std::vector<std::string> fields;  ///< without quotes
@@ -112,4 +112,4 @@ inline NaiveFile read_naively(std::string_view text, char separator, std::size_t
   return file;
 }
 
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

@@ -9,9 +9,9 @@
 #include "core/format.h"
 #include "support/folder.h"
 #include "data/table/date.h"
-#include "table/files.h"
+#include "data/table/files.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 namespace {
 
 using dptrain::test::Folder;
@@ -280,4 +280,4 @@ TEST(Read, WhatTheListenerThrowsEndsTheReading) {
 }
 
 }  // namespace
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

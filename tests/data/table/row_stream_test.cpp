@@ -9,9 +9,9 @@
 
 #include "core/error.h"
 #include "support/folder.h"
-#include "table/files.h"
+#include "data/table/files.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 namespace {
 
 class Pipe {
@@ -171,4 +171,4 @@ TEST(RowStream, KeepsFieldsWithoutAHeader) {
 }
 
 }  // namespace
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

@@ -6,9 +6,9 @@
 #include "core/format.h"
 #include "support/sanitizer.h"
 #include "data/table/date.h"
-#include "table/files.h"
+#include "data/table/files.h"
 
-namespace dptrain::table::test {
+namespace dptrain::data::table::test {
 namespace {
 
 Looked looked(const std::string& text, const LookOptions& options = {}) { return look(Files{file_of(text)}, options); }
@@ -250,4 +250,4 @@ TEST(Look, FilesHaveTheSameColumns) {
 }
 
 }  // namespace
-}  // namespace dptrain::table::test
+}  // namespace dptrain::data::table::test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace dptrain::table {
+namespace dptrain::data::table {
 namespace {
 
 NumberFault fault_of(std::string_view text) {
@@ -101,4 +101,4 @@ TEST(Number, WordsSayWhatToTry) {
 }
 
 }  // namespace
-}  // namespace dptrain::table
+}  // namespace dptrain::data::table

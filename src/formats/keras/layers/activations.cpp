@@ -1,7 +1,7 @@
 #include "nn/activations.h"
 #include "formats/keras/keras_layer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 /// Keras 2 accepts only the older name, and Keras 3 accepts it in an .h5.
@@ -14,4 +14,4 @@ const RegisteredLayer kPReLU = layer<nn::PReLUSpec>()
                                    });
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

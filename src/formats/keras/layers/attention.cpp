@@ -2,7 +2,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/embedding.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 config::Node list_or_null(const std::vector<std::int64_t>& extents) {
@@ -30,4 +30,4 @@ const RegisteredLayer kPositionEmbedding = layer<nn::PositionEmbeddingSpec>()
                                                .custom_objects("scripts/interop/position_embedding.py");
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -3,7 +3,7 @@
 #include "nn/convolutions.h"
 #include "formats/keras/keras_layer.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 const RegisteredLayer kDense =
@@ -44,4 +44,4 @@ const RegisteredLayer kSeparableConv1D = separable<nn::SeparableConv1DSpec>();
 const RegisteredLayer kSeparableConv2D = separable<nn::SeparableConv2DSpec>();
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -4,7 +4,7 @@
 #include "nn/embedding.h"
 #include "nn/reshaping.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 config::Node batch_shape(const nn::InputSpec& spec) {
@@ -32,4 +32,4 @@ const RegisteredLayer kEmbedding = layer<nn::EmbeddingSpec>()
                                        .unset({"input_length"});
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -1,7 +1,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/dropout.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 const RegisteredLayer kDropout = layer<nn::DropoutSpec>().unset({"seed"});
@@ -19,4 +19,4 @@ const RegisteredLayer kStochasticDepth =
     layer<nn::StochasticDepthSpec>().custom_objects("scripts/interop/applications.py");
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -1,7 +1,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/normalization.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 const RegisteredLayer kBatchNormalization = layer<nn::BatchNormalizationSpec>()
@@ -52,4 +52,4 @@ const RegisteredLayer kLocalResponseNormalization =
     layer<nn::LocalResponseNormalizationSpec>().custom_objects("scripts/interop/lrn.py");
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

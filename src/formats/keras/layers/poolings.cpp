@@ -3,7 +3,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/pooling.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 template <class Spec>
@@ -36,4 +36,4 @@ const RegisteredLayer kGlobalMaxPooling2D = layer<nn::GlobalMaxPooling2DSpec>().
 const RegisteredLayer kGlobalMaxPooling3D = layer<nn::GlobalMaxPooling3DSpec>().first("data_format", channels_last());
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

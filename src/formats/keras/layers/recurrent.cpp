@@ -2,7 +2,7 @@
 #include "formats/keras/keras_layer.h"
 #include "nn/wrappers.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 /// Keras 3 takes the initial state by keyword alone.
@@ -30,4 +30,4 @@ const RegisteredLayer kTimeDistributed = layer<nn::TimeDistributedSpec>().writes
     "layer", [](const nn::TimeDistributedSpec& spec) { return wrapped_layer(spec.layer); });
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

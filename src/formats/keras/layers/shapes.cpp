@@ -4,7 +4,7 @@
 #include "nn/reshaping.h"
 #include "nn/resizing.h"
 
-namespace dptrain::exporting::keras {
+namespace dptrain::formats::keras {
 namespace {
 
 const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
@@ -22,4 +22,4 @@ const RegisteredLayer kUpSampling3D = layer<nn::UpSampling3DSpec>().last("data_f
 const RegisteredLayer kUpSampling2D = layer<nn::UpSampling2DSpec>().behind("size", "data_format", channels_last());
 
 }  // namespace
-}  // namespace dptrain::exporting::keras
+}  // namespace dptrain::formats::keras

@@ -3,7 +3,7 @@
 #include "nn/activations.h"
 #include "formats/onnx/onnx_layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// Keras's order: max_value, then the line, then the slope below the threshold.
@@ -42,4 +42,4 @@ const RegisteredForm kSoftmax = form<nn::SoftmaxSpec>(
     [](const nn::SoftmaxSpec&, Call& call) { return call.to.activate(call.x(), nn::Activation::kSoftmax); });
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -7,7 +7,7 @@
 
 #include "formats/onnx/onnx_layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// [queries, keys]: whether query i sees key j.
@@ -117,4 +117,4 @@ const RegisteredForm kAttention = form<nn::AttentionSpec>(attention).heeds_masks
 const RegisteredForm kAdditiveAttention = form<nn::AdditiveAttentionSpec>(additive).heeds_masks();
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -7,7 +7,7 @@
 #include "formats/onnx/layers/windows.h"
 #include "nn/recurrent.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 std::vector<Value> conv_lstm(const nn::ConvLSTM2DSpec& spec, Call& call) {
@@ -51,4 +51,4 @@ std::vector<Value> conv_lstm(const nn::ConvLSTM2DSpec& spec, Call& call) {
 const RegisteredForm kConvLSTM2D = form<nn::ConvLSTM2DSpec>(conv_lstm);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -4,7 +4,7 @@
 #include "nn/convolutions.h"
 #include "formats/onnx/layers/windows.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -59,4 +59,4 @@ const RegisteredForm kSeparableConv1D = form<nn::SeparableConv1DSpec>(separable<
 const RegisteredForm kSeparableConv2D = form<nn::SeparableConv2DSpec>(separable<nn::SeparableConv2DSpec>);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

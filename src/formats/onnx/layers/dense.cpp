@@ -4,7 +4,7 @@
 
 #include "formats/onnx/onnx_layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 Value dense(const nn::DenseSpec& spec, Call& call) {
@@ -26,4 +26,4 @@ Value dense(const nn::DenseSpec& spec, Call& call) {
 const RegisteredForm kDense = form<nn::DenseSpec>(dense);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -7,7 +7,7 @@
 #include "formats/onnx/onnx_layer.h"
 #include "nn/embedding.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 std::vector<Value> embedding(const nn::EmbeddingSpec& spec, Call& call) {
@@ -57,4 +57,4 @@ const RegisteredForm kPositionEmbedding = form<nn::PositionEmbeddingSpec>(positi
 const RegisteredForm kMasking = form<nn::MaskingSpec>(masking);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -8,7 +8,7 @@
 #include "formats/onnx/onnx_layer.h"
 #include "nn/merging.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -112,4 +112,4 @@ const RegisteredForm kConcatenate = form<nn::ConcatenateSpec>(concatenate);
 const RegisteredForm kDot = form<nn::DotSpec>(dot);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

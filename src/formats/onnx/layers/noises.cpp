@@ -3,7 +3,7 @@
 #include "formats/onnx/onnx_layer.h"
 #include "nn/dropout.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 template <class Spec>
@@ -20,4 +20,4 @@ const RegisteredForm kGaussianNoise = nothing<nn::GaussianNoiseSpec>();
 const RegisteredForm kStochasticDepth = nothing<nn::StochasticDepthSpec>();
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

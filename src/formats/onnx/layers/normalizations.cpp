@@ -5,7 +5,7 @@
 #include "formats/onnx/onnx_layer.h"
 #include "nn/normalization.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// The weight, or as many of `otherwise`.
@@ -132,4 +132,4 @@ const RegisteredForm kLayerScale = form<nn::LayerScaleSpec>([](const nn::LayerSc
 const RegisteredForm kCustomScaleLayer = form<nn::CustomScaleLayerSpec>(custom_scale);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

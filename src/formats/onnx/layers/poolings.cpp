@@ -6,7 +6,7 @@
 #include "formats/onnx/layers/windows.h"
 #include "nn/pooling.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 template <class Spec>
@@ -63,4 +63,4 @@ const RegisteredForm kGlobalMaxPooling2D = global_form<nn::GlobalMaxPooling2DSpe
 const RegisteredForm kGlobalMaxPooling3D = global_form<nn::GlobalMaxPooling3DSpec>("ReduceMax");
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

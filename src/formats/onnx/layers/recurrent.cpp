@@ -9,7 +9,7 @@
 #include "nn/recurrent.h"
 #include "nn/wrappers.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using nn::Activation;
@@ -240,4 +240,4 @@ Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
   return by_scan(layer, cell, spec, call, zeros_if_masked);
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

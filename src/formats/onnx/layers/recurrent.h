@@ -7,7 +7,7 @@
 
 #include "formats/onnx/onnx_layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 /// What a recurrent layer gives, steps in the order of time.
 struct Recurrence {
@@ -36,4 +36,4 @@ std::vector<Value> recurrent_results(Builder& to, const Recurrence& made, bool r
 /// LSTM, GRU and SimpleRNN. `call` has the weights of one direction.
 Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -3,7 +3,7 @@
 
 #include "formats/onnx/layers/recurrent.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// [batch, steps, ...] with the steps first, and back.
@@ -91,4 +91,4 @@ std::vector<Value> recurrent_results(Builder& to, const Recurrence& made, bool r
   return all;
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

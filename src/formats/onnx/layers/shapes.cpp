@@ -6,7 +6,7 @@
 #include "nn/reshaping.h"
 #include "nn/resizing.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 using Amounts = std::vector<nn::Ends>;
@@ -104,4 +104,4 @@ const RegisteredForm kResizing = form<nn::ResizingSpec>(
     [](const nn::ResizingSpec& spec, Call& call) { return resized(call, spec.interpolation, false); });
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

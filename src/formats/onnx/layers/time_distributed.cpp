@@ -4,7 +4,7 @@
 
 #include "formats/onnx/onnx_layer.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 /// [batch * steps, ...] to samples of the shape, with as many steps as `like` has.
@@ -33,4 +33,4 @@ Value time_distributed(const nn::TimeDistributedSpec& spec, Call& call) {
 const RegisteredForm kTimeDistributed = form<nn::TimeDistributedSpec>(time_distributed);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

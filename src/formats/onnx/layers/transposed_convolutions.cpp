@@ -8,7 +8,7 @@
 #include "formats/onnx/layers/windows.h"
 #include "nn/convolutions.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 template <class Spec>
@@ -44,4 +44,4 @@ const RegisteredForm kConv2DTranspose = form<nn::Conv2DTransposeSpec>(transposed
 const RegisteredForm kConv3DTranspose = form<nn::Conv3DTransposeSpec>(transposed<nn::Conv3DTransposeSpec>);
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

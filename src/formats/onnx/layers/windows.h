@@ -10,7 +10,7 @@
 #include "nn/convolutions.h"
 #include "nn/geometry.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 /// One value for each axis of the window.
 struct Windows {
@@ -99,4 +99,4 @@ inline Value bias_of(const Call& call) {
   return bias == nullptr ? Value{} : call.constant(*bias);
 }
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

@@ -7,7 +7,7 @@
 
 #include "formats/onnx/onnx_graph.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 
 inline constexpr const char* kModuleFile = "libdptrain_onnx.so";
 inline constexpr const char* kSerialize = "dptrain_onnx_serialize";
@@ -15,4 +15,4 @@ inline constexpr const char* kSerialize = "dptrain_onnx_serialize";
 /// Puts the ModelProto's bytes into `bytes`; returns what went wrong, or "".
 using Serialize = std::string (*)(const File& file, std::string& bytes);
 
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx

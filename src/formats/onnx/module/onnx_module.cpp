@@ -11,7 +11,7 @@
 
 #include "formats/onnx/module/api.h"
 
-namespace dptrain::exporting::onnx {
+namespace dptrain::formats::onnx {
 namespace {
 
 int type_of(Element type) {
@@ -150,12 +150,12 @@ std::string serialize(const File& file, std::string& bytes) {
 }
 
 }  // namespace
-}  // namespace dptrain::exporting::onnx
+}  // namespace dptrain::formats::onnx
 
 extern "C" __attribute__((visibility("default"))) std::string dptrain_onnx_serialize(
-    const dptrain::exporting::onnx::File& file, std::string& bytes) {
+    const dptrain::formats::onnx::File& file, std::string& bytes) {
   try {
-    return dptrain::exporting::onnx::serialize(file, bytes);
+    return dptrain::formats::onnx::serialize(file, bytes);
   } catch (const std::exception& error) {
     return error.what();
   }

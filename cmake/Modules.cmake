@@ -1,12 +1,12 @@
-# One OBJECT library per room, so that the linker drops no registration, and one for the CPU kernels. The GPU path's are
+# One OBJECT library per module, so that the linker drops no registration, and one for the CPU kernels. The GPU path's are
 # in Gpu.cmake.
 #
-#   dptrain_<room>        from src/<room>/**/*.cpp
+#   dptrain_<module>        from src/<module>/**/*.cpp
 #   dptrain_kernels_cpu   from kernels/cpu/*.cpp
 #
-# DPTRAIN_ROOMS lists the rooms that exist, lowest level first; dptrain_rooms_up_to() picks from it.
+# DPTRAIN_MODULES lists the modules that exist, lowest level first; dptrain_modules_up_to() picks from it.
 
-set(DPTRAIN_ROOMS "")
+set(DPTRAIN_MODULES "")
 
 # Sources of one folder and those below it, without those in ARGN.
 function(_dptrain_sources out folder)
@@ -34,7 +34,7 @@ endfunction()
 
 function(dptrain_kernels)
   _dptrain_sources(sources kernels/cpu)
-  if(DPTRAIN_FUZZ)   # the rooms that are there need these; clang takes minutes for the convolutions
+  if(DPTRAIN_FUZZ)   # the modules that are there need these; clang takes minutes for the convolutions
     list(FILTER sources INCLUDE REGEX "/(csv|elementwise|jpeg_color|jpeg_idct|jpeg_scan|pixels|resize|thread_pool|warp)\\.cpp$")
   endif()
   if(NOT sources)
@@ -53,39 +53,39 @@ function(dptrain_kernels)
   target_link_libraries(dptrain_kernels_cpu PUBLIC dptrain_flags PRIVATE Highway::Highway)
 endfunction()
 
-# What every room sees. Rooms do not link one another: that would only make one wait for the other's objects.
-add_library(dptrain_house INTERFACE)
-target_include_directories(dptrain_house INTERFACE
-  ${PROJECT_SOURCE_DIR}/src            # one include root: every #include names its room, as in "core/error.h"
+# What every module sees. Modules do not link one another: that would only make one wait for the other's objects.
+add_library(dptrain_lib INTERFACE)
+target_include_directories(dptrain_lib INTERFACE
+  ${PROJECT_SOURCE_DIR}/src            # one include root: every #include names its module, as in "core/error.h"
   ${PROJECT_SOURCE_DIR}                # "kernels/cpu/..."
   ${PROJECT_BINARY_DIR}/generated)     # "dptrain_version.h"
-target_link_libraries(dptrain_house INTERFACE dptrain_flags fmt::fmt)
+target_link_libraries(dptrain_lib INTERFACE dptrain_flags fmt::fmt)
 
-# dptrain_room(<room> LEVEL <n> [LIBS ...])
+# dptrain_add_module(<module> LEVEL <n> [LIBS ...])
 #
-# LIBS stay private to the room.
-# Left out: the compute rooms in a fuzz build, and a room without sources.
-function(dptrain_room room)
+# LIBS stay private to the module.
+# Left out: the compute modules in a fuzz build, and a module without sources.
+function(dptrain_add_module module)
   cmake_parse_arguments(arg "" "LEVEL" "LIBS" ${ARGN})
-  if(DPTRAIN_FUZZ AND NOT room MATCHES "^(core|config|table|nn|graph|plan|export|data|checkpoint)$")
+  if(DPTRAIN_FUZZ AND NOT module MATCHES "^(core|config|nn|graph|plan|formats|data)$")
     return()
   endif()
 
-  _dptrain_sources(sources src/${room} src/cli/main.cpp src/distributed/mpi/mpi_module.cpp
+  _dptrain_sources(sources src/${module} src/cli/main.cpp src/distributed/mpi/mpi_module.cpp
     src/formats/onnx/module/onnx_module.cpp)
-  if(room STREQUAL "backend")
+  if(module STREQUAL "backend")
     list(FILTER sources EXCLUDE REGEX "/src/backend/(gpu|cuda|emu)/")   # dptrain_gpu_device() has them
     dptrain_device_sources(sources)
-  elseif(room STREQUAL "data")
+  elseif(module STREQUAL "data")
     dptrain_data_sources(sources)
-  elseif(room STREQUAL "picture")
-    dptrain_picture_sources(sources)
-  elseif(room STREQUAL "reduce")
-    dptrain_reduce_sources(sources)
-  elseif(room STREQUAL "config")
+  elseif(module STREQUAL "plot")
+    dptrain_plot_sources(sources)
+  elseif(module STREQUAL "distributed")
+    dptrain_distributed_sources(sources)
+  elseif(module STREQUAL "config")
     list(APPEND sources ${PROJECT_BINARY_DIR}/generated/bundled_configs.cpp)
   endif()
-  if(room STREQUAL "session")   # which alone prints the commit
+  if(module STREQUAL "session")   # which alone prints the commit
     set(commit ${PROJECT_BINARY_DIR}/generated/dptrain_commit.cpp)
     set_source_files_properties(${commit} PROPERTIES GENERATED ON SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND sources ${commit})
@@ -94,59 +94,59 @@ function(dptrain_room room)
     return()
   endif()
 
-  add_library(dptrain_${room} OBJECT ${sources})
-  set_target_properties(dptrain_${room} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL} UNITY_BUILD ${DPTRAIN_UNITY})
-  target_link_libraries(dptrain_${room} PUBLIC dptrain_house PRIVATE ${arg_LIBS})
-  if(room STREQUAL "backend")
+  add_library(dptrain_${module} OBJECT ${sources})
+  set_target_properties(dptrain_${module} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL} UNITY_BUILD ${DPTRAIN_UNITY})
+  target_link_libraries(dptrain_${module} PUBLIC dptrain_lib PRIVATE ${arg_LIBS})
+  if(module STREQUAL "backend")
     target_compile_definitions(dptrain_backend PRIVATE DPTRAIN_BACKEND=cpu)   # of backend/ops; Gpu.cmake has the others
-  elseif(room STREQUAL "reduce" AND DPTRAIN_HAVE_CUDA)
-    target_link_libraries(dptrain_reduce PRIVATE dptrain_cuda)
+  elseif(module STREQUAL "distributed" AND DPTRAIN_HAVE_CUDA)
+    target_link_libraries(dptrain_distributed PRIVATE dptrain_cuda)
   endif()
-  if(room STREQUAL "data" AND DPTRAIN_HAVE_FFMPEG)
+  if(module STREQUAL "data" AND DPTRAIN_HAVE_FFMPEG)
     target_include_directories(dptrain_data SYSTEM PRIVATE
       ${FFMPEG_INCLUDE_DIR} ${FFMPEG_CODEC_INCLUDE_DIR} ${FFMPEG_SCALE_INCLUDE_DIR})
   endif()
-  if(room STREQUAL "picture" AND DPTRAIN_HAVE_PANGO)
-    target_include_directories(dptrain_picture SYSTEM PRIVATE ${PANGOCAIRO_INCLUDE_DIRS})
+  if(module STREQUAL "plot" AND DPTRAIN_HAVE_PANGO)
+    target_include_directories(dptrain_plot SYSTEM PRIVATE ${PANGOCAIRO_INCLUDE_DIRS})
   endif()
-  add_dependencies(dptrain_${room} dptrain_version)
-  if(NOT room MATCHES "^(core|table|data|backend|replica|reduce)$")
+  add_dependencies(dptrain_${module} dptrain_version)
+  if(NOT module MATCHES "^(core|data|backend|runtime|distributed)$")
     # These modules compute nothing of a step: two thirds of the time to compile.
-    target_compile_options(dptrain_${room} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(DPTRAIN_SANITIZE AND NOT room MATCHES "^(gates|graph|export|checkpoint|train)$")   # long tests
-      target_compile_options(dptrain_${room} PRIVATE -O0)
+    target_compile_options(dptrain_${module} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(DPTRAIN_SANITIZE AND NOT module MATCHES "^(gates|graph|formats|train)$")   # long tests
+      target_compile_options(dptrain_${module} PRIVATE -O0)
     endif()
   endif()
-  if(room MATCHES "^(table|data|checkpoint)$")
-    dptrain_check_every_access(dptrain_${room})
+  if(module MATCHES "^(data|formats)$")
+    dptrain_check_every_access(dptrain_${module})
   endif()
-  if(room STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
+  if(module STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
     # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/images/image_stb.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=nonnull-attribute)
   endif()
 
-  list(APPEND DPTRAIN_ROOMS ${room})
-  set(DPTRAIN_ROOMS ${DPTRAIN_ROOMS} PARENT_SCOPE)
+  list(APPEND DPTRAIN_MODULES ${module})
+  set(DPTRAIN_MODULES ${DPTRAIN_MODULES} PARENT_SCOPE)
 endfunction()
 
-# The targets of all rooms up to a level.
-function(dptrain_rooms_up_to out level)
+# The targets of all modules up to a level.
+function(dptrain_modules_up_to out level)
   set(targets "")
-  foreach(room IN LISTS DPTRAIN_ROOMS)
-    get_target_property(room_level dptrain_${room} DPTRAIN_LEVEL)
-    if(room_level LESS_EQUAL level)
-      list(APPEND targets dptrain_${room})
+  foreach(module IN LISTS DPTRAIN_MODULES)
+    get_target_property(module_level dptrain_${module} DPTRAIN_LEVEL)
+    if(module_level LESS_EQUAL level)
+      list(APPEND targets dptrain_${module})
     endif()
   endforeach()
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Links every room up to a level, and the kernels, into an executable. The objects of an OBJECT library come along
+# Links every module up to a level, and the kernels, into an executable. The objects of an OBJECT library come along
 # only where it is named directly, hence the full list.
-function(dptrain_link_rooms target level)
-  dptrain_rooms_up_to(rooms ${level})
-  target_link_libraries(${target} PRIVATE ${rooms})
+function(dptrain_link_modules target level)
+  dptrain_modules_up_to(modules ${level})
+  target_link_libraries(${target} PRIVATE ${modules})
   if(TARGET dptrain_kernels_cpu)
     target_link_libraries(${target} PRIVATE dptrain_kernels_cpu)
   endif()
@@ -162,7 +162,7 @@ function(dptrain_executable)
   endif()
   add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
   get_target_property(level dptrain_cli DPTRAIN_LEVEL)
-  dptrain_link_rooms(dptrain ${level})
+  dptrain_link_modules(dptrain ${level})
   add_dependencies(dptrain dptrain_module_onnx ${DPTRAIN_MPI_MODULES})   # opened when it runs
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()

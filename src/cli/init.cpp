@@ -98,8 +98,8 @@ int draft(const InitFlags& flags) {
   const std::string name = name_of(*flags.from);
   const fs::path folder = flags.name.value_or("."), path = (folder / (name + ".yaml")).lexically_normal();
   const fs::path from = fs::absolute(*flags.from).lexically_normal();
-  const Draft draft =
-      draft_config({.path = *flags.from,
+  const init::Draft draft =
+      init::draft_config({.path = *flags.from,
                     .reference = from.lexically_relative(fs::absolute(folder).lexically_normal()).string(),
                     .name = name,
                     .target = flags.target});
