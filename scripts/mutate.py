@@ -94,7 +94,7 @@ FAULTS = [
           "leading_number(row) < steps;", ["train"]),
     Fault("data lost on an error", "src/train/line_file.cpp", 'pending_ += line + "\\n";', 'pending_ = line + "\\n";',
           ["train"]),
-    Fault("swapped indices", "src/cli/class_scores.cpp",
+    Fault("swapped indices", "src/evaluation/class_scores.cpp",
           "support += confusion.count(c, other);\n      predicted += confusion.count(other, c);",
           "support += confusion.count(other, c);\n      predicted += confusion.count(c, other);", ["cli"]),
 ]

@@ -8,7 +8,7 @@
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
-#include "cli/model_source.h"
+#include "train/model_source.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"

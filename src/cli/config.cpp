@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/model_source.h"
+#include "train/model_source.h"
 #include "cli/output.h"
 #include "core/error.h"
 

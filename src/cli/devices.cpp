@@ -18,8 +18,8 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "session/build_info.h"
-#include "session/device_check.h"
-#include "session/link_speed.h"
+#include "bench/device_check.h"
+#include "bench/link_speed.h"
 
 namespace dptrain::cli {
 namespace {

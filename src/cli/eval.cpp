@@ -5,14 +5,14 @@
 #include <iterator>
 #include <memory>
 
-#include "cli/assertion.h"
+#include "evaluation/assertion.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "cli/evaluation.h"
-#include "cli/gates.h"
-#include "cli/judgement.h"
-#include "cli/judgement_files.h"
+#include "evaluation/evaluation.h"
+#include "evaluation/gates.h"
+#include "evaluation/judgement.h"
+#include "evaluation/judgement_files.h"
 #include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -7,7 +7,7 @@
 #include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/model_source.h"
+#include "train/model_source.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "formats/checkpoint/weights.h"
-#include "cli/classes.h"
-#include "cli/judgement.h"
-#include "cli/judgement_files.h"
+#include "evaluation/classes.h"
+#include "evaluation/judgement.h"
+#include "evaluation/judgement_files.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/run_files.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/app.h"
-#include "cli/judgement.h"
+#include "evaluation/judgement.h"
 #include "session/session.h"
 #include "train/progress.h"
 #include "train/reports.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/model_source.h"
+#include "train/model_source.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

@@ -12,12 +12,12 @@
 
 #include <unistd.h>
 
-#include "cli/classes.h"
+#include "evaluation/classes.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/kept_columns.h"
-#include "cli/model_source.h"
+#include "train/model_source.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "session/devices.h"
-#include "session/prediction.h"
+#include "bench/prediction.h"
 
 namespace dptrain::cli {
 

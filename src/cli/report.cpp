@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/device_flags.h"
-#include "cli/evaluation.h"
+#include "evaluation/evaluation.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/run_files.h"

@@ -13,7 +13,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "session/slots.h"
-#include "session/verify.h"
+#include "bench/verify.h"
 
 namespace dptrain::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "data/transform.h"
 #include "experiment/by_output.h"
 #include "experiment/nonfinite.h"
-#include "gates/section.h"
+#include "experiment/gates_section.h"
 #include "nn/optimizers.h"
 #include "runtime/replica.h"
 

@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include "session/bench.h"
+#include "bench/bench.h"
 #include "session/devices.h"
 #include "session/dry_plan.h"
-#include "session/prediction.h"
+#include "bench/prediction.h"
 #include "session/session.h"
-#include "session/verify.h"
+#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

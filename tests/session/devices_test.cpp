@@ -10,9 +10,9 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "session/dry_plan.h"
-#include "session/link_speed.h"
+#include "bench/link_speed.h"
 #include "session/session.h"
-#include "session/verify.h"
+#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

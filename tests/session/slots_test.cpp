@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "session/bench.h"
+#include "bench/bench.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
-#include "session/verify.h"
+#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

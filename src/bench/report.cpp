@@ -1,0 +1,249 @@
+#include "bench/report.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/bounds_table.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/json_depth.h"
+#include "core/quantity.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "dptrain_version.h"
+#include "session/environment.h"
+
+namespace dptrain::cli {
+namespace {
+
+using session::BenchData;
+using session::BenchRow;
+using Rows = std::vector<BenchRow>;
+
+double speedup(const BenchRow& row, const Rows& rows) {
+  return row.examples_per_second / rows.front().examples_per_second;
+}
+
+/// Of replicas, against the first row's.
+double efficiency(const BenchRow& row, const Rows& rows) {
+  const double cores = static_cast<double>(row.replicas * row.threads) / (rows.front().replicas * rows.front().threads);
+  return speedup(row, rows) / cores;
+}
+
+double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
+
+/// The levels, the passes and the sum of their bounds.
+void add_passes(const BenchRow& row, nlohmann::json& entry) {
+  if (row.passes.empty()) return;
+  entry["levels"] = nlohmann::json::array();
+  for (const backend::MemoryLevel& level : row.limits.levels)
+    entry["levels"].push_back({{"name", level.name},
+                               {"bytes", level.bytes ? nlohmann::json(*level.bytes) : nlohmann::json()},
+                               {"read_gbps", level.read_gbps},
+                               {"update_gbps", level.update_gbps}});
+  const auto word = [](const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); };
+  for (const session::PassTime& pass : row.passes)
+    entry["passes"].push_back({{"name", pass.name},
+                               {"ms", pass.ms},
+                               {"operations", pass.work.operations},
+                               {"bytes", pass.work.bytes},
+                               {"working_set", pass.work.set},
+                               {"level", word(pass.bound.level)},
+                               {"bound_ms", pass.bound.ms},
+                               {"bound_by", word(pass.bound.by)}});
+  entry["bound_ms"] = session::bound_ms(row.passes);
+  entry["limit_examples_per_second"] = limit_rate(row);
+}
+
+}  // namespace
+
+std::string bench_table(const Rows& rows, BenchData data, std::optional<std::size_t> columns) {
+  terminal::Table table;
+  for (const char* head : {"devices", "global", "samples/s", "+/-", "speedup", "eff", "of_peak", "step_ms", "fwd+bwd",
+                           "comm", "opt", "data", "peak"})
+    table.column(head);
+  std::string verdicts;
+  const auto two_digits = [](double value) { return fmt::format("{:.2f}", value); };
+  for (const BenchRow& row : rows) {
+    const std::string name = session::row_name(row), batch = std::to_string(row.global_batch);
+    table.row({name, batch, rate_text(row.examples_per_second), rate_text(spread(row)), two_digits(speedup(row, rows)),
+               two_digits(efficiency(row, rows)), row.of_peak ? two_digits(*row.of_peak) : "-", two_digits(row.step_ms),
+               two_digits(row.forward_backward_ms), two_digits(row.comm_exposed_ms), two_digits(row.optimizer_ms),
+               two_digits(row.data_wait_ms), human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes)});
+    const std::string line = fmt::format("{} batch {}: {}", name, batch, session::verdict(row, data));
+    verdicts += terminal::wrapped(line, columns) + "\n";
+  }
+  return table.text(columns) + "\n" + verdicts;
+}
+
+std::string bench_csv(const Rows& rows) {
+  std::string text =
+      "replicas,threads,global_batch,examples_per_second,examples_per_second_min,examples_per_second_max,speedup,"
+      "efficiency,step_ms,"
+      "forward_backward_ms,comm_exposed_ms,optimizer_ms,data_wait_ms,peak_bytes,devices,workers,loader_examples_per_"
+      "second,of_peak\n";
+  for (const BenchRow& row : rows)
+    text += fmt::format(
+        "{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g},{}\n",
+        row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
+        row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms,
+        row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes, session::row_name(row), row.workers,
+        row.loader_examples_per_second, row.of_peak ? fmt::format("{:.4g}", *row.of_peak) : "");
+  return text;
+}
+
+std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const BenchRow& row : rows) {
+    nlohmann::json entry{{"devices", session::row_name(row)},
+                         {"processes", row.processes},
+                         {"replicas", row.replicas},
+                         {"threads", row.threads},
+                         {"global_batch", row.global_batch},
+                         {"micro_batches", row.micro_batches},
+                         {"examples_per_second", row.examples_per_second},
+                         {"examples_per_second_min", row.examples_per_second_min},
+                         {"examples_per_second_max", row.examples_per_second_max},
+                         {"step_ms", row.step_ms},
+                         {"forward_backward_ms", row.forward_backward_ms},
+                         {"comm_exposed_ms", row.comm_exposed_ms},
+                         {"optimizer_ms", row.optimizer_ms},
+                         {"data_wait_ms", row.data_wait_ms},
+                         {"workers", row.workers},
+                         {"loader_examples_per_second", row.loader_examples_per_second},
+                         {"start_seconds", row.start_seconds},
+                         {"open_data_seconds", row.open_data_seconds},
+                         {"peak_bytes", row.peak_bytes},
+                         {"device_bytes", row.device_bytes},
+                         {"of_peak", row.of_peak ? nlohmann::json(*row.of_peak) : nlohmann::json()},
+                         {"peak_gflops", row.of_peak ? nlohmann::json(row.peak_gflops) : nlohmann::json()}};
+    if (row.virtual_shards > 0) {
+      entry["virtual_shards"] = row.virtual_shards;
+      entry["ratio_to_no_shards"] = row.ratio_to_no_shards;
+      entry["examples_per_second_without_shards"] = row.examples_per_second_without_shards;
+    }
+    for (const session::LayerTime& layer : row.layers)
+      entry["layers"].push_back({{"name", layer.name},
+                                 {"implementation", layer.implementation},
+                                 {"forward_ms", layer.forward_ms},
+                                 {"backward_ms", layer.backward_ms},
+                                 {"forward_gflops", layer.forward_gflops},
+                                 {"backward_gflops", layer.backward_gflops}});
+    add_passes(row, entry);
+    list.push_back(entry);
+  }
+  const BenchRow& widest = *std::max_element(
+      rows.begin(), rows.end(), [](const BenchRow& a, const BenchRow& b) { return a.replicas < b.replicas; });
+  const nlohmann::json all{{"dptrain", kVersion},
+                           {"machine", session::environment("", widest.devices, widest.device_lines)},
+                           {"config", config},
+                           {"data", data == BenchData::kReal        ? "real"
+                                    : data == BenchData::kSynthetic ? "synthetic"
+                                                                    : "loader-only"},
+                           {"rows", list},
+                           {"verdict", session::verdict(rows.back(), data)}};
+  return all.dump(2) + "\n";
+}
+
+std::vector<BenchRow> rows_of_json(const std::string& text) {
+  Rows rows;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(text);
+    for (const nlohmann::json& entry : all.at("rows")) {
+      BenchRow& row = rows.emplace_back();
+      entry.at("processes").get_to(row.processes);
+      entry.at("replicas").get_to(row.replicas);
+      entry.at("threads").get_to(row.threads);
+      entry.at("global_batch").get_to(row.global_batch);
+      entry.at("examples_per_second").get_to(row.examples_per_second);
+      entry.at("examples_per_second_min").get_to(row.examples_per_second_min);
+      entry.at("examples_per_second_max").get_to(row.examples_per_second_max);
+      entry.at("step_ms").get_to(row.step_ms);
+      entry.at("forward_backward_ms").get_to(row.forward_backward_ms);
+      entry.at("comm_exposed_ms").get_to(row.comm_exposed_ms);
+      entry.at("optimizer_ms").get_to(row.optimizer_ms);
+      entry.at("data_wait_ms").get_to(row.data_wait_ms);
+      entry.at("workers").get_to(row.workers);
+      entry.at("loader_examples_per_second").get_to(row.loader_examples_per_second);
+      entry.at("start_seconds").get_to(row.start_seconds);
+      entry.at("open_data_seconds").get_to(row.open_data_seconds);
+      entry.at("peak_bytes").get_to(row.peak_bytes);
+      entry.at("device_bytes").get_to(row.device_bytes);
+      entry.at("micro_batches").get_to(row.micro_batches);
+      if (const nlohmann::json& part = entry.at("of_peak"); !part.is_null()) {
+        row.of_peak = part.get<double>();
+        entry.at("peak_gflops").get_to(row.peak_gflops);
+      }
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kInternal, fmt::format("a bench.json of a process: {}", error.what()));
+  }
+  return rows;
+}
+
+std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns) {
+  using enum terminal::Table::Align;
+  // The peak is measured on all threads at once; a replica uses a part of them.
+  const double peak_gflops = row.limits.peak_gflops > 0 ? row.limits.share(row.threads).peak_gflops : 0;
+  const bool of_peak = peak_gflops > 0;
+  double total = 0;
+  for (const session::LayerTime& layer : row.layers) total += layer.forward_ms + layer.backward_ms;
+
+  terminal::Table table;
+  table.column("layer", kLeft).column("share");
+  for (const char* pass : {"fwd", "bwd"}) {
+    table.column(fmt::format("{} ms", pass)).column("GFLOP/s");
+    if (of_peak) table.column("of peak");
+  }
+  table.column("implementation", kLeft);
+  for (const session::LayerTime& layer : row.layers) {
+    std::vector<std::string> cells{layer.name,
+                                   fmt::format("{:.0f} %", 100 * (layer.forward_ms + layer.backward_ms) / total)};
+    const auto add = [&](double milliseconds, double gflops) {
+      cells.push_back(fmt::format("{:.3f}", milliseconds));
+      cells.push_back(gflops > 0 ? fmt::format("{:.{}f}", gflops, of_peak ? 1 : 0) : "-");
+      if (of_peak) cells.push_back(gflops > 0 ? fmt::format("{:.0f} %", 100 * gflops / peak_gflops) : "");
+    };
+    add(layer.forward_ms, layer.forward_gflops);
+    add(layer.backward_ms, layer.backward_gflops);
+    cells.push_back(layer.implementation);
+    table.row(std::move(cells));
+  }
+  const std::string head =
+      of_peak ? fmt::format("FMA peak {:.0f} GFLOP/s on {}, measured\n", peak_gflops, counted(row.threads, "thread"))
+              : "";
+  const std::string sum =
+      fmt::format("sum {:.3f} ms of a step of {:.3f} ms; the optimizer takes {:.3f}, waiting for others {:.3f}", total,
+                  row.step_ms, row.optimizer_ms, row.comm_exposed_ms);
+  return terminal::wrapped(head, columns) + table.text(columns) + terminal::wrapped(sum, columns) + "\n";
+}
+
+std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {
+  std::ifstream file(baseline_path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const nlohmann::json baseline = nlohmann::json::parse(json_nests_deeper(text) ? std::string() : text, nullptr, false);
+  if (!file || baseline.is_discarded() || !baseline.contains("rows"))
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`",
+                            baseline_path));
+  std::vector<std::string> slower;
+  bool matched = false;
+  for (const BenchRow& row : rows)
+    for (const nlohmann::json& old : baseline["rows"]) {
+      if (old.value("devices", "") != session::row_name(row) || old.value("global_batch", 0) != row.global_batch)
+        continue;
+      matched = true;
+      const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
+      if (ratio < 1 - max_regression)
+        slower.push_back(fmt::format("{} batch {}: {} samples/s, {} before: {:.3f} of it, expected at least {:.3f}",
+                                     session::row_name(row), row.global_batch, rate_text(row.examples_per_second),
+                                     rate_text(before), ratio, 1 - max_regression));
+    }
+  if (!matched)
+    throw Error(ErrorKind::kUsage, fmt::format("{}: no row has the same devices and batch as this run", baseline_path));
+  return slower;
+}
+
+}  // namespace dptrain::cli

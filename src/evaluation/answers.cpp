@@ -1,0 +1,171 @@
+#include "evaluation/answers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "train/line_file.h"
+
+namespace dptrain::cli {
+namespace {
+
+constexpr const char* kHeader = "sample,label,answer,id";
+constexpr const char* kHeaderWithoutIds = "sample,label,answer";
+
+bool read_whole(const std::string& text, std::int64_t& out) {
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && read == end;
+}
+
+/// Samples are paired by id, or by number if the file has no ids.
+std::int64_t key_of(const Answer& answer, bool by_id) { return by_id ? answer.id : answer.sample; }
+
+std::map<std::int64_t, const Answer*> by_key(const KeptAnswers& kept) {
+  std::map<std::int64_t, const Answer*> found;
+  for (const Answer& one : kept.answers)
+    if (!found.emplace(key_of(one, kept.has_ids), &one).second)
+      throw Error(ErrorKind::kData, fmt::format("{}: two rows have the {} {}; write the file again with eval",
+                                                kept.file, kept.has_ids ? "id" : "sample", key_of(one, kept.has_ids)));
+  return found;
+}
+
+void require_same_label(const KeptAnswers& kept, const Answer& theirs, const Answer& mine, const Classes& classes) {
+  const std::string &there = kept.names[static_cast<std::size_t>(theirs.label)], here = classes.name(mine.label);
+  if (there != here)
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: its sample {} is '{}', where this run's sample {} is '{}'; both must "
+                            "be evaluated on the same data set",
+                            kept.file, theirs.sample, printable(there), mine.sample, printable(here)));
+}
+
+template <class One>
+void gather_all(std::vector<One>& answers, distributed::Processes& processes) {
+  static_assert(std::is_trivially_copyable_v<One>);
+  const std::vector<std::string> all =
+      processes.gather({reinterpret_cast<const char*>(answers.data()), answers.size() * sizeof(One)});
+  answers.clear();
+  for (const std::string& given : all)
+    for (std::size_t i = 0; i + sizeof(One) <= given.size(); i += sizeof(One))
+      std::memcpy(&answers.emplace_back(), given.data() + i, sizeof(One));
+}
+
+}  // namespace
+
+bool is_chosen(std::int64_t sample, std::int64_t samples) {
+  constexpr std::uint64_t kMost = 1000, kGoldenRatio = 0x9E3779B97F4A7C15U;  // spreads periods of the data evenly
+  if (samples <= static_cast<std::int64_t>(kMost)) return true;
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(sample) + 1) * kGoldenRatio >> 32U;
+  return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMost;
+}
+
+void add_processes(std::vector<Answer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
+void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
+
+std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
+  std::ranges::sort(answers, {}, &ValueAnswer::sample);
+  std::string text = "sample";
+  for (std::size_t i = 0; i < values; ++i)
+    text += values == 1 ? ",label,answer" : fmt::format(",label_{0},answer_{0}", i + 1);
+  for (const ValueAnswer& one : answers) {
+    text += fmt::format("\n{}", one.sample);
+    for (std::size_t i = 0; i < values; ++i) text += fmt::format(",{:.9g},{:.9g}", one.labels[i], one.answers[i]);
+  }
+  return text + "\n";
+}
+
+std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values) {
+  std::vector<plot::ValuePairs> all(values);
+  for (std::size_t i = 0; i < values; ++i) {
+    if (values > 1) all[i].name = fmt::format("value {}", i + 1);
+    for (const ValueAnswer& one : answers) {
+      all[i].labels.push_back(one.labels[i]);
+      all[i].answers.push_back(one.answers[i]);
+    }
+  }
+  return all;
+}
+
+std::string answers_csv(std::vector<Answer> answers, const Classes& classes) {
+  std::ranges::sort(answers, {}, &Answer::sample);
+  std::vector<std::string> names;
+  for (std::int64_t c = 0; c < classes.count(); ++c) names.push_back(csv_field(classes.name(c)));
+  std::string text = std::string(kHeader) + "\n";
+  for (const Answer& one : answers)
+    text += std::to_string(one.sample) + "," + names[static_cast<std::size_t>(one.label)] + "," +
+            names[static_cast<std::size_t>(one.answer)] + "," + std::to_string(one.id) + "\n";
+  return text;
+}
+
+KeptAnswers read_answers(const std::string& file) {
+  const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file));
+  KeptAnswers kept{.file = file, .names = {}, .answers = {}};
+  const std::string header = rows.empty() ? "" : join(rows.front(), ",");
+  kept.has_ids = header != kHeaderWithoutIds;
+  if (kept.has_ids && header != kHeader)
+    throw Error(ErrorKind::kData, fmt::format("{}:1: expected the header {}, as eval writes it", file, kHeader));
+  std::map<std::string, std::int64_t> numbers;
+  const auto number_of = [&](const std::string& name) {
+    const auto [place, is_new] = numbers.emplace(name, static_cast<std::int64_t>(kept.names.size()));
+    if (is_new) kept.names.push_back(name);
+    return place->second;
+  };
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    Answer one;
+    const bool good = rows[r].size() == rows.front().size() && read_whole(rows[r][0], one.sample) &&
+                      (!kept.has_ids || read_whole(rows[r][3], one.id));
+    if (!good)
+      throw Error(ErrorKind::kData, fmt::format("{}:{}: expected {}, found '{}'; write the file again with eval", file,
+                                                r + 1, header, printable(join(rows[r], ","))));
+    one.label = number_of(rows[r][1]);
+    one.answer = number_of(rows[r][2]);
+    kept.answers.push_back(one);
+  }
+  std::ranges::sort(kept.answers, {}, &Answer::sample);
+  return kept;
+}
+
+PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
+                           const std::vector<const KeptAnswers*>& others) {
+  std::ranges::sort(mine, {}, &Answer::sample);
+  PairedAnswers paired;
+  for (const Answer& one : mine) paired.pairs.push_back({.mine = one, .others = {}});
+  for (const KeptAnswers* const other : others) {
+    const std::map<std::int64_t, const Answer*> theirs = by_key(*other);
+    if (!other->has_ids) {
+      paired.notes.push_back(other->file + " has no ids: its samples are paired by their numbers");
+      if (theirs.size() != mine.size())
+        throw Error(
+            ErrorKind::kData,
+            fmt::format("{}: has the answers to {} samples, this run has answered {}; both must be evaluated on "
+                        "the same data set",
+                        other->file, with_commas(static_cast<std::int64_t>(theirs.size())),
+                        with_commas(static_cast<std::int64_t>(mine.size()))));
+    }
+    std::erase_if(paired.pairs, [&](PairedAnswer& pair) {
+      const auto found = theirs.find(key_of(pair.mine, other->has_ids));
+      if (found == theirs.end()) return true;
+      require_same_label(*other, *found->second, pair.mine, classes);
+      pair.others.push_back(*found->second);
+      return false;
+    });
+    if (2 * paired.pairs.size() < mine.size() || paired.pairs.empty())
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: {} of this run's {} samples are paired with those of the baseline, expected half of "
+                              "them or more; evaluate both on the same data set (a Split with a seed of its own is the "
+                              "same for runs of other seeds)",
+                              other->file, with_commas(static_cast<std::int64_t>(paired.pairs.size())),
+                              with_commas(static_cast<std::int64_t>(mine.size()))));
+  }
+  paired.notes.push_back(fmt::format("{} of {} samples are paired with those of the other runs",
+                                     with_commas(static_cast<std::int64_t>(paired.pairs.size())),
+                                     with_commas(static_cast<std::int64_t>(mine.size()))));
+  return paired;
+}
+
+}  // namespace dptrain::cli

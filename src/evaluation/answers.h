@@ -1,0 +1,70 @@
+#pragma once
+
+// The answers of a model to the samples of a data set. Classes, one for each sample, are kept as answers.csv, so that
+// another model can be compared on the same samples; numbers of some samples as predicted.csv. Main thread.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evaluation/classes.h"
+#include "distributed/processes.h"
+#include "plot/regression.h"
+
+namespace dptrain::cli {
+
+struct Answer {
+  std::int64_t sample = 0;  ///< index in the data set
+  std::int64_t label = 0, answer = 0;
+  std::int64_t id = 0;  ///< data::Source::whole_index()
+  bool operator==(const Answer&) const = default;
+};
+
+/// The numbers of a regression for one sample.
+struct ValueAnswer {
+  static constexpr std::size_t kMostValues = 8;
+
+  std::int64_t sample = 0;  ///< index in the data set
+  std::array<float, kMostValues> labels{}, answers{};
+};
+/// Whether a sample is one of about 1,000 of `samples`; the choice depends on nothing else.
+bool is_chosen(std::int64_t sample, std::int64_t samples);
+
+/// Puts those of all processes together, the same in all.
+void add_processes(std::vector<Answer>& answers, distributed::Processes& processes);
+void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes);
+
+/// "sample,label,answer", or of several values "sample,label_1,answer_1,...", in order of the samples.
+std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values);
+/// Each value for the pictures.
+std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values);
+
+/// "sample,label,answer,id", the classes by name, in order of the samples.
+std::string answers_csv(std::vector<Answer> answers, const Classes& classes);
+
+/// An answers.csv.
+struct KeptAnswers {
+  std::string file;
+  std::vector<std::string> names;  ///< class names, by Answer::label and Answer::answer
+  std::vector<Answer> answers;
+  bool has_ids = true;  ///< false: an older version wrote the file
+};
+/// Throws Error{kData} with the first line that cannot be read.
+KeptAnswers read_answers(const std::string& file);
+
+/// A sample of this run, and the answers of the other runs to it.
+struct PairedAnswer {
+  Answer mine;
+  std::vector<Answer> others;
+};
+struct PairedAnswers {
+  std::vector<PairedAnswer> pairs;
+  std::vector<std::string> notes;  ///< how many samples are paired, and how
+};
+/// Pairs the samples that all runs have answered by id, or by number for a file without ids. Throws Error{kData} if
+/// labels differ, fewer than half of the samples are paired, or a file without ids has other samples.
+PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
+                           const std::vector<const KeptAnswers*>& others);
+
+}  // namespace dptrain::cli

@@ -1,0 +1,113 @@
+#include "evaluation/class_scores.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "core/format.h"
+#include "core/text.h"
+
+namespace dptrain::cli {
+
+void Confusion::add_processes(distributed::Processes& processes) {
+  const std::vector<std::string> all =
+      processes.gather({reinterpret_cast<const char*>(counts_.data()), counts_.size() * sizeof(counts_.front())});
+  std::ranges::fill(counts_, 0);
+  std::vector<std::int64_t> theirs(counts_.size());
+  for (const std::string& given : all) {
+    std::memcpy(theirs.data(), given.data(), std::min(given.size(), theirs.size() * sizeof(theirs.front())));
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += theirs[i];
+  }
+}
+
+std::string Confusion::csv(const Classes& classes) const {
+  std::vector<std::string> header{"label"};
+  for (std::int64_t c = 0; c < classes_; ++c) header.push_back(csv_field(classes.name(c)));
+  std::string text = join(header, ",") + "\n";
+  for (std::int64_t label = 0; label < classes_; ++label) {
+    std::vector<std::string> row{csv_field(classes.name(label))};
+    for (std::int64_t c = 0; c < classes_; ++c) row.push_back(std::to_string(count(label, c)));
+    text += join(row, ",") + "\n";
+  }
+  return text;
+}
+
+namespace {
+
+std::optional<double> share(std::int64_t part, std::int64_t whole) {
+  if (whole == 0) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; }
+
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+}  // namespace
+
+std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& classes) {
+  std::vector<ClassScore> scores;
+  for (std::int64_t c = 0; c < classes.count(); ++c) {
+    std::int64_t support = 0, predicted = 0;
+    for (std::int64_t other = 0; other < classes.count(); ++other) {
+      support += confusion.count(c, other);
+      predicted += confusion.count(other, c);
+    }
+    const std::int64_t right = confusion.count(c, c);
+    scores.push_back({.name = classes.name(c),
+                      .support = support,
+                      .precision = share(right, predicted),
+                      .recall = share(right, support),
+                      .f1 = share(2 * right, predicted + support)});
+  }
+  return scores;
+}
+
+ClassScore macro_average(const std::vector<ClassScore>& scores) {
+  ClassScore mean{.name = "mean"};
+  double precision = 0, recall = 0, f1 = 0, classes = 0;
+  for (const ClassScore& score : scores) {
+    if (score.support == 0) continue;
+    mean.support += score.support;
+    precision += score.precision.value_or(0);
+    recall += score.recall.value_or(0);
+    f1 += score.f1.value_or(0);
+    ++classes;
+  }
+  if (classes == 0) return mean;
+  mean.precision = precision / classes;
+  mean.recall = recall / classes;
+  mean.f1 = f1 / classes;
+  return mean;
+}
+
+std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most) {
+  std::vector<ClassScore> rows = scores.size() > most ? std::vector<ClassScore>{} : scores;
+  rows.push_back(macro_average(scores));
+  std::size_t width = 5;
+  for (const ClassScore& row : rows) width = std::max(width, row.name.size());
+  std::string text = fmt::format("{:<{}}  precision  recall      f1  support\n", "class", width);
+  for (const ClassScore& row : rows)
+    text += fmt::format("{:<{}}  {:>9}  {:>6}  {:>6}  {:>7}\n", row.name, width, shown(row.precision),
+                        shown(row.recall), shown(row.f1), row.support);
+  return text;
+}
+
+nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ClassScore& score : scores)
+    list.push_back({{"name", score.name},
+                    {"precision", or_null(score.precision)},
+                    {"recall", or_null(score.recall)},
+                    {"f1", or_null(score.f1)},
+                    {"support", score.support}});
+  const ClassScore mean = macro_average(scores);
+  return {
+      {"classes", list},
+      {"macro", {{"precision", or_null(mean.precision)}, {"recall", or_null(mean.recall)}, {"f1", or_null(mean.f1)}}}};
+}
+
+}  // namespace dptrain::cli

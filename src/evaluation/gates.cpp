@@ -1,0 +1,298 @@
+#include "evaluation/gates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "evaluation/judgement.h"
+#include "config/diagnostics.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "experiment/run_files.h"
+#include "train/line_file.h"
+
+namespace dptrain::cli {
+namespace fs = std::filesystem;
+namespace {
+
+using gates::Verdict;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOfClasses = "class_recall, class_precision, classes, drop and class_drop";
+
+std::string of_output(const std::string& output, const std::string& what) {
+  return output.empty() ? what : output + ": " + what;
+}
+
+void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges::move(more, std::back_inserter(all)); }
+
+bool wants_classes(const gates::GatesSection& section) {
+  return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
+}
+
+std::string where(const config::Mark& mark) { return mark.known() ? mark.str() + ": " : ""; }
+
+Json json_of(const Verdict& verdict) {
+  Json one{{"gate", verdict.gate},
+           {"found", verdict.found},
+           {"limit", verdict.limit},
+           {"passed", !verdict.failed},
+           {"verdict", verdict.failed ? "failed" : gates::word_of(verdict)}};
+  if (verdict.interval) one["interval"] = {verdict.interval->low, verdict.interval->high};
+  if (verdict.failed) one["message"] = verdict.message;
+  if (verdict.place.known()) {
+    one["file"] = verdict.place.source->name;
+    one["line"] = verdict.place.line;
+  }
+  return one;
+}
+
+/// Which limits hold for a class: its own, else that of all.
+std::optional<gates::Limit> limit_of(const gates::GatesSection& section, const std::string& name,
+                                     std::optional<gates::Limit> gates::ClassLimits::*score,
+                                     const std::optional<gates::Limit>& of_all) {
+  for (const auto& [own, limits] : section.classes.classes)
+    if (own == name && limits.*score) return limits.*score;
+  return of_all;
+}
+
+}  // namespace
+
+void GateFlags::add(Command& command) {
+  command.option("--gates", "FILE", file, "limits to keep, else exit 7; in place of the config's gates")
+      .option("--junit", "FILE", junit, "the verdicts of gates and --assert as JUnit's XML")
+      .flag("--annotations", annotations, "what failed as ::error lines for GitHub; the default in its Actions");
+}
+
+Gates::Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on, bool judged)
+    : flags_(flags),
+      section_(flags.file ? std::optional(gates::load_gates(*flags.file)) : experiment.config.gates),
+      set_(on == usual_set(experiment) ? "" : on) {
+  if (!judged) section_.reset();
+  if (!section_) return;
+  for (const config::Path& folder : section_->baseline) runs_.push_back({.folder = folder, .of_baseline = true});
+  for (const config::Path& folder : section_->runs) runs_.push_back({.folder = folder});
+  std::error_code ignored;
+  for (const Run& run : runs_)
+    if (!fs::is_directory(run.folder.value, ignored))
+      throw Error(ErrorKind::kUsage, fmt::format("{}error: gates: {}: there is no such folder; expected that of a run",
+                                                 where(run.folder.mark), run.folder.value));
+  if (section_->speed && section_->speed->of_baseline) baseline_speed();
+}
+
+void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) const {
+  if (!section_) return;
+  config::Diagnostics diagnostics;
+  const std::vector<std::string> names = judged_names(plan, classes);
+  for (const auto& [name, limit] : section_->metrics.limits)
+    if (std::ranges::find(names, name) == names.end())
+      diagnostics.error(limit.mark, fmt::format("gates: there is no '{}' among {}{}", name, join(names, ", "),
+                                                did_you_mean(name, names)));
+  std::vector<std::string> known;
+  bool tells = false, pairs = false;
+  for (const plan::LossStep& loss : plan.losses) {
+    const Classes& one = classes[static_cast<std::size_t>(loss.output)];
+    tells = tells || one.known();
+    pairs = pairs || one.one_per_sample();
+    for (std::int64_t c = 0; one.known() && c < one.count(); ++c) known.push_back(one.name(c));
+  }
+  if ((wants_classes(*section_) && !tells) || (section_->pairs() && !pairs))
+    diagnostics.error(
+        {}, fmt::format("gates: {} need an output that gives each sample one class; this model has none", kOfClasses));
+  for (std::size_t i = 0; tells && i < section_->classes.classes.size(); ++i) {
+    const std::string& name = section_->classes.classes[i].first;
+    if (std::ranges::find(known, name) == known.end())
+      diagnostics.error(section_->classes.marks[i], fmt::format("gates: there is no class '{}'{}; the classes are {}",
+                                                                name, did_you_mean(name, known), join(known, ", ")));
+  }
+  diagnostics.throw_if_errors();
+}
+
+std::vector<Verdict> Gates::judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters) {
+  std::vector<Verdict> verdicts = judge_limits(judged, plan);
+  append(verdicts, judge_against_baseline(judged));
+  append(verdicts, judge_speed_and_size(judged, parameters));
+  return verdicts;
+}
+
+std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan& plan) {
+  const Judgement& judgement = judged.judgement;
+  const std::vector<std::string> shares = sample_shares(plan);
+  const auto samples = static_cast<double>(judgement.samples);
+  const std::vector<std::pair<std::string, double>> values = judged_values(judgement);
+  std::vector<gates::ShareGate> of_shares;
+  std::vector<Verdict> of_values;
+  for (const auto& [name, limit] : section_->metrics.limits) {
+    const auto found = std::ranges::find(values, name, &std::pair<std::string, double>::first);
+    const double value = found == values.end() ? std::nan("") : found->second;
+    if (std::ranges::find(shares, name) != shares.end() && samples > 0 && std::isfinite(value))
+      of_shares.push_back({name, value, samples, limit});
+    else
+      append(of_values, gates::judge_value(name, value, limit));
+  }
+  const auto add = [&](const OutputJudgement& output, const std::string& name, const std::optional<double>& score,
+                       double count, const std::optional<gates::Limit>& limit) {
+    if (!limit) return;
+    const std::string gate = of_output(output.name, name);
+    if (count == 0) {  // nothing was seen, and nothing is proved
+      notes_.push_back(gate + ": there is no sample of it, so it is not judged");
+      return;
+    }
+    if (score && count > 0 && output.classes.one_per_sample())
+      of_shares.push_back({gate, *score, count, *limit});
+    else  // the positions of a sample are not independent of one another
+      append(of_values, gates::judge_value(gate, score.value_or(std::nan("")), *limit));
+  };
+  for (const OutputJudgement& output : judgement.outputs)
+    for (std::size_t c = 0; c < output.scores.size(); ++c) {
+      const ClassScore& score = output.scores[c];
+      std::int64_t predicted = 0;
+      for (std::int64_t label = 0; label < output.classes.count(); ++label)
+        predicted += output.confusion->count(label, static_cast<std::int64_t>(c));
+      add(output, "recall of " + score.name, score.recall, static_cast<double>(score.support),
+          limit_of(*section_, score.name, &gates::ClassLimits::recall, section_->class_recall));
+      add(output, "precision of " + score.name, score.precision, static_cast<double>(predicted),
+          limit_of(*section_, score.name, &gates::ClassLimits::precision, section_->class_precision));
+    }
+  if (!section_->confidence && !of_shares.empty())
+    notes_.push_back(
+        "gates without confidence compare the value itself; earlier versions judged by an interval, as confidence: "
+        "0.99 "
+        "does");
+  std::vector<Verdict> verdicts = gates::judge_shares(of_shares, section_->confidence);
+  append(verdicts, std::move(of_values));
+  return verdicts;
+}
+
+const KeptAnswers& Gates::kept(Run& run, const std::string& output) const {
+  for (const auto& [of, answers] : run.answers)
+    if (of == output) return answers;
+  const fs::path file = fs::path(run.folder.value) / experiment::evaluation_file("answers", output, set_, ".csv");
+  std::error_code ignored;
+  if (!fs::exists(file, ignored))
+    throw Error(ErrorKind::kData,
+                fmt::format("{}error: gates: {} is not there; 'dptrain eval {}{}' writes it", where(run.folder.mark),
+                            file.string(), shell_quoted(run.folder.value), set_.empty() ? "" : " --on " + set_));
+  return run.answers.emplace_back(output, read_answers(file.string())).second;
+}
+
+std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
+  if (!section_->pairs()) return {};
+  const auto baseline_runs = static_cast<int>(section_->baseline.size());
+  const auto runs = static_cast<int>(section_->runs.size()) + 1;
+  std::vector<gates::DropGate> drops;
+  const bool of_trainings = section_->compare == gates::Compared::kTrainings;
+  for (const OutputJudgement& output : judged.judgement.outputs) {
+    if (!output.answers) continue;
+    std::vector<const KeptAnswers*> others;
+    for (Run& run : runs_) others.push_back(&kept(run, output.name));
+    const PairedAnswers paired = pair_answers(*output.answers, output.classes, others);
+    for (const std::string& note : paired.notes) notes_.push_back(of_output(output.name, note));
+    gates::PairedCounts whole(baseline_runs, runs);
+    std::vector<gates::PairedCounts> by_class(static_cast<std::size_t>(output.classes.count()), whole);
+    std::vector<char> right(static_cast<std::size_t>(baseline_runs + runs));
+    for (const PairedAnswer& pair : paired.pairs) {
+      for (std::size_t run = 0; run < pair.others.size(); ++run)
+        right[run] = pair.others[run].answer == pair.others[run].label ? 1 : 0;
+      right.back() = pair.mine.answer == pair.mine.label ? 1 : 0;
+      by_class[static_cast<std::size_t>(pair.mine.label)].add(right);
+    }
+    for (const gates::PairedCounts& one : by_class) whole.add(one);
+    std::vector<gates::Dispersion> dispersions(by_class.size());
+    if (of_trainings) dispersions = gates::dispersions(by_class);
+    if (section_->drop && whole.samples() > 0)
+      drops.push_back({of_output(output.name, "right answers"), whole, *section_->drop,
+                       of_trainings ? gates::dispersion(whole) : gates::Dispersion()});
+    for (std::size_t c = 0; section_->class_drop && c < by_class.size(); ++c)
+      if (by_class[c].samples() > 0)
+        drops.push_back({of_output(output.name, "recall of " + output.classes.name(static_cast<std::int64_t>(c))),
+                         by_class[c], *section_->class_drop, dispersions[c]});
+  }
+  gates::DropVerdicts judged_drops = gates::judge_drops(drops, *section_->confidence);
+  std::ranges::move(judged_drops.notes, std::back_inserter(notes_));
+  return std::move(judged_drops.verdicts);
+}
+
+double Gates::baseline_speed() const {
+  double sum = 0;
+  for (const Run& run : runs_) {
+    if (!run.of_baseline) continue;
+    const fs::path file = fs::path(run.folder.value) / experiment::evaluation_file("eval", "", set_, ".json");
+    const Json json = Json::parse(train::read_text(file.string()), nullptr, false);
+    const auto speed = json.is_object() ? json.find("examples_per_second") : json.end();
+    if (!json.is_object() || speed == json.end() || !speed->is_number())
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}error: gates: speed.of_baseline needs examples_per_second in {}; 'dptrain eval {}{}' "
+                              "writes it",
+                              where(run.folder.mark), file.string(), shell_quoted(run.folder.value),
+                              set_.empty() ? "" : " --on " + set_));
+    sum += speed->get<double>();
+  }
+  return sum / static_cast<double>(section_->baseline.size());
+}
+
+std::vector<Verdict> Gates::judge_speed_and_size(const Judged& judged, std::int64_t parameters) const {
+  std::vector<Verdict> verdicts;
+  if (section_->speed) {
+    const gates::SpeedLimit& speed = *section_->speed;
+    double least = speed.at_least.value_or(0);
+    if (speed.of_baseline) least = std::max(least, *speed.of_baseline * baseline_speed());
+    append(verdicts, gates::judge_value("samples a second", judged.judgement.samples_per_second,
+                                        {.at_least = least >= 100 ? std::round(least) : least, .mark = speed.mark}));
+  }
+  if (!section_->size) return verdicts;
+  const gates::SizeLimit& size = *section_->size;
+  if (size.parameters)
+    append(verdicts, gates::judge_value("parameters", static_cast<double>(parameters),
+                                        {.at_most = static_cast<double>(*size.parameters), .mark = size.mark}));
+  if (size.file) {
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(judged.checkpoint, error);
+    append(verdicts, gates::judge_value("bytes of the file", error ? std::nan("") : static_cast<double>(bytes),
+                                        {.at_most = static_cast<double>(size.file->bytes), .mark = size.mark}));
+  }
+  return verdicts;
+}
+
+std::vector<Verdict> Gates::not_judged() const {
+  return {{.gate = "evaluation",
+           .found = std::nan(""),
+           .limit = "done",
+           .failed = true,
+           .message = "the gates are not judged: the evaluation at the end of the run was stopped or has failed; judge "
+                      "them with dptrain eval"}};
+}
+
+void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
+                     const std::string& folder) const {
+  if (section_) {
+    if (!log::is_json() && !verdicts.empty()) log::info(gates::table_of(verdicts));
+    for (const std::string& note : notes_) log::info(note);
+    const Json passed = unjudged_ ? Json() : Json(!gates::any_failed(verdicts));
+    Json json{{"passed", passed},
+              {"confidence", section_->confidence ? Json(*section_->confidence) : Json()},
+              {"gates", Json::array()}};
+    for (const Verdict& verdict : verdicts) json["gates"].push_back(json_of(verdict));
+    json["notes"] = notes_;
+    train::write_text((fs::path(folder) / experiment::evaluation_file("gates", "", set_, ".json")).string(),
+                      json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  const std::optional<std::string> junit = flags_.junit                  ? flags_.junit
+                                           : section_ && section_->junit ? std::optional(section_->junit->value)
+                                                                         : std::nullopt;
+  if (junit)
+    train::write_text(*junit, gates::junit_of(verdicts, "dptrain " + experiment.config.name,
+                                              unjudged_ ? "the run has not come to its end" : ""));
+  const char* const actions = std::getenv("GITHUB_ACTIONS");
+  if (!log::is_json() && (flags_.annotations || (actions != nullptr && std::string_view(actions) == "true")))
+    for (const std::string& line : gates::annotations_of(verdicts)) log::print(line);
+  require(verdicts);
+}
+
+}  // namespace dptrain::cli

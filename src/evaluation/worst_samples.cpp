@@ -1,0 +1,53 @@
+#include "evaluation/worst_samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace dptrain::cli {
+namespace {
+
+bool is_worse(const WorstSample& a, const WorstSample& b) {
+  return std::tuple(-a.loss, a.index) < std::tuple(-b.loss, b.index);
+}
+
+}  // namespace
+
+double class_loss(float probability) {
+  constexpr float kLeast = 1e-7F;
+  return -std::log(probability > kLeast ? static_cast<double>(probability) : static_cast<double>(kLeast));
+}
+
+void WorstSamples::add(const WorstSample& sample) {
+  if (heap_.size() == most_) {
+    if (most_ == 0 || !is_worse(sample, heap_.front())) return;
+    std::ranges::pop_heap(heap_, is_worse);
+    heap_.pop_back();
+  }
+  heap_.push_back(sample);
+  std::ranges::push_heap(heap_, is_worse);
+}
+
+void WorstSamples::add_processes(distributed::Processes& processes) {
+  static_assert(std::is_trivially_copyable_v<WorstSample>);
+  const std::vector<std::string> all =
+      processes.gather({reinterpret_cast<const char*>(heap_.data()), heap_.size() * sizeof(WorstSample)});
+  heap_.clear();
+  for (const std::string& given : all)
+    for (std::size_t i = 0; i + sizeof(WorstSample) <= given.size(); i += sizeof(WorstSample)) {
+      WorstSample sample;
+      std::memcpy(&sample, given.data() + i, sizeof sample);
+      add(sample);
+    }
+}
+
+std::vector<WorstSample> WorstSamples::sorted() const {
+  std::vector<WorstSample> all = heap_;
+  std::ranges::sort(all, is_worse);
+  return all;
+}
+
+}  // namespace dptrain::cli

@@ -1,0 +1,175 @@
+// bench --predict: its flag, and what it prints and writes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/prediction_report.h"
+#include "cli/prediction_flags.h"
+#include "core/error.h"
+
+namespace dptrain::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string refused(const std::string& text) {
+  try {
+    parse_prediction(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage) << text;
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(PredictionFlags, ReadUnits) {
+  const PredictionFlags flags = parse_prediction(
+      "gpus=8, nodes=64, link=200Gbit, latency=3us, inner=150GB/s, inner_latency=800ns, step=85ms, batch=32, "
+      "algorithm=two_level");
+  EXPECT_EQ(flags.ranks(), 512);
+  EXPECT_EQ(flags.ranks_per_node(), 8);
+  EXPECT_DOUBLE_EQ(*flags.link, 25e9);
+  EXPECT_DOUBLE_EQ(*flags.latency, 3e-6);
+  EXPECT_DOUBLE_EQ(*flags.inner, 150e9);
+  EXPECT_DOUBLE_EQ(*flags.inner_latency, 8e-7);
+  EXPECT_DOUBLE_EQ(*flags.step, 0.085);
+  EXPECT_EQ(flags.batch, 32);
+  EXPECT_EQ(flags.algorithm, session::SumAlgorithm::kTwoLevel);
+  EXPECT_DOUBLE_EQ(*parse_prediction("gpus=2,inner=64MiB").inner, 64.0 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(*parse_prediction("gpus=2,inner=1.5Mbit/s").inner, 187500);
+}
+
+TEST(PredictionFlags, CountProcesses) {
+  const PredictionFlags flags = parse_prediction("cpus=2x3,processes=10,nodes=3,link=1Gbit,latency=0.2ms,cores=16");
+  EXPECT_EQ(flags.ranks(), 10);
+  EXPECT_EQ(flags.ranks_per_node(), 4);
+  EXPECT_EQ(flags.cpus->replicas, 2);
+  EXPECT_EQ(flags.cpus->threads, 3);
+  EXPECT_EQ(flags.cores, 16);
+  EXPECT_EQ(parse_prediction("nodes=3,link=1Gbit,latency=1ms").ranks(), 3) << "a process each";
+}
+
+TEST(PredictionFlags, RefuseWhatTheyCannotRead) {
+  EXPECT_THAT(refused("gpus=8,node=4"), HasSubstr("--predict: unknown key 'node'; did you mean 'nodes'?"));
+  EXPECT_THAT(refused("gpus=8,gpus=4"), HasSubstr("gpus is given twice"));
+  EXPECT_THAT(refused("gpus"), HasSubstr("gpus has no value"));
+  EXPECT_THAT(refused("gpus=0"), HasSubstr("gpus must be a whole number from 1 to 1048576, found '0'"));
+  EXPECT_THAT(refused("gpus=2.5"), HasSubstr("found '2.5'"));
+  for (const char* link : {"200", "200gbit", "Gbit", "-1Gbit", "1e3Gbit", "0Gbit", "2 0Gbit", "1..5GB", "200Gbit/h"})
+    EXPECT_THAT(refused(std::string("gpus=8,nodes=2,latency=3us,link=") + link),
+                HasSubstr(std::string("link must be a rate such as 200Gbit, 25GB/s or 900MB/s, found '") + link + "'"));
+  EXPECT_THAT(refused("gpus=8,step=85"), HasSubstr("step must be a time such as 3us, 0.2ms or 1.5s, found '85'"));
+  EXPECT_THAT(refused("gpus=8,algorithm=rnig"), HasSubstr("did you mean 'ring'?"));
+}
+
+TEST(PredictionFlags, RefuseWhatDoesNotGoTogether) {
+  EXPECT_THAT(refused("step=85ms"), HasSubstr("say how many"));
+  EXPECT_THAT(refused("gpus=8,cores=4"), HasSubstr("gpus goes without cpus, processes and cores"));
+  EXPECT_THAT(refused("gpus=8,link=1Gbit"), HasSubstr("between nodes, of which there is one"));
+  EXPECT_THAT(refused("gpus=8,nodes=2,latency=3us"), HasSubstr("link is missing"));
+  EXPECT_THAT(refused("gpus=8,nodes=2,link=1Gbit"), HasSubstr("latency is missing"));
+  EXPECT_THAT(refused("processes=2,nodes=3,link=1Gbit,latency=3us"), HasSubstr("processes=2 are fewer than nodes=3"));
+  EXPECT_THAT(refused("processes=2,algorithm=ring"), HasSubstr("processes on CPUs sum with algorithm=direct"));
+  EXPECT_THAT(refused("gpus=2,algorithm=direct"), HasSubstr("ring, tree or two_level"));
+}
+
+const char* const kPredicted =
+    "dptrain: 1\n"
+    "name: tiny\n"
+    "model:\n"
+    "  layers:\n"
+    "    - Input: {shape: [100]}\n"
+    "    - Dense: {units: 1000, activation: relu}\n"
+    "    - Dense: {units: 1000, activation: softmax}\n"
+    "data: {train: {Synthetic: {samples: 40}}}\n"
+    "train: {epochs: 1, batch_size: 12, loss: categorical_crossentropy, optimizer: SGD}\n";
+
+PredictionReport report(const std::string& text, bool weak, std::vector<session::BenchRow> measured = {}) {
+  const experiment::Experiment experiment = experiment::load_experiment_text(kPredicted, "tiny.yaml", {});
+  session::BenchOptions options;
+  options.devices = {.replicas = 1, .threads = 1};
+  return predict_steps(experiment, {text, "tiny.yaml", weak, options, std::move(measured)});
+}
+
+const std::string kGpus = "gpus=4,nodes=3,link=1Gbit,latency=3us,step=100ms";
+
+TEST(PredictSteps, CountUpToTheLastNode) {
+  const PredictionReport weak = report(kGpus, true);
+  std::vector<int> ranks;
+  for (const PredictedRow& row : weak.rows) ranks.push_back(row.cluster.ranks);
+  EXPECT_EQ(ranks, (std::vector{1, 2, 4, 8, 12}));
+  EXPECT_DOUBLE_EQ(weak.rows[0].predicted.step, 0.1);
+  EXPECT_EQ(weak.rows[4].rows, 12);
+  EXPECT_EQ(weak.rows[4].global_batch, 144);
+  EXPECT_DOUBLE_EQ(weak.rows[4].predicted.compute, 0.1);
+  // 4.4 MB at 125 MB/s, 2 * 11/12 of it: some 65 ms, of which backward hides those of the last layer.
+  EXPECT_NEAR(weak.rows[4].predicted.communication, 0.065, 0.001);
+  EXPECT_LT(weak.rows[4].predicted.exposed, 0.065);
+}
+
+TEST(PredictSteps, ShareOneBatchOut) {
+  const PredictionReport strong = report(kGpus, false);
+  EXPECT_EQ(strong.rows[4].rows, 1);
+  EXPECT_EQ(strong.rows[4].global_batch, 12);
+  EXPECT_NEAR(strong.rows[4].predicted.compute, 0.1 / 12, 1e-12);
+  try {
+    report("gpus=16,step=1s", false);
+    FAIL() << "more replicas than samples";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("16 replicas for a batch of 12; give batch=N, of each replica, or --mode weak"));
+  }
+  EXPECT_EQ(report("gpus=16,step=1s,batch=3", false).rows.back().global_batch, 48);
+}
+
+TEST(PredictSteps, WantAStepWhereThereIsNoGpu) {
+  try {
+    report("gpus=2", true);
+    FAIL() << "there is no GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("step=85ms"));
+  }
+}
+
+TEST(PredictSteps, StandBesideMeasuredOnes) {
+  session::BenchRow row;
+  row.processes = row.replicas = 3;
+  row.global_batch = 12;
+  row.step_ms = 50;
+  const PredictionReport both = report("processes=4,cores=2,step=100ms,inner=1GB/s,inner_latency=10us", false, {row});
+  ASSERT_EQ(both.rows.size(), 4U) << "1, 2, 4 and what was measured";
+  EXPECT_FALSE(both.rows[0].ratio());
+  EXPECT_EQ(both.rows[2].cluster.ranks, 3);
+  EXPECT_NEAR(*both.rows[2].ratio(), both.rows[2].predicted.step / 0.05, 1e-12);
+  EXPECT_NEAR(both.rows[2].predicted.compute, 1.5 * 0.1 / 3 + 0.2e-3, 1e-12) << "three threads on two cores";
+  EXPECT_NEAR(both.rows[0].predicted.step, 0.1, 1e-12) << "alone it waits for nobody";
+
+  EXPECT_THAT(prediction_table(both), HasSubstr("predicted/"));
+  const auto json = nlohmann::json::parse(prediction_json(both));
+  EXPECT_TRUE(json.at("prediction").get<bool>());
+  EXPECT_EQ(json.at("rows")[2].at("processes"), 3);
+  EXPECT_DOUBLE_EQ(json.at("rows")[2].at("measured_step_ms").get<double>(), 50);
+  EXPECT_FALSE(json.at("rows")[0].contains("measured_step_ms"));
+}
+
+TEST(PredictionTable, SaysThatNothingWasMeasured) {
+  const PredictionReport weak = report(kGpus, true);
+  const std::string table = prediction_table(weak);
+  EXPECT_TRUE(table.starts_with("predicted, not measured: tiny.yaml\n"));
+  EXPECT_THAT(table, HasSubstr("a step of one replica with 12 samples takes 100 ms, as given"));
+  EXPECT_THAT(table, HasSubstr("within a node messages reach 150 GB/s, latency 2 us, assumed"));
+  EXPECT_THAT(table, HasSubstr("each node has one link of 0.125 GB/s to the others, latency 3 us, as given"));
+  EXPECT_THAT(table, HasSubstr("the batch grows with the replicas"));
+  EXPECT_THAT(table, Not(HasSubstr("predicted/")));
+  const std::string csv = prediction_csv(weak);
+  EXPECT_THAT(csv, HasSubstr("gpus,nodes,replicas,global_batch,predicted_step_ms"));
+  EXPECT_THAT(csv, HasSubstr("\n1,1,1,12,100,100,0,0,120,1,1,-,,\n"));
+  EXPECT_EQ(nlohmann::json::parse(prediction_json(weak)).at("rows").size(), 5U);
+}
+
+}  // namespace
+}  // namespace dptrain::cli
