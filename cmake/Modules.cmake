@@ -113,7 +113,7 @@ function(dptrain_add_module module)
   if(NOT module MATCHES "^(core|data|backend|runtime|distributed)$")
     # These modules compute nothing of a step: two thirds of the time to compile.
     target_compile_options(dptrain_${module} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(DPTRAIN_SANITIZE AND NOT module MATCHES "^(gates|graph|formats|train)$")   # long tests
+    if(DPTRAIN_SANITIZE AND NOT module MATCHES "^(graph|formats|train|evaluation)$")   # long tests
       target_compile_options(dptrain_${module} PRIVATE -O0)
     endif()
   endif()

@@ -16,7 +16,7 @@
 #include "runtime/batch_queue.h"
 #include "session/environment.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 double median(std::vector<double> values) {
@@ -63,7 +63,7 @@ class BenchBatches {
 
 class Run {
  public:
-  Run(Session& session, const BenchOptions& options)
+  Run(session::Session& session, const BenchOptions& options)
       : session_(session),
         options_(options),
         batches_(session.train_loader(), options.data == BenchData::kSynthetic),
@@ -111,7 +111,7 @@ class Run {
     sample.optimizer += times.optimizer;
   }
 
-  Session& session_;
+  session::Session& session_;
   const BenchOptions& options_;
   BenchBatches batches_;
   std::int64_t number_ = 0;
@@ -119,7 +119,7 @@ class Run {
 };
 
 /// Of replica 0.
-runtime::Replica::Profile profile_of(Session& session) {
+runtime::Replica::Profile profile_of(session::Session& session) {
   runtime::Replica::Profile profile;
   session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank == 0) profile = replica.profile();
@@ -134,11 +134,11 @@ int states_of(const experiment::Experiment& experiment) {
 }
 
 /// The measured peak is of float32 multiply-adds, and says nothing of products of bfloat16.
-bool of_float32(const Session& session) {
+bool of_float32(const session::Session& session) {
   return session.experiment().config.train.dtype_policy == experiment::DtypePolicy::kFloat32;
 }
 
-void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t steps) {
+void profile_layers(session::Session& session, Run& run, BenchRow& row, std::int64_t steps) {
   session.replicas().on_each([](int, runtime::Replica& replica) { replica.set_profiling(true); });
   run.steps(steps);
   const runtime::Replica::Profile profile = profile_of(session);
@@ -171,13 +171,13 @@ void profile_layers(Session& session, Run& run, BenchRow& row, std::int64_t step
 }
 
 /// Processes have equal threads, and each measures its own.
-void measure_peak(Session& session, BenchRow& row) {
+void measure_peak(session::Session& session, BenchRow& row) {
   if (session.devices().on_gpus() || !of_float32(session)) return;
   row.peak_gflops = backend::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
   row.of_peak = profile_of(session).operations_per_sample * row.examples_per_second / (row.peak_gflops * 1e9);
 }
 
-std::uint64_t largest_replica(Session& session) {
+std::uint64_t largest_replica(session::Session& session) {
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(session.replica_count()));
   session.replicas().on_each(
       [&](int rank, runtime::Replica& replica) { bytes[static_cast<std::size_t>(rank)] = replica.bytes(); });
@@ -190,11 +190,11 @@ experiment::Experiment for_bench(experiment::Experiment experiment, const BenchO
   return experiment;
 }
 
-SessionOptions session_options(const BenchOptions& options) {
-  SessionOptions out;
+session::SessionOptions session_options(const BenchOptions& options) {
+  session::SessionOptions out;
   out.devices = options.devices;
   out.processes = options.processes;
-  out.data = options.data == BenchData::kSynthetic ? DataMode::kSynthetic : DataMode::kReal;
+  out.data = options.data == BenchData::kSynthetic ? session::DataMode::kSynthetic : session::DataMode::kReal;
   out.wants_validation = false;
   out.loader_only = options.data == BenchData::kLoaderOnly;
   out.global_batch = options.batch;
@@ -245,7 +245,7 @@ class Measurement {
       if (!outlook.empty()) log::info(outlook);
       run_.steps(options_.warmup - 2);
     }
-    row_.peak_bytes = peak_resident_bytes();
+    row_.peak_bytes = session::peak_resident_bytes();
   }
 
   /// Examples per second.
@@ -282,7 +282,8 @@ class Measurement {
     row_.workers = session_.train_loader().workers();
     if (options_.data == BenchData::kLoaderOnly) row_.loader_examples_per_second = row_.examples_per_second;
     if (options_.data == BenchData::kReal) row_.loader_examples_per_second = run_.loader_alone(options_.steps);
-    if (alone) row_.peak_bytes = peak_resident_bytes();  // before the rates of memory are measured, which takes some
+    if (alone)
+      row_.peak_bytes = session::peak_resident_bytes();  // before the rates of memory are measured, which takes some
     if (options_.layers && options_.data != BenchData::kLoaderOnly)
       profile_layers(session_, run_, row_, options_.steps);
     if (options_.data != BenchData::kLoaderOnly) measure_peak(session_, row_);
@@ -294,7 +295,7 @@ class Measurement {
  private:
   const Stopwatch start_;
   const BenchOptions options_;
-  Session session_;
+  session::Session session_;
   Run run_;
   BenchRow row_;
   std::vector<double> rate_, step_, forward_backward_, comm_, optimizer_, wait_;  ///< of each repeat
@@ -371,13 +372,13 @@ std::string verdict(const BenchRow& row, BenchData data) {
 
 namespace {
 
-int threads_of_slot(const DeviceRequest& devices, int slot) {
+int threads_of_slot(const session::DeviceRequest& devices, int slot) {
   return devices.slot_threads.empty() ? devices.threads : devices.slot_threads[at(slot)];
 }
 
 }  // namespace
 
-int threads_in_use(const DeviceRequest& devices) {
+int threads_in_use(const session::DeviceRequest& devices) {
   const int of_replica = devices.slot_threads.empty()
                              ? devices.threads
                              : std::accumulate(devices.slot_threads.begin(), devices.slot_threads.end(), 0);
@@ -412,4 +413,4 @@ std::vector<PassTime> pass_times(const runtime::Replica::Profile& profile, const
   return all;
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -8,20 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "bench/bounds.h"
 #include "plan/plan.h"
 #include "runtime/replica.h"
-#include "bench/bounds.h"
 #include "session/devices.h"
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 enum class BenchData { kReal, kSynthetic, kLoaderOnly };
 
 struct BenchOptions {
-  DeviceRequest devices;
+  session::DeviceRequest devices;
   distributed::Processes* processes = nullptr;  ///< the processes that run the steps together
-  std::optional<std::int64_t> batch{};  ///< global; absent: the config's
+  std::optional<std::int64_t> batch{};          ///< global; absent: the config's
   BenchData data = BenchData::kSynthetic;
   std::int64_t steps = 100, warmup = 20, repeats = 3;
   bool layers = false;
@@ -36,7 +36,7 @@ struct LayerTime {
 struct BenchRow {
   int replicas = 1, threads = 1;  ///< replicas: of all processes
   int processes = 1;
-  DeviceRequest devices;  ///< as resolved by the session
+  session::DeviceRequest devices;  ///< as resolved by the session
   std::vector<std::string> device_lines{};
   std::int64_t global_batch = 0;
   std::int64_t micro_batches = 1;  ///< per replica and step, without virtual shards
@@ -82,13 +82,13 @@ std::string price_of_shards(const BenchRow& row);
 // all work outside of layers. Any thread.
 
 /// Number of threads of all replicas of this process, which run at the same time.
-int threads_in_use(const DeviceRequest& devices);
+int threads_in_use(const session::DeviceRequest& devices);
 
 struct StepFacts {
   const plan::Plan& plan;
-  const DeviceRequest& devices;  ///< CPUs, with the number of threads resolved
-  double steps = 1;              ///< number of steps in the profile
-  int states = 0;                ///< floats of optimizer state per trained weight
+  const session::DeviceRequest& devices;  ///< CPUs, with the number of threads resolved
+  double steps = 1;                       ///< number of steps in the profile
+  int states = 0;                         ///< floats of optimizer state per trained weight
   int processes = 1;
   double update_ms = 0, waiting_ms = 0;  ///< time per step of the optimizer, and of waiting for other replicas
 };
@@ -98,4 +98,4 @@ struct StepFacts {
 std::vector<PassTime> pass_times(const runtime::Replica::Profile& profile, const StepFacts& facts,
                                  const backend::CpuLimits& limits);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -5,7 +5,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 Bound bound_of(const PassWork& work, const backend::CpuLimits& limits) {
   constexpr double kMs = 1e3, kGiga = 1e9;
@@ -45,4 +45,4 @@ std::string farthest(const std::vector<PassTime>& passes) {
   return words.empty() ? "" : "farthest from their bounds: " + join(words, ", ");
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -10,7 +10,7 @@
 
 #include "backend/cpu_limits.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 /// The minimum work of a pass in a step.
 struct PassWork {
@@ -45,4 +45,4 @@ double bound_ms(const std::vector<PassTime>& passes);
 /// no pass is slower than its bound.
 std::string farthest(const std::vector<PassTime>& passes);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -7,13 +7,13 @@
 #include "core/terminal.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
-using session::PassTime;
+using PassTime;
 
 std::vector<std::string> cells_of(const PassTime& pass) {
-  const session::Bound& bound = pass.bound;
+  const Bound& bound = pass.bound;
   return {pass.name,
           fmt::format("{:.3f}", pass.ms),
           fmt::format("{:.3f}", bound.ms),
@@ -35,12 +35,12 @@ std::string levels_text(const backend::CpuLimits& limits) {
   return words.empty() ? "the system does not say how large the caches are, so bytes bound nothing" : join(words, ", ");
 }
 
-double limit_rate(const session::BenchRow& row) {
-  const double ms = session::bound_ms(row.passes);
+double limit_rate(const BenchRow& row) {
+  const double ms = bound_ms(row.passes);
   return ms > 0 ? static_cast<double>(row.global_batch) * 1e3 / ms : 0;
 }
 
-std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t> columns) {
+std::string bounds_table(const BenchRow& row, std::optional<std::size_t> columns) {
   using enum terminal::Table::Align;
   if (row.passes.empty()) return "";
   const int threads = row.limits.threads;
@@ -55,7 +55,7 @@ std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t
     taken += pass.ms;
     table.row(cells_of(pass));
   }
-  const double bound = session::bound_ms(row.passes), limit = limit_rate(row);
+  const double bound = bound_ms(row.passes), limit = limit_rate(row);
   table.row({"sum", fmt::format("{:.3f}", taken), fmt::format("{:.3f}", bound)});
   std::string text = line(fmt::format("bounds of replica 0; {} at once reach {}{}", counted(threads, "thread"),
                                       arithmetic, levels_text(row.limits))) +
@@ -66,4 +66,4 @@ std::string bounds_table(const session::BenchRow& row, std::optional<std::size_t
   return text;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

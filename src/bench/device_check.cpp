@@ -4,15 +4,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "bench/link_speed.h"
+#include "bench/side_by_side.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/floats.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "bench/link_speed.h"
-#include "bench/side_by_side.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 constexpr std::int64_t kSteps = 2, kTrainingSteps = 4, kRecordedSteps = 7;
@@ -41,9 +41,9 @@ struct Outcome {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::string names_of(const DeviceRequest& devices) {
+std::string names_of(const session::DeviceRequest& devices) {
   std::vector<std::string> names;
-  for (const GpuId& gpu : devices.gpus) names.push_back(gpu.name());
+  for (const session::GpuId& gpu : devices.gpus) names.push_back(gpu.name());
   return join(names, ", ");
 }
 
@@ -59,7 +59,7 @@ experiment::Experiment in_float32(experiment::Experiment experiment) {
 }
 
 /// Steps from the reference's weights: what verify judges, and an evaluation.
-Outcome compare_steps(const experiment::Experiment& experiment, const DeviceRequest& devices,
+Outcome compare_steps(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                       const DeviceCheck& check) {
   Side reference(in_float32(comparable(experiment, 1)), {.devices = {}});
   experiment::Experiment own = comparable(experiment, experiment.config.train.accumulate_steps.value_or(1));
@@ -105,7 +105,8 @@ experiment::Experiment in_full_products(experiment::Experiment experiment) {
   return experiment;
 }
 
-Outcome compare_training(const experiment::Experiment& experiment, const DeviceRequest& devices, double allowed) {
+Outcome compare_training(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
+                         double allowed) {
   Side reference(experiment, {.devices = {}});
   Side tested(in_full_products(experiment), {.devices = devices, .first_step_seconds = kPatienceSeconds});
   tested.session.replicas().push(reference.pulled());
@@ -126,7 +127,7 @@ bool same_bits(const graph::Model& a, const graph::Model& b) {
   return true;
 }
 
-Outcome compare_recorded(experiment::Experiment experiment, const DeviceRequest& devices) {
+Outcome compare_recorded(experiment::Experiment experiment, const session::DeviceRequest& devices) {
   experiment.config.runtime.cuda_graphs = runtime::Graphs::kOn;
   Side recorded(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   experiment.config.runtime.cuda_graphs = runtime::Graphs::kOff;
@@ -140,11 +141,12 @@ Outcome compare_recorded(experiment::Experiment experiment, const DeviceRequest&
                              worst.of, worst.value)};
 }
 
-Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequest& devices, double allowed) {
-  Side device(in_full_products(experiment),
-              {.devices = devices, .data = DataMode::kReal, .feeds = true, .first_step_seconds = kPatienceSeconds});
+Outcome compare_input(const experiment::Experiment& experiment, const session::DeviceRequest& devices, double allowed) {
+  Side device(
+      in_full_products(experiment),
+      {.devices = devices, .data = session::DataMode::kReal, .feeds = true, .first_step_seconds = kPatienceSeconds});
   Side host(in_full_products(experiment),
-            {.devices = devices, .data = DataMode::kReal, .first_step_seconds = kPatienceSeconds});
+            {.devices = devices, .data = session::DataMode::kReal, .first_step_seconds = kPatienceSeconds});
   host.session.replicas().push(device.pulled());
   if (device.session.feeds().empty()) return {false, "no batch was made on the device"};
   Worst worst;
@@ -157,7 +159,7 @@ Outcome compare_input(const experiment::Experiment& experiment, const DeviceRequ
                             device.session.feeds().front(), worst.value)};
 }
 
-Outcome outcome_of(const DeviceCheck& check, int only, const DeviceRequest& devices) try {
+Outcome outcome_of(const DeviceCheck& check, int only, const session::DeviceRequest& devices) try {
   const experiment::Experiment experiment =
       experiment_of(check.config(only), check.names[static_cast<std::size_t>(std::max(0, only))]);
   switch (check.kind) {
@@ -172,8 +174,8 @@ Outcome outcome_of(const DeviceCheck& check, int only, const DeviceRequest& devi
 }
 
 /// Bytes there and back, through page-locked memory and the stream.
-Outcome check_memory(const DeviceRequest& devices) try {
-  const auto device = make_device(devices, 0, {});
+Outcome check_memory(const session::DeviceRequest& devices) try {
+  const auto device = session::make_device(devices, 0, {});
   device->enter();
   const auto stream = device->make_stream();
   const auto memory = device->allocate(kMemoryBytes), copy = device->allocate(kMemoryBytes);
@@ -192,7 +194,7 @@ Outcome check_memory(const DeviceRequest& devices) try {
   return {false, first_line(error.what())};
 }
 
-Outcome check_sums(const DeviceRequest& devices) try {
+Outcome check_sums(const session::DeviceRequest& devices) try {
   const LinkSpeed speed = measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, 10);
   return {true, fmt::format("sums of {} right, {:.3f} ms, {:.1f} GB/s", human_bytes(speed.bytes), speed.seconds * 1e3,
                             speed.algorithm_gbps())};
@@ -207,12 +209,12 @@ class Checker {
 
   bool passed() const { return passed_; }
 
-  void alone(const DeviceRequest& device) {
+  void alone(const session::DeviceRequest& device) {
     line(device, "memory and copies", [&] { return check_memory(device); });
     for (const DeviceCheck& check : checks_) tell(device, check);
   }
 
-  void together(const DeviceRequest& devices) {
+  void together(const session::DeviceRequest& devices) {
     line(devices, fmt::format("all-reduce over {} replicas", devices.replicas), [&] { return check_sums(devices); });
     for (DeviceCheck check : checks_) {
       if (std::ranges::find(check.names, "BatchNormalization") == check.names.end()) continue;
@@ -223,13 +225,13 @@ class Checker {
 
  private:
   template <class Check>
-  void line(const DeviceRequest& devices, const std::string& name, const Check& check) {
+  void line(const session::DeviceRequest& devices, const std::string& name, const Check& check) {
     const Stopwatch watch;
     const Outcome outcome = check();
     say(devices, name, outcome, watch.seconds());
   }
 
-  void tell(const DeviceRequest& devices, const DeviceCheck& check) {
+  void tell(const session::DeviceRequest& devices, const DeviceCheck& check) {
     const Stopwatch watch;
     const Outcome together = outcome_of(check, -1, devices);
     const double seconds = watch.seconds() / static_cast<double>(check.names.size());
@@ -241,7 +243,7 @@ class Checker {
     }
   }
 
-  void say(const DeviceRequest& devices, const std::string& name, const Outcome& outcome, double seconds) {
+  void say(const session::DeviceRequest& devices, const std::string& name, const Outcome& outcome, double seconds) {
     passed_ = passed_ && outcome.passed;
     told_({names_of(devices), name, outcome.passed, outcome.found, seconds});
   }
@@ -253,15 +255,15 @@ class Checker {
 
 }  // namespace
 
-bool check_devices(const DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
+bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told) {
   Checker checker(checks, told);
-  std::vector<GpuId> different;
-  for (const GpuId& gpu : devices.gpus)
+  std::vector<session::GpuId> different;
+  for (const session::GpuId& gpu : devices.gpus)
     if (std::ranges::find(different, gpu) == different.end()) different.push_back(gpu);
-  for (const GpuId& gpu : different) checker.alone(request_of({gpu}));
-  checker.together(devices.replicas > 1 ? devices : request_of({devices.gpus.front(), devices.gpus.front()}));
+  for (const session::GpuId& gpu : different) checker.alone(session::request_of({gpu}));
+  checker.together(devices.replicas > 1 ? devices : session::request_of({devices.gpus.front(), devices.gpus.front()}));
   return checker.passed();
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

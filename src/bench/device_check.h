@@ -10,7 +10,7 @@
 
 #include "session/devices.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 /// Cases that are checked together and printed as one line. If they disagree, each is checked alone to find the cause.
 struct DeviceCheck {
@@ -42,7 +42,7 @@ struct DeviceCheckLine {
 
 /// Checks each device of the request alone, then all of them together; a single device runs two replicas. Calls `told`
 /// after each check. Returns whether all passed.
-bool check_devices(const DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
+bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

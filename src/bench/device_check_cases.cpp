@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/device_check.h"
 #include "config/load.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -11,9 +12,8 @@
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/optimizer.h"
-#include "bench/device_check.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 constexpr const char* kClasses = "{SparseCategoricalCrossentropy: {from_logits: true}}";
@@ -326,4 +326,4 @@ std::vector<DeviceCheck> device_checks() {
   return all;
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

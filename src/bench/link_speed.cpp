@@ -11,7 +11,7 @@
 #include "runtime/crew.h"
 #include "session/agreement.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// A plan with nothing but one bucket of `floats` floats.
@@ -58,11 +58,11 @@ struct Rank {
 
 /// Seconds per repeat of the slowest replica of this process. Its replicas have the ranks from `first_rank` on, out of
 /// `all_ranks`.
-std::vector<double> sum_seconds(const DeviceRequest& request, runtime::Connector& connector, std::int64_t floats,
-                                int repeats, int first_rank, int all_ranks) {
+std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::Connector& connector,
+                                std::int64_t floats, int repeats, int first_rank, int all_ranks) {
   const plan::Plan plan = plan_of(floats);
   std::vector<Rank> ranks(static_cast<std::size_t>(request.replicas));
-  auto devices = make_devices(request, {});
+  auto devices = session::make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
   // Same thread setup as in a ReplicaSet.
   runtime::Crew crew(request.replicas, runtime::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
@@ -115,18 +115,18 @@ double middle(std::vector<double> values) {
 
 }  // namespace
 
-LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats) {
+LinkSpeed measure_all_reduce(const session::DeviceRequest& request, std::uint64_t bytes, int repeats) {
   const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
-  const auto connector = make_connector(request, experiment::ParallelSection{}, true);
+  const auto connector = session::make_connector(request, experiment::ParallelSection{}, true);
   return {.bytes = static_cast<std::uint64_t>(floats) * sizeof(float),
           .seconds = middle(sum_seconds(request, *connector, floats, repeats, 0, request.replicas))};
 }
 
 LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats) {
   const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
-  const DeviceRequest one{.replicas = 1, .threads = 1};
-  const distributed::Seats seats = seats_of(&processes, one.replicas);
-  const auto connector = make_connector(one, experiment::ParallelSection{}, true, seats, processes);
+  const session::DeviceRequest one{.replicas = 1, .threads = 1};
+  const distributed::Seats seats = session::seats_of(&processes, one.replicas);
+  const auto connector = session::make_connector(one, experiment::ParallelSection{}, true, seats, processes);
   const double mine = middle(sum_seconds(one, *connector, floats, repeats, processes.process(), processes.count()));
   double slowest = 0;
   for (const std::string& of_process : processes.gather(shortest(mine)))
@@ -143,4 +143,4 @@ MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int proces
   return link;
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
+#include "bench/prediction.h"
 #include "distributed/processes.h"
 #include "session/devices.h"
-#include "bench/prediction.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 struct LinkSpeed {
   std::uint64_t bytes = 0;  ///< in every replica
@@ -20,7 +20,7 @@ struct LinkSpeed {
 
 /// Sums `bytes` of floats over the devices through the connector that training would use. At least two replicas. Throws
 /// Error{kDevice} where the sums are wrong.
-LinkSpeed measure_all_reduce(const DeviceRequest& request, std::uint64_t bytes, int repeats);
+LinkSpeed measure_all_reduce(const session::DeviceRequest& request, std::uint64_t bytes, int repeats);
 
 /// The same over processes of one CPU replica each, which all call it: the median of the slowest of them.
 LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats);
@@ -28,4 +28,4 @@ LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t by
 /// round.
 MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

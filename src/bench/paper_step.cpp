@@ -12,7 +12,7 @@
 #include "plan/traffic.h"
 #include "session/dry_plan.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 constexpr double kTera = 1e12;
@@ -142,7 +142,7 @@ class Paper {
   const GpuFigures& figures_;
 };
 
-PaperItem step_item(const DryPlan& dry, std::size_t s, const Paper& paper, bool tf32, bool trains) {
+PaperItem step_item(const session::DryPlan& dry, std::size_t s, const Paper& paper, bool tf32, bool trains) {
   const plan::Step& step = dry.plan.steps[s];
   const std::string& choice = dry.choices[s];
   const std::int64_t rows = dry.memory.rows;
@@ -193,7 +193,7 @@ PaperItem sums_item(const plan::Plan& plan, std::int64_t rows, const Paper& pape
   return {.name = "sums of gradients", .forward = paper.pass(bytes, launches)};
 }
 
-PaperItem update_item(const DryPlan& dry, const Paper& paper) {
+PaperItem update_item(const session::DryPlan& dry, const Paper& paper) {
   const plan::Plan& plan = dry.plan;
   const bool copies = plan.compute != DType::kF32, statistics = plan.statistics_end > plan.trainable_end;
   const double copy =
@@ -294,7 +294,7 @@ double PaperStep::seconds(bool recorded) const {
   return recorded ? sum : sum + launches() * gpu_shares().eager_launch_seconds;
 }
 
-PaperStep paper_step(const DryPlan& dry, const std::string& model, std::int64_t micro_batches, bool tf32) {
+PaperStep paper_step(const session::DryPlan& dry, const std::string& model, std::int64_t micro_batches, bool tf32) {
   const GpuFigures& figures = gpu_figures(model);
   const Paper paper(figures);
   const plan::Plan& plan = dry.plan;
@@ -339,4 +339,4 @@ std::string paper_step_text(const PaperStep& step, std::uint64_t replica_bytes, 
   return text + fmt::format("  memory of a replica: {} of {}\n", human_bytes(replica_bytes), human_bytes(gpu_bytes));
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

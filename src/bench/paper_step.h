@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
 #include "bench/bounds.h"
+#include "plan/plan.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 // The rates of a GPU by its data sheet, and the time of a pass derived from them, for GPUs that are not present. Pure
 // functions; any thread.
@@ -104,9 +104,9 @@ struct PaperStep {
 };
 
 /// `dry`: made for a GPU on paper called `model`. `micro_batches`: of a step. `tf32`: float32 products may be rounded.
-PaperStep paper_step(const DryPlan& dry, const std::string& model, std::int64_t micro_batches, bool tf32);
+PaperStep paper_step(const session::DryPlan& dry, const std::string& model, std::int64_t micro_batches, bool tf32);
 
 /// A table of the items with their sum, samples per second, and the memory of a replica out of `gpu_bytes`.
 std::string paper_step_text(const PaperStep& step, std::uint64_t replica_bytes, std::uint64_t gpu_bytes);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -8,7 +8,7 @@
 #include "nn/normalization.h"
 #include "session/dry_plan.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// Gathers for the statistics of the global batch: one in forward, one in backward of each synchronized
@@ -23,16 +23,16 @@ int gathers_of(const plan::Plan& plan) {
 }
 
 /// `measured`: the device has run the network, so it supports the config's policy.
-void make_dry(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows, bool measured,
-              DryPlan& dry) {
-  DeviceRequest one = device;
+void make_dry(const experiment::Experiment& experiment, const session::DeviceRequest& device, std::int64_t rows,
+              bool measured, session::DryPlan& dry) {
+  session::DeviceRequest one = device;
   one.replicas = 1;
   if (!one.gpus.empty()) one.gpus.resize(1);
   experiment::Experiment alone = experiment;
   alone.config.parallel.split = {};
   // Gradients are float32 with every policy. Without a measurement, this CPU may lack bfloat16, so plan in float32.
   if (!measured && !one.on_gpus()) alone.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
-  make_dry_plan(alone, one, {.global_batch = rows}, dry);
+  session::make_dry_plan(alone, one, {.global_batch = rows}, dry);
 }
 
 }  // namespace
@@ -62,17 +62,17 @@ StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weight
   return parts;
 }
 
-StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+StepParts given_parts(const experiment::Experiment& experiment, const session::DeviceRequest& device, std::int64_t rows,
                       double seconds) {
-  DryPlan dry;
+  session::DryPlan dry;
   make_dry(experiment, device, rows, false, dry);
   std::vector<StepWeight> weights;
   for (const auto& [forward, backward] : dry.flops) weights.push_back({forward, backward});
   return parts_of(dry.plan, weights, seconds, dry.micro_batches);
 }
 
-StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
-                         int side_by_side, const BenchOptions& options) {
+StepParts measured_parts(const experiment::Experiment& experiment, const session::DeviceRequest& device,
+                         std::int64_t rows, int side_by_side, const BenchOptions& options) {
   experiment::Experiment alone = experiment;
   alone.config.parallel.split = {};
   BenchOptions bench_options = options;
@@ -83,7 +83,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const DeviceR
   bench_options.devices.cpus.clear();  // the binding is for other replicas
   bench_options.batch = rows * side_by_side;
   const BenchRow row = bench(alone, bench_options);
-  DryPlan dry;
+  session::DryPlan dry;
   make_dry(experiment, device, rows, true, dry);
   std::vector<StepWeight> weights;
   for (const LayerTime& layer : row.layers) weights.push_back({layer.forward_ms, layer.backward_ms});
@@ -193,4 +193,4 @@ Prediction predict(const StepParts& parts, const Cluster& cluster, const std::ve
   return result;
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

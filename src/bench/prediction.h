@@ -24,11 +24,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench.h"
 #include "experiment/experiment.h"
 #include "plan/plan.h"
-#include "bench/bench.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 enum class SumAlgorithm { kRing, kTree, kTwoLevel, kDirect };
 std::string name_of(SumAlgorithm algorithm);
@@ -107,13 +107,13 @@ StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weight
 
 /// Splits `seconds`, the time of a whole step of a replica with `rows` rows, into forward and backward by the
 /// operations of the plan's ops.
-StepParts given_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
+StepParts given_parts(const experiment::Experiment& experiment, const session::DeviceRequest& device, std::int64_t rows,
                       double seconds);
 
 /// Measures a replica with `rows` rows while `side_by_side` replicas run the same step in this process. `other`
 /// includes the waits for other replicas and for cores, and the sums in memory. Measures `options.steps` steps
 /// `options.repeats` times, and the layers once more.
-StepParts measured_parts(const experiment::Experiment& experiment, const DeviceRequest& device, std::int64_t rows,
-                         int side_by_side, const BenchOptions& options);
+StepParts measured_parts(const experiment::Experiment& experiment, const session::DeviceRequest& device,
+                         std::int64_t rows, int side_by_side, const BenchOptions& options);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

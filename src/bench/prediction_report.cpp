@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/prediction.h"
 #include "bench/processes.h"
-#include "cli/prediction_flags.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/machine.h"
@@ -17,9 +17,8 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "dptrain_version.h"
-#include "bench/prediction.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -37,16 +36,24 @@ bool is_compared(const PredictionReport& report) {
 }
 
 std::string algorithm_of(const PredictedRow& row) {
-  return row.cluster.ranks == 1 ? "-" : session::name_of(row.predicted.algorithm);
+  return row.cluster.ranks == 1 ? "-" : name_of(row.predicted.algorithm);
 }
 
 /// JSON has no infinity.
-Json link_of(const session::MessageLink& link) {
+Json link_of(const MessageLink& link) {
   return {{"bytes_per_second", std::isfinite(link.bytes_per_second) ? Json(link.bytes_per_second) : Json(nullptr)},
           {"latency_seconds", link.latency}};
 }
 
 }  // namespace
+
+int PredictionRequest::ranks() const {
+  return on_gpus() ? *gpus * nodes.value_or(1) : processes.value_or(nodes.value_or(1));
+}
+
+int PredictionRequest::ranks_per_node() const {
+  return on_gpus() ? *gpus : (ranks() + nodes.value_or(1) - 1) / nodes.value_or(1);
+}
 
 std::optional<double> PredictedRow::ratio() const {
   if (!measured) return std::nullopt;
@@ -105,7 +112,7 @@ std::string prediction_csv(const PredictionReport& report) {
 
 std::string prediction_json(const PredictionReport& report) {
   Json buckets = Json::array(), rows = Json::array();
-  for (const session::StepParts::Bucket& bucket : report.parts.buckets)
+  for (const StepParts::Bucket& bucket : report.parts.buckets)
     buckets.push_back({{"bytes", bucket.bytes}, {"ready_ms", bucket.ready * 1e3}});
   for (const PredictedRow& row : report.rows) {
     Json entry{{report.ranks, row.cluster.ranks},
@@ -123,7 +130,7 @@ std::string prediction_json(const PredictionReport& report) {
     if (row.measured) entry["measured_step_ms"] = *row.measured * 1e3, entry["predicted_to_measured"] = *row.ratio();
     rows.push_back(entry);
   }
-  const session::Cluster& cluster = report.rows.back().cluster;
+  const Cluster& cluster = report.rows.back().cluster;
   return Json{{"dptrain", kVersion},
               {"prediction", true},
               {"config", report.config},
@@ -146,11 +153,11 @@ std::string prediction_json(const PredictionReport& report) {
 namespace {
 
 /// 1, 2, 4 and so on up to the ranks of a node, then so many nodes, up to all; and those that were measured.
-std::vector<int> rank_counts(const PredictionFlags& flags, const std::vector<session::BenchRow>& measured) {
-  std::set<int> counts{flags.ranks()};
-  for (int n = 1; n < flags.ranks_per_node(); n *= 2) counts.insert(n);
-  for (int n = flags.ranks_per_node(); n < flags.ranks(); n *= 2) counts.insert(n);
-  for (const session::BenchRow& row : measured) counts.insert(row.processes);
+std::vector<int> rank_counts(const PredictionRequest& request, const std::vector<BenchRow>& measured) {
+  std::set<int> counts{request.ranks()};
+  for (int n = 1; n < request.ranks_per_node(); n *= 2) counts.insert(n);
+  for (int n = request.ranks_per_node(); n < request.ranks(); n *= 2) counts.insert(n);
+  for (const BenchRow& row : measured) counts.insert(row.processes);
   return {counts.begin(), counts.end()};
 }
 
@@ -159,20 +166,20 @@ std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3);
 class Predictor {
  public:
   Predictor(const experiment::Experiment& experiment, const PredictionCall& call)
-      : experiment_(experiment), call_(call), flags_(parse_prediction(call.text)), weak_(call.weak || flags_.batch) {
+      : experiment_(experiment), call_(call), request_(call.request), weak_(call.weak || request_.batch) {
     report_.config = call.config;
-    report_.ranks = flags_.on_gpus() ? "gpus" : "processes";
+    report_.ranks = request_.on_gpus() ? "gpus" : "processes";
     choose_device();
     choose_links();
   }
 
   PredictionReport report() {
-    using enum session::SumAlgorithm;
-    std::vector<session::SumAlgorithm> algorithms{kRing, kTree};
-    if (!flags_.on_gpus()) algorithms = {kDirect};
-    if (flags_.algorithm) algorithms = {*flags_.algorithm};
-    for (const int ranks : rank_counts(flags_, call_.measured)) add_row(ranks, algorithms);
-    const session::Cluster& largest = report_.rows.back().cluster;
+    using enum SumAlgorithm;
+    std::vector<SumAlgorithm> algorithms{kRing, kTree};
+    if (!request_.on_gpus()) algorithms = {kDirect};
+    if (request_.algorithm) algorithms = {*request_.algorithm};
+    for (const int ranks : rank_counts(request_, call_.measured)) add_row(ranks, algorithms);
+    const Cluster& largest = report_.rows.back().cluster;
     if (largest.in_node() > 1) say_inner(largest.inner, largest.in_node());
     say_step();
     return std::move(report_);
@@ -181,16 +188,16 @@ class Predictor {
  private:
   void choose_device() {
     device_ = call_.options.devices;
-    if (!flags_.on_gpus()) {
-      if (flags_.cpus) device_ = *flags_.cpus;
+    if (!request_.on_gpus()) {
+      if (request_.cpus) device_ = *request_.cpus;
       if (device_.on_gpus()) device_ = {};
-      device_ = session::with_threads(device_, flags_.ranks_per_node());
+      device_ = session::with_threads(device_, request_.ranks_per_node());
       cluster_.lanes = device_.replicas;
       cluster_.threads = device_.threads;
-      cluster_.cores = flags_.cores.value_or(machine::cpus());
+      cluster_.cores = request_.cores.value_or(machine::cpus());
       return;
     }
-    if (!flags_.step && !device_.on_gpus())
+    if (!request_.step && !device_.on_gpus())
       throw Error(ErrorKind::kDevice,
                   "--predict: there is no GPU here whose step could be measured; give one of one "
                   "replica, as in step=85ms");
@@ -199,9 +206,9 @@ class Predictor {
   }
 
   void choose_links() {
-    cluster_.per_node = flags_.ranks_per_node();
-    if (flags_.nodes.value_or(1) > 1) {
-      cluster_.between = {*flags_.link, *flags_.latency};
+    cluster_.per_node = request_.ranks_per_node();
+    if (request_.nodes.value_or(1) > 1) {
+      cluster_.between = {*request_.link, *request_.latency};
       report_.assumptions.push_back(
           fmt::format("each node has one link of {:.4g} GB/s to the others, latency {:.3g} us, as given",
                       cluster_.between.bytes_per_second * 1e-9, cluster_.between.latency * 1e6));
@@ -214,12 +221,12 @@ class Predictor {
   }
 
   /// Within a node of so many ranks.
-  session::MessageLink inner_link(const session::Cluster& cluster) {
-    constexpr session::MessageLink kAssumed{.bytes_per_second = 150e9, .latency = 2e-6};
-    session::MessageLink link = kAssumed;
-    const bool given = flags_.inner && flags_.inner_latency;
-    if (!given && !flags_.on_gpus()) {
-      session::Cluster measured = cluster;
+  MessageLink inner_link(const Cluster& cluster) {
+    constexpr MessageLink kAssumed{.bytes_per_second = 150e9, .latency = 2e-6};
+    MessageLink link = kAssumed;
+    const bool given = request_.inner && request_.inner_latency;
+    if (!given && !request_.on_gpus()) {
+      Cluster measured = cluster;
       measured.ranks = std::min(cluster.in_node(), kMostSideBySide);
       auto known = links_.find(measured.ranks);
       if (known == links_.end())
@@ -230,15 +237,15 @@ class Predictor {
       measured.cores = machine::cpus();
       link.turns = measured.turns();
     }
-    if (flags_.inner) link.bytes_per_second = *flags_.inner;
-    if (flags_.inner_latency) link.latency = *flags_.inner_latency;
+    if (request_.inner) link.bytes_per_second = *request_.inner;
+    if (request_.inner_latency) link.latency = *request_.inner_latency;
     return link;
   }
 
-  void say_inner(const session::MessageLink& link, int ranks) {
-    const bool given = flags_.inner && flags_.inner_latency;
+  void say_inner(const MessageLink& link, int ranks) {
+    const bool given = request_.inner && request_.inner_latency;
     const std::string from = given ? "as given"
-                             : flags_.on_gpus()
+                             : request_.on_gpus()
                                  ? "assumed where inner= and inner_latency= do not say"
                                  : fmt::format("measured between {} processes here", std::min(ranks, kMostSideBySide));
     report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
@@ -246,10 +253,10 @@ class Predictor {
   }
 
   std::int64_t whole_batch() const {
-    return flags_.batch ? *flags_.batch : experiment::global_batch(experiment_.config.train, 1);
+    return request_.batch ? *request_.batch : experiment::global_batch(experiment_.config.train, 1);
   }
 
-  void add_row(int ranks, const std::vector<session::SumAlgorithm>& algorithms) {
+  void add_row(int ranks, const std::vector<SumAlgorithm>& algorithms) {
     PredictedRow row{.cluster = cluster_};
     row.cluster.ranks = ranks;
     if (ranks > 1 && cluster_.per_node > 1) row.cluster.inner = inner_link(row.cluster);
@@ -260,30 +267,29 @@ class Predictor {
       throw Error(ErrorKind::kUsage, fmt::format("--predict: {} replicas for a batch of {}; give batch=N, of each "
                                                  "replica, or --mode weak",
                                                  replicas, row.global_batch));
-    session::StepParts parts = parts_of(row);
-    if (!flags_.on_gpus()) ++parts.gathers;  // of the sums of losses and metrics, at the end of a step
+    StepParts parts = parts_of(row);
+    if (!request_.on_gpus()) ++parts.gathers;  // of the sums of losses and metrics, at the end of a step
     // Twice in a step a thread that sleeps has to be woken: the communication thread, from a pause of up to 200 us
-    // (distributed/processes.cpp), at the last bucket, and the trainer's at that gather. So much by measurement, not by a
-    // model.
+    // (distributed/processes.cpp), at the last bucket, and the trainer's at that gather. So much by measurement, not by
+    // a model.
     constexpr double kMissed = 100e-6;
-    if (!flags_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.turns();
-    row.predicted = session::predict(parts, row.cluster, algorithms);
-    for (const session::BenchRow& one : call_.measured)
+    if (!request_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.turns();
+    row.predicted = predict(parts, row.cluster, algorithms);
+    for (const BenchRow& one : call_.measured)
       if (one.processes == ranks && one.global_batch == row.global_batch) row.measured = one.step_ms * 1e-3;
     if (report_.rows.empty()) report_.parts = parts;
     report_.rows.push_back(row);
   }
 
-  session::StepParts parts_of(const PredictedRow& row) {
-    if (flags_.step) {
-      if (!given_)
-        given_ = session::given_parts(experiment_, device_, std::min(whole_batch(), kPlanRows), *flags_.step);
+  StepParts parts_of(const PredictedRow& row) {
+    if (request_.step) {
+      if (!given_) given_ = given_parts(experiment_, device_, std::min(whole_batch(), kPlanRows), *request_.step);
       return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
     }
-    session::Cluster alike = row.cluster;  // here, in one process
+    Cluster alike = row.cluster;  // here, in one process
     alike.lanes = 1;
     alike.ranks = 1;
-    if (!flags_.on_gpus()) {
+    if (!request_.on_gpus()) {
       alike.cores = machine::cpus();
       const int cores = std::max(1, alike.cores / alike.threads);
       const int wanted = row.cluster.in_node() * row.cluster.lanes;
@@ -294,7 +300,7 @@ class Predictor {
     const auto key = std::pair(row.rows, alike.ranks);
     auto known = measured_.find(key);
     if (known == measured_.end()) {
-      session::StepParts parts = session::measured_parts(experiment_, device_, row.rows, alike.ranks, call_.options);
+      StepParts parts = measured_parts(experiment_, device_, row.rows, alike.ranks, call_.options);
       parts.turns = alike.turns();
       known = measured_.emplace(key, parts).first;
     }
@@ -302,21 +308,22 @@ class Predictor {
   }
 
   void say_step() {
-    const session::StepParts& parts = report_.parts;
+    const StepParts& parts = report_.parts;
     double bytes = 0;
-    for (const session::StepParts::Bucket& bucket : parts.buckets) bytes += bucket.bytes;
+    for (const StepParts::Bucket& bucket : parts.buckets) bytes += bucket.bytes;
     const std::string rows = fmt::format("{} samples", report_.rows.front().rows);
     report_.assumptions.insert(
         report_.assumptions.begin(),
-        flags_.step ? fmt::format("a step of one replica with {} takes {}, as given{}; {:.0f} % of it is forward, by "
-                                  "the plan's operations",
-                                  rows, ms(*flags_.step), weak_ ? "" : ", and with fewer as much less",
-                                  100 * parts.forward / parts.compute())
-                    : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
-                                  side_by_side_ > 1 ? fmt::format("; with more replicas, next to up to {} others "
-                                                                  "in one process",
-                                                                  side_by_side_ - 1)
-                                                    : ""));
+        request_.step
+            ? fmt::format("a step of one replica with {} takes {}, as given{}; {:.0f} % of it is forward, by "
+                          "the plan's operations",
+                          rows, ms(*request_.step), weak_ ? "" : ", and with fewer as much less",
+                          100 * parts.forward / parts.compute())
+            : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
+                          side_by_side_ > 1 ? fmt::format("; with more replicas, next to up to {} others "
+                                                          "in one process",
+                                                          side_by_side_ - 1)
+                                            : ""));
     report_.assumptions.push_back(
         fmt::format("{} of gradients in {}, summed one after the other as backward completes them; {}",
                     human_bytes(static_cast<std::uint64_t>(bytes)), counted(parts.buckets.size(), "bucket"),
@@ -330,14 +337,14 @@ class Predictor {
 
   const experiment::Experiment& experiment_;
   const PredictionCall& call_;
-  const PredictionFlags flags_;
+  const PredictionRequest request_;
   const bool weak_;
   session::DeviceRequest device_;
-  session::Cluster cluster_;
+  Cluster cluster_;
   PredictionReport report_;
-  std::optional<session::StepParts> given_;
-  std::map<std::pair<std::int64_t, int>, session::StepParts> measured_;
-  std::map<int, session::MessageLink> links_;
+  std::optional<StepParts> given_;
+  std::map<std::pair<std::int64_t, int>, StepParts> measured_;
+  std::map<int, MessageLink> links_;
   int side_by_side_ = 1;
 };
 
@@ -347,4 +354,4 @@ PredictionReport predict_steps(const experiment::Experiment& experiment, const P
   return Predictor(experiment, call).report();
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

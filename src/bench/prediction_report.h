@@ -7,19 +7,39 @@
 #include <string>
 #include <vector>
 
-#include "experiment/experiment.h"
 #include "bench/bench.h"
 #include "bench/prediction.h"
+#include "experiment/experiment.h"
+#include "session/devices.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 
 // Reports of `bench --predict`: tables whose headings state that all values are predicted. Main thread.
 
+/// The cluster of a prediction. Absent values are measured or assumed.
+struct PredictionRequest {
+  std::optional<int> gpus;                     ///< of a node
+  std::optional<session::DeviceRequest> cpus;  ///< of a process
+  std::optional<int> nodes;
+  std::optional<int> processes;                  ///< of all nodes
+  std::optional<int> cores;                      ///< of a node
+  std::optional<double> link, inner;             ///< bytes per second, between nodes and within one
+  std::optional<double> latency, inner_latency;  ///< seconds
+  std::optional<double> step;                    ///< seconds of one replica
+  std::optional<int> batch;                      ///< of one replica
+  std::optional<SumAlgorithm> algorithm;
+
+  bool on_gpus() const { return gpus.has_value(); }
+  /// GPUs, or processes.
+  int ranks() const;
+  int ranks_per_node() const;
+};
+
 struct PredictedRow {
-  session::Cluster cluster;
+  Cluster cluster;
   std::int64_t rows = 0;  ///< samples of one replica
   std::int64_t global_batch = 0;
-  session::Prediction predicted{};
+  Prediction predicted{};
   std::optional<double> measured{};  ///< seconds of a step
 
   int replicas() const { return cluster.ranks * cluster.lanes; }
@@ -32,7 +52,7 @@ struct PredictionReport {
   std::string config;
   std::string ranks = "gpus";            ///< "gpus" or "processes"
   std::vector<std::string> assumptions;  ///< sentences on the origin of the numbers
-  session::StepParts parts;              ///< step of the first row
+  StepParts parts;                       ///< step of the first row
   std::vector<PredictedRow> rows;        ///< speedup and efficiency are relative to the first
 };
 
@@ -42,15 +62,15 @@ std::string prediction_csv(const PredictionReport& report);
 std::string prediction_json(const PredictionReport& report);
 
 struct PredictionCall {
-  std::string text;                           ///< value of the flag
-  std::string config;                         ///< path of the config
-  bool weak = false;                          ///< the batch of a replica is fixed; `batch=` implies it
-  session::BenchOptions options;              ///< for measurements; the devices are those of the flags
-  std::vector<session::BenchRow> measured{};  ///< rows of --sweep processes, to compare with predictions
+  PredictionRequest request;
+  std::string config;                ///< path of the config
+  bool weak = false;                 ///< the batch of a replica is fixed; `batch=` implies it
+  BenchOptions options;              ///< for measurements; the devices are those of the flags
+  std::vector<BenchRow> measured{};  ///< rows of --sweep processes, to compare with predictions
 };
 
 /// Throws Error{kUsage} for a wrong flag and for more replicas than samples of a batch; Error{kDevice} if a device to
 /// measure is missing.
 PredictionReport predict_steps(const experiment::Experiment& experiment, const PredictionCall& call);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

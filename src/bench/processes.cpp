@@ -18,7 +18,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,21 +93,21 @@ void launch(std::int64_t processes, const std::vector<std::string>& words, const
 
 }  // namespace
 
-std::vector<session::BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
-                                                  const session::DeviceRequest& devices) {
+std::vector<BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
+                                         const session::DeviceRequest& devices) {
   const Scratch scratch;
   std::vector<std::string> all = words;
   all.insert(all.end(), {"--output", scratch.path()});
   launch(processes, all, scratch, fmt::format("--sweep processes={}", processes));
-  std::vector<session::BenchRow> rows = rows_of_json(text_of(scratch.file("bench.json")));
-  for (session::BenchRow& row : rows) {
+  std::vector<BenchRow> rows = rows_of_json(text_of(scratch.file("bench.json")));
+  for (BenchRow& row : rows) {
     row.devices = devices;
     row.devices.threads = row.threads;
   }
   return rows;
 }
 
-session::MessageLink measure_link_in_processes(int processes) {
+MessageLink measure_link_in_processes(int processes) {
   const Scratch scratch;
   launch(processes, {"devices", "--p2p", "--json"}, scratch, "--predict: measuring messages between processes");
   const nlohmann::json all = nlohmann::json::parse(text_of(scratch.file("results")), nullptr, false);
@@ -118,4 +118,4 @@ session::MessageLink measure_link_in_processes(int processes) {
           .turns = 1};
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

@@ -15,11 +15,11 @@
 #include "dptrain_version.h"
 #include "session/environment.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
-using session::BenchData;
-using session::BenchRow;
+using BenchData;
+using BenchRow;
 using Rows = std::vector<BenchRow>;
 
 double speedup(const BenchRow& row, const Rows& rows) {
@@ -44,7 +44,7 @@ void add_passes(const BenchRow& row, nlohmann::json& entry) {
                                {"read_gbps", level.read_gbps},
                                {"update_gbps", level.update_gbps}});
   const auto word = [](const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); };
-  for (const session::PassTime& pass : row.passes)
+  for (const PassTime& pass : row.passes)
     entry["passes"].push_back({{"name", pass.name},
                                {"ms", pass.ms},
                                {"operations", pass.work.operations},
@@ -53,7 +53,7 @@ void add_passes(const BenchRow& row, nlohmann::json& entry) {
                                {"level", word(pass.bound.level)},
                                {"bound_ms", pass.bound.ms},
                                {"bound_by", word(pass.bound.by)}});
-  entry["bound_ms"] = session::bound_ms(row.passes);
+  entry["bound_ms"] = bound_ms(row.passes);
   entry["limit_examples_per_second"] = limit_rate(row);
 }
 
@@ -67,12 +67,12 @@ std::string bench_table(const Rows& rows, BenchData data, std::optional<std::siz
   std::string verdicts;
   const auto two_digits = [](double value) { return fmt::format("{:.2f}", value); };
   for (const BenchRow& row : rows) {
-    const std::string name = session::row_name(row), batch = std::to_string(row.global_batch);
+    const std::string name = row_name(row), batch = std::to_string(row.global_batch);
     table.row({name, batch, rate_text(row.examples_per_second), rate_text(spread(row)), two_digits(speedup(row, rows)),
                two_digits(efficiency(row, rows)), row.of_peak ? two_digits(*row.of_peak) : "-", two_digits(row.step_ms),
                two_digits(row.forward_backward_ms), two_digits(row.comm_exposed_ms), two_digits(row.optimizer_ms),
                two_digits(row.data_wait_ms), human_bytes(row.devices.on_gpus() ? row.device_bytes : row.peak_bytes)});
-    const std::string line = fmt::format("{} batch {}: {}", name, batch, session::verdict(row, data));
+    const std::string line = fmt::format("{} batch {}: {}", name, batch, verdict(row, data));
     verdicts += terminal::wrapped(line, columns) + "\n";
   }
   return table.text(columns) + "\n" + verdicts;
@@ -89,7 +89,7 @@ std::string bench_csv(const Rows& rows) {
         "{},{},{},{:.9g},{:.9g},{:.9g},{:.4g},{:.4g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{},{},{},{:.9g},{}\n",
         row.replicas, row.threads, row.global_batch, row.examples_per_second, row.examples_per_second_min,
         row.examples_per_second_max, speedup(row, rows), efficiency(row, rows), row.step_ms, row.forward_backward_ms,
-        row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes, session::row_name(row), row.workers,
+        row.comm_exposed_ms, row.optimizer_ms, row.data_wait_ms, row.peak_bytes, row_name(row), row.workers,
         row.loader_examples_per_second, row.of_peak ? fmt::format("{:.4g}", *row.of_peak) : "");
   return text;
 }
@@ -97,7 +97,7 @@ std::string bench_csv(const Rows& rows) {
 std::string bench_json(const Rows& rows, const std::string& config, BenchData data) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRow& row : rows) {
-    nlohmann::json entry{{"devices", session::row_name(row)},
+    nlohmann::json entry{{"devices", row_name(row)},
                          {"processes", row.processes},
                          {"replicas", row.replicas},
                          {"threads", row.threads},
@@ -124,7 +124,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
       entry["ratio_to_no_shards"] = row.ratio_to_no_shards;
       entry["examples_per_second_without_shards"] = row.examples_per_second_without_shards;
     }
-    for (const session::LayerTime& layer : row.layers)
+    for (const LayerTime& layer : row.layers)
       entry["layers"].push_back({{"name", layer.name},
                                  {"implementation", layer.implementation},
                                  {"forward_ms", layer.forward_ms},
@@ -143,7 +143,7 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
                                     : data == BenchData::kSynthetic ? "synthetic"
                                                                     : "loader-only"},
                            {"rows", list},
-                           {"verdict", session::verdict(rows.back(), data)}};
+                           {"verdict", verdict(rows.back(), data)}};
   return all.dump(2) + "\n";
 }
 
@@ -189,7 +189,7 @@ std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns)
   const double peak_gflops = row.limits.peak_gflops > 0 ? row.limits.share(row.threads).peak_gflops : 0;
   const bool of_peak = peak_gflops > 0;
   double total = 0;
-  for (const session::LayerTime& layer : row.layers) total += layer.forward_ms + layer.backward_ms;
+  for (const LayerTime& layer : row.layers) total += layer.forward_ms + layer.backward_ms;
 
   terminal::Table table;
   table.column("layer", kLeft).column("share");
@@ -198,7 +198,7 @@ std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns)
     if (of_peak) table.column("of peak");
   }
   table.column("implementation", kLeft);
-  for (const session::LayerTime& layer : row.layers) {
+  for (const LayerTime& layer : row.layers) {
     std::vector<std::string> cells{layer.name,
                                    fmt::format("{:.0f} %", 100 * (layer.forward_ms + layer.backward_ms) / total)};
     const auto add = [&](double milliseconds, double gflops) {
@@ -232,13 +232,12 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   bool matched = false;
   for (const BenchRow& row : rows)
     for (const nlohmann::json& old : baseline["rows"]) {
-      if (old.value("devices", "") != session::row_name(row) || old.value("global_batch", 0) != row.global_batch)
-        continue;
+      if (old.value("devices", "") != row_name(row) || old.value("global_batch", 0) != row.global_batch) continue;
       matched = true;
       const double before = old.value("examples_per_second", 0.0), ratio = row.examples_per_second / before;
       if (ratio < 1 - max_regression)
         slower.push_back(fmt::format("{} batch {}: {} samples/s, {} before: {:.3f} of it, expected at least {:.3f}",
-                                     session::row_name(row), row.global_batch, rate_text(row.examples_per_second),
+                                     row_name(row), row.global_batch, rate_text(row.examples_per_second),
                                      rate_text(before), ratio, 1 - max_regression));
     }
   if (!matched)
@@ -246,4 +245,4 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   return slower;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

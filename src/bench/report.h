@@ -9,22 +9,22 @@
 
 #include "bench/bench.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 
 /// Columns of the table and of bench.csv; speedup and efficiency against the first row. A verdict for each row follows
 /// the table.
-std::string bench_table(const std::vector<session::BenchRow>& rows, session::BenchData data,
+std::string bench_table(const std::vector<BenchRow>& rows, BenchData data,
                         std::optional<std::size_t> columns = std::nullopt);
-std::string bench_csv(const std::vector<session::BenchRow>& rows);
-std::string bench_json(const std::vector<session::BenchRow>& rows, const std::string& config, session::BenchData data);
+std::string bench_csv(const std::vector<BenchRow>& rows);
+std::string bench_json(const std::vector<BenchRow>& rows, const std::string& config, BenchData data);
 /// The rows of a bench.json, without their devices and layers. Throws Error{kInternal} for anything else.
-std::vector<session::BenchRow> rows_of_json(const std::string& text);
+std::vector<BenchRow> rows_of_json(const std::string& text);
 /// The time of each layer in a step, on CPUs also as a fraction of the measured peak.
-std::string layer_table(const session::BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
+std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
 
 /// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those
 /// that are slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.
-std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<session::BenchRow>& rows,
+std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<BenchRow>& rows,
                                      double max_regression);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

@@ -9,10 +9,10 @@
 #include "core/quantity.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
-using session::BenchRow;
+using BenchRow;
 using Key = std::pair<std::int64_t, int>;  // batch, and threads or 0
 using Group = std::vector<const BenchRow*>;
 
@@ -109,11 +109,8 @@ plot::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& 
   for (const auto& [key, group] : lines.groups) {
     const plot::LineStyle style = plot::line_style(number++);
     plot::Line measured{.name = name_of(key, lines), .style = style}, seconds = measured;
-    plot::Line best{.name = measured.name + ", ideal",
-                       .style = style,
-                       .dash = plot::Dash::kDotted,
-                       .width = 1.5,
-                       .marks = false};
+    plot::Line best{
+        .name = measured.name + ", ideal", .style = style, .dash = plot::Dash::kDotted, .width = 1.5, .marks = false};
     for (const BenchRow* row : group) {
       const double x = x_of(*row, lines.over_batch);
       measured.points.push_back({x, row->examples_per_second});
@@ -135,4 +132,4 @@ plot::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& 
   return chart;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

@@ -6,7 +6,7 @@
 #include "nn/optimizers.h"
 #include "plan/weight_order.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// Sums for |a - b| / |b| over any number of arrays.
@@ -124,4 +124,4 @@ double loss_difference(const runtime::StepSums& a, const runtime::StepSums& b) {
   return relative_difference(std::abs(a.loss - b.loss), std::abs(b.loss));
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -10,16 +10,16 @@
 
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 /// Plain SGD with the config's first rate, because adaptive optimizers amplify rounding where gradients vanish and
 /// clipping hides it; products in full float32, whose rounding would hide what is compared; convolutions by rule.
 experiment::Experiment comparable(experiment::Experiment experiment, std::optional<std::int64_t> accumulate);
 
 struct SideOptions {
-  DeviceRequest devices;
+  session::DeviceRequest devices;
   distributed::Processes* processes = nullptr;  ///< that have the side together
-  DataMode data = DataMode::kSynthetic;
+  session::DataMode data = session::DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< instead of the config's
   bool feeds = false;                   ///< batches are made on the device where it can
   double first_step_seconds = 600;      ///< as SessionOptions::first_step_seconds
@@ -39,7 +39,7 @@ class Side {
   std::vector<std::vector<float>> gradients();
   const graph::Model& pulled();
 
-  Session session;
+  session::Session session;
 
  private:
   std::int64_t skipped();
@@ -54,4 +54,4 @@ Differences gradient_differences(Side& tested, Side& reference);
 Differences weight_differences(const graph::Model& a, const graph::Model& b);
 double loss_difference(const runtime::StepSums& a, const runtime::StepSums& b);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

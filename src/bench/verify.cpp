@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/side_by_side.h"
 #include "core/activity.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "nn/normalization.h"
-#include "bench/side_by_side.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// The loss of a step, regularizers included; NaN without a sign, which has no meaning.
@@ -70,11 +70,11 @@ bool has_batch_normalization(const graph::Graph& graph) {
 }
 
 /// The first replica of a request, alone.
-DeviceRequest one_of(const DeviceRequest& devices) {
-  return devices.on_gpus() ? request_of({devices.gpus.front()}) : DeviceRequest{};
+session::DeviceRequest one_of(const session::DeviceRequest& devices) {
+  return devices.on_gpus() ? session::request_of({devices.gpus.front()}) : session::DeviceRequest{};
 }
 
-backend::DeviceKind kind_of(const DeviceRequest& devices) {
+backend::DeviceKind kind_of(const session::DeviceRequest& devices) {
   return devices.gpus.empty() ? backend::DeviceKind::kCpu : devices.gpus.front().kind;
 }
 
@@ -102,11 +102,11 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
 VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
   const Activity activity("comparing steps");
   // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
-  const int replicas = seats_of(options.processes, options.devices.replicas).ranks();
+  const int replicas = session::seats_of(options.processes, options.devices.replicas).ranks();
   const std::int64_t batch_size = global_batch(experiment.config.train, replicas);
   experiment::Experiment whole = experiment;
   whole.config.parallel.split = {};
-  const DeviceRequest one = options.against.value_or(one_of(options.devices));
+  const session::DeviceRequest one = options.against.value_or(one_of(options.devices));
   // What a CPU makes of a mixed policy is not what GPUs do: beside them it judges in float32.
   if (!one.on_gpus() && options.devices.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
@@ -139,11 +139,11 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
   return result;
 }
 
-double dry_run(Session& session) {
+double dry_run(session::Session& session) {
   data::Loader& loader = session.train_loader();
   loader.seek(0, 0);
   const data::Batch batch = loader.next();
   return session.replicas().gradients(batch.host(), batch.rows(), 0).loss / static_cast<double>(batch.rows());
 }
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -13,13 +13,13 @@
 
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 
 struct VerifyOptions {
-  DeviceRequest devices;                   ///< of the side under test
-  distributed::Processes* processes = nullptr;     ///< that have it together; each has a reference of its own
-  std::optional<DeviceRequest> against{};  ///< the one replica's; absent: the first of `devices`
-  DataMode data = DataMode::kReal;
+  session::DeviceRequest devices;                   ///< of the side under test
+  distributed::Processes* processes = nullptr;      ///< that have it together; each has a reference of its own
+  std::optional<session::DeviceRequest> against{};  ///< the one replica's; absent: the first of `devices`
+  session::DataMode data = session::DataMode::kReal;
   std::int64_t steps = 5;
   std::optional<std::int64_t> accumulate{};  ///< micro-batches of the side under test; absent: as fit would cut it
   std::optional<double> tolerance{};         ///< on every relative difference; absent: default_tolerance()
@@ -63,6 +63,6 @@ VerifyResult verify(const experiment::Experiment& experiment, const VerifyOption
 
 /// One batch through forward and backward on all replicas, nothing updated: what `fit --dry-run` does. Returns the
 /// loss.
-double dry_run(Session& session);
+double dry_run(session::Session& session);
 
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -12,16 +12,17 @@
 #include <unistd.h>
 
 #include "backend/kernel_bench.h"
+#include "bench/bounds_table.h"
 #include "bench/prediction_report.h"
 #include "bench/processes.h"
 #include "bench/report.h"
-#include "bench/bounds_table.h"
+#include "bench/scaling_chart.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
+#include "cli/prediction_flags.h"
 #include "cli/processes.h"
-#include "bench/scaling_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -227,14 +228,14 @@ double fraction(const std::string& text) {
   throw Error(ErrorKind::kUsage, fmt::format("--max-regression must be a share such as 3% or 0.03, found '{}'", text));
 }
 
-session::BenchData data_of(const std::string& name) {
-  if (name == "real") return session::BenchData::kReal;
-  return name == "synthetic" ? session::BenchData::kSynthetic : session::BenchData::kLoaderOnly;
+bench::BenchData data_of(const std::string& name) {
+  if (name == "real") return bench::BenchData::kReal;
+  return name == "synthetic" ? bench::BenchData::kSynthetic : bench::BenchData::kLoaderOnly;
 }
 
 int run_kernels(const BenchFlags& flags) {
   std::optional<experiment::Experiment> experiment;
-  if (flags.config) experiment = load(*flags.config, flags.overrides.overrides());
+  if (flags.config) experiment = experiment::load_with_warnings(*flags.config, flags.overrides.overrides());
   const bool on_gpus = flags.devices.gpus || flags.devices.num_gpus;
   const session::DeviceRequest devices =
       flags.devices.cpus || on_gpus ? flags.devices.request() : session::DeviceRequest{};
@@ -246,18 +247,18 @@ int run_kernels(const BenchFlags& flags) {
 }
 
 /// With --baseline.
-int compare(const BenchFlags& flags, const std::vector<session::BenchRow>& rows) {
+int compare(const BenchFlags& flags, const std::vector<bench::BenchRow>& rows) {
   if (!flags.baseline) return 0;
   const std::vector<std::string> slower =
-      regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
+      bench::regressions(*flags.baseline, rows, fraction(flags.max_regression.value_or("3%")));
   for (const std::string& line : slower) log::error("slower than " + *flags.baseline + ": " + line);
   return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
 /// One of two threads beside two of one says little about replicas.
-void note_different_threads(const std::vector<session::BenchRow>& rows) {
+void note_different_threads(const std::vector<bench::BenchRow>& rows) {
   std::set<int> threads;
-  for (const session::BenchRow& row : rows)
+  for (const bench::BenchRow& row : rows)
     if (!row.devices.on_gpus()) threads.insert(session::with_threads(row.devices).threads);
   if (threads.size() > 1)
     log::info("replicas of different numbers of threads are compared; write 1x1, 2x1 for replicas of one thread each");
@@ -272,18 +273,18 @@ std::filesystem::path output_folder(const BenchFlags& flags) {
 }
 
 /// With --predict; `measured` are rows of --sweep processes.
-void predict(const BenchFlags& flags, const experiment::Experiment& experiment, session::BenchOptions options,
-             std::vector<session::BenchRow> measured) {
+void predict(const BenchFlags& flags, const experiment::Experiment& experiment, bench::BenchOptions options,
+             std::vector<bench::BenchRow> measured) {
   options.devices = flags.devices.request();
-  const PredictionReport report = predict_steps(experiment, {.text = *flags.predict,
-                                                             .config = *flags.config,
-                                                             .weak = flags.mode == "weak",
-                                                             .options = options,
-                                                             .measured = std::move(measured)});
-  log::print(prediction_table(report, terminal::columns(STDOUT_FILENO)));
+  const bench::PredictionReport report = bench::predict_steps(experiment, {.request = parse_prediction(*flags.predict),
+                                                                           .config = *flags.config,
+                                                                           .weak = flags.mode == "weak",
+                                                                           .options = options,
+                                                                           .measured = std::move(measured)});
+  log::print(bench::prediction_table(report, terminal::columns(STDOUT_FILENO)));
   const std::filesystem::path directory = output_folder(flags);
-  write(directory / "prediction.csv", prediction_csv(report));
-  write(directory / "prediction.json", prediction_json(report));
+  write(directory / "prediction.csv", bench::prediction_csv(report));
+  write(directory / "prediction.json", bench::prediction_json(report));
   log::info(fmt::format("wrote prediction.csv and prediction.json into {}", directory.string()));
 }
 
@@ -303,8 +304,8 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
   if (flags.predict && (flags.kernels || flags.tune))
     throw Error(ErrorKind::kUsage, "--predict goes without --kernels and --tune");
   if (flags.kernels || flags.tune) return run_kernels(flags);
-  const experiment::Experiment experiment = load(*flags.config, flags.overrides.overrides());
-  session::BenchOptions options;
+  const experiment::Experiment experiment = experiment::load_with_warnings(*flags.config, flags.overrides.overrides());
+  bench::BenchOptions options;
   options.data = data_of(flags.data);
   options.steps = flags.steps.value_or(options.steps);
   options.warmup = flags.warmup.value_or(options.warmup);
@@ -313,50 +314,49 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
 
   options.processes = processes;
 
-  std::vector<session::BenchRow> rows;
+  std::vector<bench::BenchRow> rows;
   const std::optional<std::size_t> columns = terminal::columns(STDOUT_FILENO);
   const std::vector<std::int64_t> counts = swept_processes(flags);
   check_predict(flags, processes, !counts.empty());
   if (flags.predict && counts.empty()) return predict(flags, experiment, options, {}), 0;
   for (const std::int64_t count : counts)
-    for (const session::BenchRow& row :
-         bench_in_processes(count, words_for_processes(context), flags.devices.request()))
+    for (const bench::BenchRow& row :
+         bench::bench_in_processes(count, words_for_processes(context), flags.devices.request()))
       rows.push_back(row);
   for (const Point& point : counts.empty() ? points(flags, experiment, processes) : std::vector<Point>{}) {
     options.devices = point.devices;
     options.batch = point.batch;
-    rows.push_back(session::bench(experiment, options));
+    rows.push_back(bench::bench(experiment, options));
     if (flags.layers && !rows.back().layers.empty()) {
-      log::print(layer_table(rows.back(), columns));
-      if (!rows.back().passes.empty()) log::print(bounds_table(rows.back(), columns));
+      log::print(bench::layer_table(rows.back(), columns));
+      if (!rows.back().passes.empty()) log::print(bench::bounds_table(rows.back(), columns));
     }
   }
   if (processes != nullptr && !processes->is_first()) return 0;
-  log::print(bench_table(rows, options.data, columns));
+  log::print(bench::bench_table(rows, options.data, columns));
   note_different_threads(rows);
-  for (const session::BenchRow& row : rows)
+  for (const bench::BenchRow& row : rows)
     if (row.virtual_shards > 0)
-      print_fitted(
-          fmt::format("{} batch {}: {}", session::row_name(row), row.global_batch, session::price_of_shards(row)));
-  for (const session::BenchRow& row : rows)
-    log::info(fmt::format("{} batch {}{}: start to first step {:.3f} s, opening data {:.3f} s", session::row_name(row),
+      print_fitted(fmt::format("{} batch {}: {}", bench::row_name(row), row.global_batch, bench::price_of_shards(row)));
+  for (const bench::BenchRow& row : rows)
+    log::info(fmt::format("{} batch {}{}: start to first step {:.3f} s, opening data {:.3f} s", bench::row_name(row),
                           row.global_batch,
                           row.micro_batches > 1 ? fmt::format(" in {} micro-batches", row.micro_batches) : "",
                           row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = output_folder(flags);
   if (flags.layers) {  // which slows the steps: no row of a sweep, and none of it goes
-    write(directory / "bench-layers.csv", bench_csv(rows));
-    write(directory / "bench-layers.json", bench_json(rows, *flags.config, options.data));
+    write(directory / "bench-layers.csv", bench::bench_csv(rows));
+    write(directory / "bench-layers.json", bench::bench_json(rows, *flags.config, options.data));
     log::info(fmt::format("wrote bench-layers.csv and bench-layers.json into {}", directory.string()));
     return compare(flags, rows);
   }
-  write(directory / "bench.csv", bench_csv(rows));
-  write(directory / "bench.json", bench_json(rows, *flags.config, options.data));
+  write(directory / "bench.csv", bench::bench_csv(rows));
+  write(directory / "bench.json", bench::bench_json(rows, *flags.config, options.data));
   constexpr std::int64_t kSamples = 60000;  // an epoch of the MNIST family
   plot::write((directory / "scaling.svg").string(),
-                 plot::draw(scaling_chart(rows, experiment.config.name,
-                                             static_cast<double>(flags.samples.value_or(kSamples)))));
+              plot::draw(bench::scaling_chart(rows, experiment.config.name,
+                                              static_cast<double>(flags.samples.value_or(kSamples)))));
   log::info(fmt::format("wrote bench.csv, bench.json and scaling.svg into {}", directory.string()));
   if (flags.predict) predict(flags, experiment, options, rows);
   return compare(flags, rows);

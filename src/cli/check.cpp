@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
@@ -14,6 +13,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "formats/checkpoint/weights.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
@@ -75,7 +75,7 @@ void require_memory(const experiment::Experiment& experiment, const session::Dev
 }
 
 void check_config(const std::string& config, const CheckFlags& flags) {
-  const experiment::Experiment experiment = load(config, flags.overrides.overrides());
+  const experiment::Experiment experiment = experiment::load_with_warnings(config, flags.overrides.overrides());
   session::require_weights_file(experiment);
   if (flags.data == "real") require_files(experiment.config.data);
   const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);

@@ -4,11 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "formats/checkpoint/average.h"
-#include "formats/checkpoint/checkpoint.h"
-#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
-#include "train/model_source.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -16,9 +12,13 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/keras_model.h"
+#include "formats/checkpoint/average.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/weights.h"
 #include "formats/exporter.h"
 #include "graph/build.h"
 #include "train/line_file.h"
+#include "train/model_source.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -32,14 +32,14 @@ struct CkptFlags {
 };
 
 int show(const std::vector<std::string>& files) {
-  for (const std::string& file : files) print_fitted(formats::describe_file(last_state_file(file)));
+  for (const std::string& file : files) print_fitted(formats::describe_file(train::last_state_file(file)));
   return 0;
 }
 
 int diff(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage, fmt::format("ckpt diff compares two files, found {}", flags.files.size()));
-  const auto file = [&](std::size_t i) { return last_state_file(flags.files[i]); };
+  const auto file = [&](std::size_t i) { return train::last_state_file(flags.files[i]); };
   const formats::FileDifference difference = formats::compare_files(file(0), file(1), flags.tolerance.value_or(0));
   print_fitted(difference.report);
   return difference.equal ? 0 : static_cast<int>(ErrorKind::kCheck);
@@ -86,13 +86,14 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
   const formats::WeightsReport report = formats::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
   write_exported(
-      {.model = model, .class_names = formats::read_class_names(from), .learned = formats::read_learned(from)},
-      to, report.line());
+      {.model = model, .class_names = formats::read_class_names(from), .learned = formats::read_learned(from)}, to,
+      report.line());
 }
 
 /// Writes the model of a checkpoint or run, with loss and optimizer from its state.
 void write_trained_model(const std::string& run_or_file, const std::string& to) {
-  const ModelSource source = open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
+  const train::ModelSource source =
+      train::open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);
   source.load_weights(model, false);
   formats::Exported exported{.model = model, .class_names = source.class_names, .learned = source.learned};
@@ -114,7 +115,7 @@ int convert(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage,
                 fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
-  const std::string from = weights_file(flags.files[0]), &to = flags.files[1];
+  const std::string from = train::weights_file(flags.files[0]), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
   if (!config && formats::find_exporter(to) == nullptr)
@@ -137,7 +138,7 @@ int average(const CkptFlags& flags) {
     throw Error(ErrorKind::kUsage, "ckpt average takes two files or more, and --output for their mean");
   const formats::Exporter& exporter = formats::exporter_of(*flags.output);
   std::vector<std::string> files;
-  for (const std::string& file : flags.files) files.push_back(weights_file(file));
+  for (const std::string& file : flags.files) files.push_back(train::weights_file(file));
   const ClassNames class_names = formats::read_class_names(files.front());
   const std::string learned = formats::read_learned(files.front());
   for (const std::string& file : files)

@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "train/model_source.h"
 #include "cli/output.h"
 #include "core/error.h"
+#include "train/model_source.h"
 
 namespace dptrain::cli {
 namespace {
@@ -23,9 +23,10 @@ int run(const ConfigCommandFlags& flags) {
     return 0;
   }
   if (!flags.source) throw Error(ErrorKind::kUsage, "config: CONFIG is missing; only --schema goes without one");
-  const SourceUse use{.with_config = "config CONFIG; 'dptrain ckpt convert {} model.yaml' writes the model as one"};
+  const train::SourceUse use{.with_config =
+                                 "config CONFIG; 'dptrain ckpt convert {} model.yaml' writes the model as one"};
   const experiment::Experiment experiment =
-      open_model_source(*flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
+      train::open_model_source(*flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
   print_text(config::to_yaml(experiment::resolved(experiment, flags.minimal)));
   return 0;
 }

@@ -87,10 +87,11 @@ experiment::Overrides ConfigFlags::overrides() const {
   return overrides;
 }
 
-experiment::Experiment load(const std::string& path, const experiment::Overrides& overrides) {
-  experiment::Experiment experiment = experiment::load_experiment(path, overrides);
-  for (const std::string& warning : experiment.warnings) log::warn(warning);
-  return experiment;
+void add_gate_flags(Command& command, evaluation::GateOptions& options) {
+  command.option("--gates", "FILE", options.file, "limits to keep, else exit 7; in place of the config's gates")
+      .option("--junit", "FILE", options.junit, "the verdicts of gates and --assert as JUnit's XML")
+      .flag("--annotations", options.annotations,
+            "what failed as ::error lines for GitHub; the default in its Actions");
 }
 
 }  // namespace dptrain::cli

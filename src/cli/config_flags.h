@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/app.h"
+#include "evaluation/gates.h"
 #include "experiment/experiment.h"
 
 namespace dptrain::cli {
@@ -35,7 +36,7 @@ struct ConfigFlags {
   experiment::Overrides overrides() const;
 };
 
-/// Loads a config and says its warnings on stderr.
-experiment::Experiment load(const std::string& path, const experiment::Overrides& overrides);
+/// --gates, --junit, --annotations.
+void add_gate_flags(Command& command, evaluation::GateOptions& options);
 
 }  // namespace dptrain::cli

@@ -121,8 +121,8 @@ plot::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const s
     for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
       const bool one = line.values.size() == 1;
       plot::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
-                            .note = line.place,
-                            .images = session::images_of(line.values[epoch], shape, frames, range)};
+                         .note = line.place,
+                         .images = session::images_of(line.values[epoch], shape, frames, range)};
       rows.push_back(std::move(row));
     }
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};

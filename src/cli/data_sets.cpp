@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "cli/config_flags.h"
-#include "init/draft.h"
 #include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -17,6 +16,7 @@
 #include "data/transform.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
+#include "init/draft.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -34,14 +34,6 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
 }
 
 }  // namespace
-
-data::ModelSide model_side(const experiment::Experiment& experiment) {
-  const std::vector<plan::Objective> objectives = experiment::objectives(experiment.config.train, experiment.graph);
-  data::ModelSide side = experiment::model_side(experiment.graph, objectives);
-  const auto& transforms = experiment.config.data.transforms.train;
-  side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
-  return side;
-}
 
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only) {
@@ -62,8 +54,8 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
     found.sets.push_back({path, std::move(source)});
     return found;
   }
-  found.experiment = load(path, overrides);
-  found.model = model_side(*found.experiment);
+  found.experiment = experiment::load_with_warnings(path, overrides);
+  found.model = experiment::model_side(*found.experiment);
   const experiment::DataSection& section = found.experiment->config.data;
   const data::Sources sources =
       data::open_sources({section.train, section.validation, section.test}, found.model, found.experiment->config.seed);
@@ -75,8 +67,6 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
                                         : fmt::format("{}: the config names no data set", path));
   return found;
 }
-
-bool holds_files(const data::Source& source) { return source.bad_samples() != nullptr; }
 
 void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f) {
   Activity activity(what, samples);

@@ -32,12 +32,6 @@ struct DataSets {
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
 
-/// What the model of a config wants of its data sets.
-data::ModelSide model_side(const experiment::Experiment& experiment);
-
-/// Whether a source's samples are files of their own, which label_place() names.
-bool holds_files(const data::Source& source);
-
 /// Calls f(index) for every sample, on as many threads as the process has cores, each index once; the first exception,
 /// by index, is thrown when all are done. `what` is said while it goes on.
 void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f);

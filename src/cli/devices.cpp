@@ -7,6 +7,8 @@
 #include "backend/cpu_limits.h"
 #include "backend/device.h"
 #include "backend/gpu_facts.h"
+#include "bench/device_check.h"
+#include "bench/link_speed.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
@@ -18,8 +20,6 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "session/build_info.h"
-#include "bench/device_check.h"
-#include "bench/link_speed.h"
 
 namespace dptrain::cli {
 namespace {
@@ -34,7 +34,7 @@ struct DevicesFlags {
 /// Measured between GPUs.
 struct Link {
   session::DeviceRequest devices;
-  session::LinkSpeed speed;
+  bench::LinkSpeed speed;
 };
 
 constexpr std::uint64_t kSummedBytes = 64U << 20;
@@ -55,7 +55,7 @@ std::optional<Link> measure(const DevicesFlags& flags) {
   if (devices.gpus.size() < 2) return std::nullopt;
   devices = session::request_of(devices.gpus);
   return Link{devices,
-              session::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
+              bench::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
 }
 
 std::vector<int> peers_of(const backend::GpuFacts& gpu, const std::vector<backend::GpuFacts>& all) {
@@ -173,7 +173,7 @@ int check(const DevicesFlags& flags) {
   const Stopwatch watch;
   Json lines = Json::array();
   int failed = 0, count = 0;
-  session::check_devices(devices, session::device_checks(), [&](const session::DeviceCheckLine& line) {
+  bench::check_devices(devices, bench::device_checks(), [&](const bench::DeviceCheckLine& line) {
     ++count;
     failed += line.passed ? 0 : 1;
     if (flags.json)
@@ -200,10 +200,10 @@ int check(const DevicesFlags& flags) {
 
 /// Measures the messages between several processes with the sums that CPU replicas use for gradients.
 int measure_messages(const DevicesFlags& flags, distributed::Processes& processes) {
-  const session::LinkSpeed few = session::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
-  const session::LinkSpeed many = session::measure_all_reduce(processes, kManyBytes, kMessageRepeats);
-  const session::MessageLink link = session::message_link(few, many, processes.count());
-  const auto sum = [](const session::LinkSpeed& speed) {
+  const bench::LinkSpeed few = bench::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
+  const bench::LinkSpeed many = bench::measure_all_reduce(processes, kManyBytes, kMessageRepeats);
+  const bench::MessageLink link = bench::message_link(few, many, processes.count());
+  const auto sum = [](const bench::LinkSpeed& speed) {
     return Json{{"bytes", speed.bytes}, {"seconds", speed.seconds}};
   };
   if (!processes.is_first()) return 0;
@@ -258,8 +258,9 @@ void add_devices(App& app) {
             "over them")
       .option("--gpus", "IDS", flags->gpus, "the GPUs to check or to measure (all)");
   command.section("Output").flag("--json", flags->json, "as JSON");
-  command.run(
-      [flags](const Context&) { return together([&](distributed::Processes* processes) { return run(*flags, processes); }); });
+  command.run([flags](const Context&) {
+    return together([&](distributed::Processes* processes) { return run(*flags, processes); });
+  });
 }
 
 }  // namespace dptrain::cli

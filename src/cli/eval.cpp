@@ -5,37 +5,37 @@
 #include <iterator>
 #include <memory>
 
-#include "evaluation/assertion.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "evaluation/evaluation.h"
-#include "evaluation/gates.h"
-#include "evaluation/judgement.h"
-#include "evaluation/judgement_files.h"
 #include "cli/processes.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "evaluation/assertion.h"
+#include "evaluation/evaluation.h"
+#include "evaluation/gates.h"
+#include "evaluation/judgement.h"
+#include "evaluation/judgement_files.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
 struct EvalFlags {
-  EvaluationRequest request;
+  evaluation::EvaluationRequest request;
   DeviceFlags devices;
   ConfigFlags overrides;
   std::optional<std::string> output;
   std::vector<std::string> assertions;
-  GateFlags gates;
+  evaluation::GateOptions gates;
   std::string data = "real";
 };
 
 /// --output, else the checkpoint's run, else here. Made when it is missing.
-fs::path output_folder(const EvalFlags& flags, const ModelSource& source) {
-  const fs::path folder = flags.output ? *flags.output : run_of(source.checkpoint);
+fs::path output_folder(const EvalFlags& flags, const train::ModelSource& source) {
+  const fs::path folder = flags.output ? *flags.output : train::run_of(source.checkpoint);
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
   if (error)
@@ -44,44 +44,44 @@ fs::path output_folder(const EvalFlags& flags, const ModelSource& source) {
   return folder;
 }
 
-void print_values(const Judgement& judgement) {
+void print_values(const evaluation::Judgement& judgement) {
   for (const auto& [name, value] : judgement.values) log::print(fmt::format("{}: {:.6g}", name, value));
   log::print(fmt::format("n: {}", judgement.samples));
 }
 
 int run(const EvalFlags& flags, const Context& context, distributed::Processes* processes) {
-  const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
-  EvaluationRequest request = flags.request;
+  const std::vector<evaluation::Assertion> assertions = evaluation::parse_assertions(flags.assertions);
+  evaluation::EvaluationRequest request = flags.request;
   request.devices = flags.devices.request();
   request.overrides = flags.overrides.overrides();
   request.synthetic = flags.data == "synthetic";
-  Evaluation evaluation(request, processes);
+  evaluation::Evaluation evaluation(request, processes);
   const fs::path folder = output_folder(flags, evaluation.source());
-  std::optional<Gates> gates;
+  std::optional<evaluation::Gates> gates;
   if (processes == nullptr || processes->is_first())
     gates.emplace(flags.gates, evaluation.source().experiment, evaluation.on());
   session::Session& session = evaluation.open();
-  check_names(assertions, judged_names(session.plan(), evaluation.classes()));
+  evaluation::check_names(assertions, evaluation::judged_names(session.plan(), evaluation.classes()));
   if (gates) gates->check(session.plan(), evaluation.classes());
   evaluation.load_weights();
 
   const bool shows = session.world().is_first() && !context.quiet && !context.json;
-  const Judgement judgement =
+  const evaluation::Judgement judgement =
       *judge(session, evaluation.classes(), evaluation.on(),
              shows ? train::ProgressMode::kAuto : train::ProgressMode::kOff, [] { return true; });
   if (!log::is_json()) print_values(judgement);
   session.warn_about_bad_samples();
   if (!session.world().is_first()) return 0;
 
-  for (const OutputJudgement& output : judgement.outputs)
+  for (const evaluation::OutputJudgement& output : judgement.outputs)
     if (output.confusion && !log::is_json())
-      log::info((output.name.empty() ? "" : output.name + ":\n") + trim(scores_table(output.scores)));
-  const Judged judged = evaluation.judged(judgement);
-  if (log::is_json()) log::print(judgement_json(judged));
-  log::info("wrote " + join(write_numbers(judged, folder), " and "));
-  if (const std::vector<std::string> drawn = write_pictures(judged, folder); !drawn.empty())
+      log::info((output.name.empty() ? "" : output.name + ":\n") + trim(evaluation::scores_table(output.scores)));
+  const evaluation::Judged judged = evaluation.judged(judgement);
+  if (log::is_json()) log::print(evaluation::judgement_json(judged));
+  log::info("wrote " + join(evaluation::write_numbers(judged, folder), " and "));
+  if (const std::vector<std::string> drawn = evaluation::write_pictures(judged, folder); !drawn.empty())
     log::info("drew " + join(drawn, ", "));
-  std::vector<gates::Verdict> verdicts = verdicts_of(assertions, judged_values(judgement));
+  std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, evaluation::judged_values(judgement));
   if (gates->present())
     std::ranges::move(gates->judge(judged, session.plan(), session.model().parameters()), std::back_inserter(verdicts));
   gates->conclude(verdicts, evaluation.source().experiment, folder.string());
@@ -113,7 +113,7 @@ void add_eval(App& app) {
       .flag("--ema", flags->request.ema, "use the exponential moving averages of the weights")
       .option("--output", "DIR", flags->output, "where eval.json, confusion.csv and the pictures go")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
-  flags->gates.add(command);
+  add_gate_flags(command, flags->gates);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {

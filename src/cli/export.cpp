@@ -3,18 +3,18 @@
 #include <filesystem>
 #include <memory>
 
-#include "formats/checkpoint/checkpoint.h"
-#include "formats/checkpoint/weights.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "train/model_source.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/preparation.h"
 #include "experiment/model_side.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/weights.h"
 #include "formats/exporter.h"
+#include "train/model_source.h"
 
 namespace dptrain::cli {
 namespace {
@@ -28,7 +28,7 @@ struct ExportFlags {
 };
 
 /// As evaluation makes samples.
-formats::Preparation preparation_of(const ModelSource& source) {
+formats::Preparation preparation_of(const train::ModelSource& source) {
   const experiment::DataSection& data = source.experiment.config.data;
   data::ModelSide model = experiment::input_side(source.experiment.graph);
   model.learned = source.learned;
@@ -49,8 +49,9 @@ int run(const ExportFlags& flags) {
                 fmt::format("--free-steps is of .onnx files, but {} is one of {}", flags.to, exporter.name));
   if (flags.free_steps && flags.transforms)
     throw Error(ErrorKind::kUsage, "--free-steps and --with-transforms do not go together; leave one out");
-  const SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
-  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
+  const train::SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
+  const train::ModelSource source =
+      train::open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
   const experiment::Experiment& experiment = source.experiment;
   graph::Model model = graph::make_model(experiment.graph, experiment.config.seed);
   if (!source.checkpoint.empty())

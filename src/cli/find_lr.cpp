@@ -102,12 +102,12 @@ plot::Chart rate_test_chart(const std::string& name, const train::RateCurve& cur
     smooth.best_text = "suggestion " + short_rate(advice->rate);
   }
   plot::Panel panel{.title = "loss",
-                       .note = std::string("thin: of each step") + (curve.diverged() ? "; until it diverged" : ""),
-                       .x_label = "learning rate (log scale)",
-                       .lines = {std::move(raw), std::move(smooth)},
-                       .scale = plot::Scale::kAuto,
-                       .log_x = true,
-                       .height = 380};
+                    .note = std::string("thin: of each step") + (curve.diverged() ? "; until it diverged" : ""),
+                    .x_label = "learning rate (log scale)",
+                    .lines = {std::move(raw), std::move(smooth)},
+                    .scale = plot::Scale::kAuto,
+                    .log_x = true,
+                    .height = 380};
   using Sample = plot::LegendEntry::Sample;
   return {.title = name + ": learning-rate range test",
           .keys = {{.name = "smoothed", .sample = Sample::kLine}, {.name = "suggestion", .sample = Sample::kRing}},

@@ -8,18 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
-#include "formats/checkpoint/optimizer_state.h"
-#include "formats/checkpoint/weights.h"
-#include "evaluation/assertion.h"
+#include "bench/verify.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/find_lr.h"
 #include "cli/fit_report.h"
-#include "evaluation/gates.h"
-#include "train/model_source.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
 #include "cli/sweep_flags.h"
@@ -30,12 +25,17 @@
 #include "core/text.h"
 #include "core/trace.h"
 #include "data/sources/csv_learned.h"
+#include "evaluation/assertion.h"
+#include "evaluation/gates.h"
 #include "experiment/run_files.h"
+#include "formats/checkpoint/checkpoint.h"
+#include "formats/checkpoint/optimizer_state.h"
+#include "formats/checkpoint/weights.h"
 #include "report/record.h"
 #include "session/environment.h"
 #include "session/shared_file.h"
-#include "bench/verify.h"
 #include "sweep/sweep_file.h"
+#include "train/model_source.h"
 #include "train/run_directory.h"
 #include "train/signals.h"
 #include "train/trainer.h"
@@ -50,7 +50,7 @@ struct FitFlags {
   ConfigFlags overrides;
   std::optional<std::string> run_dir, resume, init_from, find_lr, trace;
   std::vector<std::string> assertions;
-  GateFlags gates;
+  evaluation::GateOptions gates;
   std::string data = "real", progress = "auto";
   bool init_optimizer = false;
   bool overwrite = false, dry_run = false, no_report = false;
@@ -73,7 +73,7 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
   if (!flags.resume) return {"", flags.run_dir};
   const std::string& what = *flags.resume;
   const bool named = what == "last" || what == "best" || what == "auto";
-  if (!named) return {last_state_file(what), flags.run_dir};
+  if (!named) return {train::last_state_file(what), flags.run_dir};
   const std::string run =
       flags.run_dir ? *flags.run_dir : train::RunDirectory::newest(experiment, flags.overrides.name);
   const char* file = what == "best" ? "best.h5" : "last.h5";
@@ -95,7 +95,8 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
 /// With --init-optimizer a file with the optimizer's state, which model.h5 does not have.
 std::string initial_file(const FitFlags& flags) {
   const std::string best = present(*flags.init_from, "best.h5");
-  return flags.init_optimizer && best.empty() ? last_state_file(*flags.init_from) : weights_file(*flags.init_from);
+  return flags.init_optimizer && best.empty() ? train::last_state_file(*flags.init_from)
+                                              : train::weights_file(*flags.init_from);
 }
 
 session::SessionOptions session_options(const FitFlags& flags, distributed::Processes* processes) {
@@ -155,7 +156,7 @@ void check_gates(const FitFlags& flags, const experiment::Experiment& experiment
 int run_dry(session::Session& session) {
   for (const std::string& line : run_header(session, "none (dry run)")) log::info(line);
   log::print(fmt::format("dry run: one batch forward and backward, loss {:.6g}; nothing was updated or written",
-                         session::dry_run(session)));
+                         bench::dry_run(session)));
   return 0;
 }
 
@@ -208,7 +209,7 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
 
 /// What a run has besides weights when it begins.
 struct Beginning {
-  std::optional<formats::CheckpointState> state{};              ///< it goes on with all of it
+  std::optional<formats::CheckpointState> state{};     ///< it goes on with all of it
   std::optional<formats::OptimizerState> optimizer{};  ///< it begins with the optimizer's
 };
 
@@ -262,16 +263,18 @@ void log_changed_settings(const formats::CheckpointState& state, const experimen
 }
 
 /// What the gates and --assert come to, by the process that has the run.
-void judge_end(Gates& gates, const std::vector<Assertion>& assertions, const train::EndReport& ended,
-               const std::optional<LastEvaluation>& last, session::Session& session, const train::RunDirectory& run) {
-  std::vector<gates::Verdict> verdicts = verdicts_of(assertions, ended.result.final.items());
+void judge_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion>& assertions,
+               const train::EndReport& ended, const std::optional<LastEvaluation>& last, session::Session& session,
+               const train::RunDirectory& run) {
+  std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, ended.result.final.items());
   if (gates.present() && !has_ended_well(ended)) {
     log::warn("the gates are not judged: the run has not come to its end");
     gates.leave_unjudged();
   } else if (gates.present()) {
-    std::vector<gates::Verdict> more = gates.not_judged();
+    std::vector<evaluation::Verdict> more = gates.not_judged();
     if (last) {
-      const Judged judged{session.experiment(), last->checkpoint, last->judgement, session.source("validation")};
+      const evaluation::Judged judged{session.experiment(), last->checkpoint, last->judgement,
+                                      session.source("validation")};
       more = gates.judge(judged, session.plan(), session.model().parameters());
     }
     std::ranges::move(more, std::back_inserter(verdicts));
@@ -303,12 +306,12 @@ void warn_of_slow_decay(const FitFlags& flags, const session::Session& session) 
 }
 
 int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
-              std::optional<Gates>& gates, const Context& context) {
-  const std::vector<Assertion> assertions = parse_assertions(flags.assertions);
-  check_names(assertions, metric_names(session));
+              std::optional<evaluation::Gates>& gates, const Context& context) {
+  const std::vector<evaluation::Assertion> assertions = evaluation::parse_assertions(flags.assertions);
+  evaluation::check_names(assertions, metric_names(session));
   if (gates && gates->present())
     gates->check(session.plan(),
-                 classes_of_outputs(session.experiment(), session.model().graph, session.class_names()));
+                 evaluation::classes_of_outputs(session.experiment(), session.model().graph, session.class_names()));
   const train::RunDirectory run = run_directory(flags, session, resume, context);
   if (run.is_here()) log::open_file(run.file("train.log"));
   run.write_json("env.json",
@@ -368,8 +371,7 @@ void take_fitted(const std::optional<formats::CheckpointState>& state, const std
 /// The last layer of the initial weights may belong to other classes. `file`: initial_weights().
 void warn_of_other_classes(const std::string& file, const session::Session& session) {
   if (file.empty()) return;
-  const ClassNames before =
-      data::class_names_of_model(formats::read_learned(file), formats::read_class_names(file));
+  const ClassNames before = data::class_names_of_model(formats::read_learned(file), formats::read_class_names(file));
   if (before.differs_from(session.class_names()))
     log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", file, before.text(),
                           session.class_names().text()));
@@ -377,14 +379,14 @@ void warn_of_other_classes(const std::string& file, const session::Session& sess
 
 int run(const FitFlags& flags, const Context& context, distributed::Processes* processes) {
   if (flags.progress == "off") log::hide_status();
-  parse_assertions(flags.assertions);  // before anything takes time
+  evaluation::parse_assertions(flags.assertions);  // before anything takes time
   if (flags.trace) train::parse_step_range(*flags.trace);
   trace::name_thread("trainer");
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
   std::optional<train::RateRange> rates;  // of --find-lr
   if (flags.find_lr) rates = parse_rate_range(*flags.find_lr, flags.overrides.steps);
-  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
+  const experiment::Experiment experiment = experiment::load_with_warnings(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
   check_gates(flags, experiment);
   session::SessionOptions options = session_options(flags, processes);
@@ -392,7 +394,7 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;
   const bool first = processes == nullptr || processes->is_first();
-  std::optional<Gates> gates;
+  std::optional<evaluation::Gates> gates;
   if (first && !flags.dry_run && !flags.find_lr) gates.emplace(flags.gates, experiment, "validation", !flags.no_report);
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
@@ -429,7 +431,7 @@ void add_training_flags(Command& command, FitFlags& flags) {
       .flag("--no-report", flags.no_report, "no evaluation and no report.html at the end")
       .flag("--dry-run", flags.dry_run, "build, place, load, one batch without an update; writes nothing")
       .choice("--progress", {"auto", "on", "off"}, flags.progress, "the progress bar on stderr; auto: on a terminal");
-  flags.gates.add(command);
+  add_gate_flags(command, flags.gates);
   flags.overrides.add_training(command);
   flags.overrides.add_batch(command);
   flags.overrides.add(command);
@@ -443,7 +445,7 @@ struct ResumeFlags {
 
 /// Sets the flags with which fit continues the run. Throws Error{kCheckpoint} where there is none.
 void go_on_with(const std::string& source, FitFlags& flags) {
-  const std::string checkpoint = last_state_file(source), run = run_of(checkpoint);
+  const std::string checkpoint = train::last_state_file(source), run = train::run_of(checkpoint);
   if (source.ends_with(".yaml") || source.ends_with(".yml"))
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("{0} is a config; dptrain fit {0} --resume continues the newest of its runs",

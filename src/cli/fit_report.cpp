@@ -4,13 +4,13 @@
 #include <csignal>
 #include <filesystem>
 
-#include "formats/checkpoint/weights.h"
+#include "core/format.h"
+#include "core/log.h"
 #include "evaluation/classes.h"
 #include "evaluation/judgement.h"
 #include "evaluation/judgement_files.h"
-#include "core/format.h"
-#include "core/log.h"
 #include "experiment/run_files.h"
+#include "formats/checkpoint/weights.h"
 #include "plot/file.h"
 #include "report/page.h"
 #include "session/shared_file.h"
@@ -24,37 +24,37 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Nothing where it was stopped. All processes together.
-std::optional<Judgement> judge_weights(session::Session& session, const std::string& file,
-                                       train::ProgressMode progress) {
+std::optional<evaluation::Judgement> judge_weights(session::Session& session, const std::string& file,
+                                                   train::ProgressMode progress) {
   graph::WeightsSpec weights;
   weights.file.value = file;
   formats::load_weights(weights, session.model(), formats::Coverage::kAll);
   session.replicas().push(session.model());
-  const std::vector<Classes> classes =
-      classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
+  const std::vector<evaluation::Classes> classes =
+      evaluation::classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
   return judge(session, classes, "validation", progress, [] { return train::Signals::stop_signal() == 0; });
 }
 
 void write_judgement(session::Session& session, const train::RunDirectory& run, const std::string& checkpoint,
-                     const Judgement& judgement) {
-  const Judged judged{session.experiment(), checkpoint, judgement, session.source("validation")};
-  write_numbers(judged, run.path());
-  write_pictures(judged, run.path());
+                     const evaluation::Judgement& judgement) {
+  const evaluation::Judged judged{session.experiment(), checkpoint, judgement, session.source("validation")};
+  evaluation::write_numbers(judged, run.path());
+  evaluation::write_pictures(judged, run.path());
   log::info(fmt::format("{} on validation{}", fs::path(checkpoint).filename().string(),
                         train::values_text(judgement.values)));
 }
 
 /// For who looks at the run there; nothing where PNG files cannot be drawn here.
-void show_in_tensorboard(const session::Session& session, const train::RunDirectory& run, const Judgement& judgement,
-                         std::int64_t epoch) {
+void show_in_tensorboard(const session::Session& session, const train::RunDirectory& run,
+                         const evaluation::Judgement& judgement, std::int64_t epoch) {
   for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks) {
     const auto* const spec = callback.get_if<train::TensorBoardSpec>();
     if (spec == nullptr || !plot::can_png()) continue;
     train::tensorboard::Board board(run.file(spec->log_dir));
-    for (const OutputJudgement& output : judgement.outputs) {
+    for (const evaluation::OutputJudgement& output : judgement.outputs) {
       if (!output.confusion) continue;
-      const std::vector<std::uint8_t> png = plot::to_png(
-          draw_confusion(session.experiment().config.name + " on " + judgement.on, *output.confusion, output.classes));
+      const std::vector<std::uint8_t> png = plot::to_png(evaluation::draw_confusion(
+          session.experiment().config.name + " on " + judgement.on, *output.confusion, output.classes));
       board.validation_picture(output.name.empty() ? "confusion" : output.name + "_confusion", epoch,
                                {reinterpret_cast<const char*>(png.data()), png.size()});
     }
@@ -79,7 +79,7 @@ std::optional<LastEvaluation> evaluate(session::Session& session, const train::R
   const session::SharedFile weights(session.processes(),
                                     run.is_here() ? train::RunDirectory::weights_of(run.path()) : "");
   if (weights.path().empty()) return std::nullopt;
-  std::optional<Judgement> judgement = judge_weights(session, weights.path(), progress);
+  std::optional<evaluation::Judgement> judgement = judge_weights(session, weights.path(), progress);
   session.warn_about_bad_samples();
   if (!judgement)
     log::info("the evaluation was stopped and is left out");

@@ -17,7 +17,7 @@ namespace dptrain::cli {
 
 struct LastEvaluation {
   std::string checkpoint;
-  Judgement judgement;
+  evaluation::Judgement judgement;
 };
 
 /// Whether a run has reached its end and could write its files.

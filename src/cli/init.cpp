@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "init/draft.h"
 #include "cli/output.h"
 #include "config/bundled.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "init/draft.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {
@@ -100,9 +100,9 @@ int draft(const InitFlags& flags) {
   const fs::path from = fs::absolute(*flags.from).lexically_normal();
   const init::Draft draft =
       init::draft_config({.path = *flags.from,
-                    .reference = from.lexically_relative(fs::absolute(folder).lexically_normal()).string(),
-                    .name = name,
-                    .target = flags.target});
+                          .reference = from.lexically_relative(fs::absolute(folder).lexically_normal()).string(),
+                          .name = name,
+                          .target = flags.target});
   write_config(path, draft.yaml);  // before a reader of the lines may go away
   for (const std::string& line : draft.said) print_fitted(line);
   log::info(fmt::format("wrote {}. Next: dptrain fit {}", path.string(), path.string()));

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "train/model_source.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "plot/file.h"
 #include "sweep/sweep_file.h"
 #include "train/curves.h"
+#include "train/model_source.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ struct PlotFlags {
 int run(PlotFlags flags) {
   if (flags.output) plot::require_picture(*flags.output, "--output");
   flags.runs = sweep::runs_of(flags.runs);
-  for (const std::string& folder : flags.runs) require_run_with(folder, "train.csv");
+  for (const std::string& folder : flags.runs) train::require_run_with(folder, "train.csv");
   const train::RunNames names = train::names_of_runs(flags.runs);
   std::vector<train::RunCurves> runs;
   for (std::size_t i = 0; i < flags.runs.size(); ++i) runs.push_back(train::read_run(flags.runs[i], names.runs[i]));

@@ -12,12 +12,10 @@
 
 #include <unistd.h>
 
-#include "evaluation/classes.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/kept_columns.h"
-#include "train/model_source.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -27,10 +25,12 @@
 #include "core/text.h"
 #include "data/loader.h"
 #include "data/sources/predict.h"
+#include "evaluation/classes.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/session.h"
 #include "train/line_file.h"
+#include "train/model_source.h"
 #include "train/progress.h"
 
 namespace dptrain::cli {
@@ -43,7 +43,7 @@ class PredictColumns {
   /// `prefix`: begins the names of the columns, "kind_" if the model has several outputs. `top`: number of classes per
   /// sample, the most probable ones. `probabilities`: adds a column for each class. `scales`: one for each value of an
   /// output without classes, or none. `classes` outlives the object.
-  PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
+  PredictColumns(const evaluation::Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
                  std::vector<data::LabelScale> scales = {});
 
   /// ",label,probability": a comma before each name.
@@ -52,15 +52,15 @@ class PredictColumns {
   std::string row(const float* output) const;
 
  private:
-  const Classes& classes_;
+  const evaluation::Classes& classes_;
   const std::string prefix_;
   const std::int64_t top_;
   const bool probabilities_;
   const std::vector<data::LabelScale> scales_;
 };
 
-PredictColumns::PredictColumns(const Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
-                               std::vector<data::LabelScale> scales)
+PredictColumns::PredictColumns(const evaluation::Classes& classes, std::string prefix, std::int64_t top,
+                               bool probabilities, std::vector<data::LabelScale> scales)
     : classes_(classes),
       prefix_(std::move(prefix)),
       top_(std::min(top, classes.count())),
@@ -116,7 +116,7 @@ struct PredictFlags {
 };
 
 /// The samples of --input, as the data sets of the model define it.
-data::PredictSource open_inputs(const PredictFlags& flags, const ModelSource& source) {
+data::PredictSource open_inputs(const PredictFlags& flags, const train::ModelSource& source) {
   data::PredictFiles files{.paths = flags.inputs, .learned = source.learned, .kept = kept_columns(flags.keep)};
   if (flags.on_error) files.skip = *flags.on_error == "skip";
   const experiment::DataSection& section = source.experiment.config.data;
@@ -175,8 +175,8 @@ class Output {
 };
 
 int run(const PredictFlags& flags, const Context& context, distributed::Processes* processes) {
-  const ModelSource source = open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
-                                               {.with_config = "predict CONFIG --weights {}"});
+  const train::ModelSource source = train::open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
+                                                             {.with_config = "predict CONFIG --weights {}"});
   if (source.checkpoint.empty())
     throw Error(
         ErrorKind::kUsage,
@@ -203,9 +203,10 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     log::info("weights from " + source.checkpoint);
 
   const graph::Graph& graph = session.model().graph;
-  const std::vector<Classes> classes = classes_of_outputs(source.experiment, graph, source.class_names);
+  const std::vector<evaluation::Classes> classes =
+      evaluation::classes_of_outputs(source.experiment, graph, source.class_names);
   std::int64_t most = 0;
-  for (const Classes& one : classes)
+  for (const evaluation::Classes& one : classes)
     if (one.one_per_sample()) most = std::max(most, one.count());
   if (most == 0 && (flags.top || flags.probabilities))
     throw Error(ErrorKind::kUsage,

@@ -56,18 +56,18 @@ int count_of(const std::string& key, const std::string& value) {
   return count;
 }
 
-session::SumAlgorithm algorithm_of(const std::string& value) {
-  using enum session::SumAlgorithm;
+bench::SumAlgorithm algorithm_of(const std::string& value) {
+  using enum bench::SumAlgorithm;
   std::vector<std::string> names;
-  for (const session::SumAlgorithm algorithm : {kRing, kTree, kTwoLevel, kDirect}) {
-    if (session::name_of(algorithm) == value) return algorithm;
-    names.push_back(session::name_of(algorithm));
+  for (const bench::SumAlgorithm algorithm : {kRing, kTree, kTwoLevel, kDirect}) {
+    if (bench::name_of(algorithm) == value) return algorithm;
+    names.push_back(bench::name_of(algorithm));
   }
   refuse_prediction(
       fmt::format("algorithm must be {}, found '{}'{}", join(names, ", "), value, did_you_mean(value, names)));
 }
 
-using Take = std::function<void(PredictionFlags& flags, const std::string& key, const std::string& value)>;
+using Take = std::function<void(bench::PredictionRequest& flags, const std::string& key, const std::string& value)>;
 
 const std::map<std::string, Take>& keys() {
   static const std::map<std::string, Take> all{
@@ -88,7 +88,7 @@ const std::map<std::string, Take>& keys() {
   return all;
 }
 
-void check_prediction(const PredictionFlags& flags) {
+void check_prediction(const bench::PredictionRequest& flags) {
   if (flags.gpus && (flags.cpus || flags.processes || flags.cores))
     refuse_prediction("gpus goes without cpus, processes and cores; gpus and nodes say how many there are");
   if (!flags.gpus && !flags.processes && !flags.nodes)
@@ -102,24 +102,16 @@ void check_prediction(const PredictionFlags& flags) {
     refuse_prediction("latency is missing: of a message between nodes, as in latency=3us");
   if (flags.processes && *flags.processes < nodes)
     refuse_prediction(fmt::format("processes={} are fewer than nodes={}", *flags.processes, nodes));
-  if (!flags.gpus && flags.algorithm && *flags.algorithm != session::SumAlgorithm::kDirect)
+  if (!flags.gpus && flags.algorithm && *flags.algorithm != bench::SumAlgorithm::kDirect)
     refuse_prediction("processes on CPUs sum with algorithm=direct");
-  if (flags.gpus && flags.algorithm == session::SumAlgorithm::kDirect)
+  if (flags.gpus && flags.algorithm == bench::SumAlgorithm::kDirect)
     refuse_prediction("GPUs sum with algorithm=ring, tree or two_level");
 }
 
 }  // namespace
 
-int PredictionFlags::ranks() const {
-  return on_gpus() ? *gpus * nodes.value_or(1) : processes.value_or(nodes.value_or(1));
-}
-
-int PredictionFlags::ranks_per_node() const {
-  return on_gpus() ? *gpus : (ranks() + nodes.value_or(1) - 1) / nodes.value_or(1);
-}
-
-PredictionFlags parse_prediction(const std::string& text) {
-  PredictionFlags flags;
+bench::PredictionRequest parse_prediction(const std::string& text) {
+  bench::PredictionRequest flags;
   std::vector<std::string> names, given;
   for (const auto& [name, take] : keys()) names.push_back(name);
   for (const std::string& part : split(text, ',')) {

@@ -42,17 +42,17 @@ plot::Chart rate_chart(const experiment::Experiment& experiment, const session::
 }
 
 plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
-                          std::int64_t steps_per_epoch) {
+                       std::int64_t steps_per_epoch) {
   plot::Panel panel{.title = "learning rate",
-                       .note = fmt::format("{} steps, {} per epoch", with_commas(steps), with_commas(steps_per_epoch)),
-                       .x_label = "step",
-                       .lines = {{.name = "learning rate", .points = rates, .marks = false}},
-                       .scale = plot::Scale::kAuto,
-                       .from_zero = true,
-                       .whole_x = true,
-                       .top_unit = static_cast<double>(std::max<std::int64_t>(1, steps_per_epoch)),
-                       .top_label = "epochs done",
-                       .height = 360};
+                    .note = fmt::format("{} steps, {} per epoch", with_commas(steps), with_commas(steps_per_epoch)),
+                    .x_label = "step",
+                    .lines = {{.name = "learning rate", .points = rates, .marks = false}},
+                    .scale = plot::Scale::kAuto,
+                    .from_zero = true,
+                    .whole_x = true,
+                    .top_unit = static_cast<double>(std::max<std::int64_t>(1, steps_per_epoch)),
+                    .top_label = "epochs done",
+                    .height = 360};
   return {.title = name, .panels = {std::move(panel)}};
 }
 

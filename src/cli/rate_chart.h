@@ -14,6 +14,6 @@ plot::Chart rate_chart(const experiment::Experiment& experiment, const session::
 
 /// The same of rates that are known: `rates` at evenly spread steps of so many.
 plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
-                          std::int64_t steps_per_epoch);
+                       std::int64_t steps_per_epoch);
 
 }  // namespace dptrain::cli

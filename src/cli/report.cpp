@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/device_flags.h"
-#include "evaluation/evaluation.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "evaluation/evaluation.h"
 #include "experiment/run_files.h"
 #include "report/page.h"
 #include "sweep/sweep_file.h"
@@ -35,20 +35,21 @@ bool wants_evaluation(const report::RunRecord& run) {
 /// As eval does. If that fails, the page has no evaluation. Returns the names of the files.
 std::vector<std::string> evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
   try {
-    Evaluation evaluation({.source = run,
-                           .weights = {},
-                           .on = {},
-                           .devices = flags.devices.request(),
-                           .overrides = {},
-                           .synthetic = flags.data == "synthetic"},
-                          nullptr);
+    evaluation::Evaluation evaluation({.source = run,
+                                       .weights = {},
+                                       .on = {},
+                                       .devices = flags.devices.request(),
+                                       .overrides = {},
+                                       .synthetic = flags.data == "synthetic"},
+                                      nullptr);
     session::Session& session = evaluation.open();
     evaluation.load_weights();
-    const Judgement judgement = *judge(session, evaluation.classes(), evaluation.on(), progress, [] { return true; });
+    const evaluation::Judgement judgement =
+        *judge(session, evaluation.classes(), evaluation.on(), progress, [] { return true; });
     session.warn_about_bad_samples();
-    const Judged judged = evaluation.judged(judgement);
-    std::vector<std::string> written = write_numbers(judged, run);
-    for (std::string& drawn : write_pictures(judged, run)) written.push_back(std::move(drawn));
+    const evaluation::Judged judged = evaluation.judged(judgement);
+    std::vector<std::string> written = evaluation::write_numbers(judged, run);
+    for (std::string& drawn : evaluation::write_pictures(judged, run)) written.push_back(std::move(drawn));
     for (std::string& file : written) file = fs::path(file).filename().string();
     return written;
   } catch (const std::exception& error) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "bench/paper_step.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "train/model_source.h"
 #include "cli/output.h"
 #include "cli/rate_chart.h"
 #include "core/error.h"
@@ -16,10 +16,10 @@
 #include "plot/file.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
-#include "bench/paper_step.h"
 #include "session/session.h"
 #include "session/slots.h"
 #include "train/line_file.h"
+#include "train/model_source.h"
 
 namespace dptrain::cli {
 namespace {
@@ -37,16 +37,15 @@ std::string prediction(const experiment::Experiment& experiment, const session::
                        const session::DryPlan& plan) {
   const std::int64_t micro_batches =
       plan.plan.has_loss() ? session::slices_of_replica(experiment.config, devices.replicas, plan.micro_batches) : 1;
-  const session::PaperStep step =
-      session::paper_step(plan, devices.paper, micro_batches, experiment.config.runtime.tf32);
-  return session::paper_step_text(step, plan.all_bytes(), plan.device_bytes);
+  const bench::PaperStep step = bench::paper_step(plan, devices.paper, micro_batches, experiment.config.runtime.tf32);
+  return bench::paper_step_text(step, plan.all_bytes(), plan.device_bytes);
 }
 
 int run(const SummaryFlags& flags) {
   if (flags.schedule) plot::require_picture(*flags.schedule, "--plot-schedule");
-  const SourceUse use{.with_config = "summary CONFIG", .own_model = true};
+  const train::SourceUse use{.with_config = "summary CONFIG", .own_model = true};
   const experiment::Experiment experiment =
-      open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
+      train::open_model_source(flags.source, std::nullopt, flags.overrides.overrides(), use).experiment;
   const session::DeviceRequest devices = session::place_slots(flags.devices.plan_request(), experiment.graph);
   print_fitted(graph::summary(graph::undrawn_model(experiment.graph, experiment.config.seed)));
   if (flags.plan) {

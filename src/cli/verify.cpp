@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "bench/verify.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
@@ -13,7 +14,6 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "session/slots.h"
-#include "bench/verify.h"
 
 namespace dptrain::cli {
 namespace {
@@ -31,9 +31,9 @@ struct VerifyFlags {
   bool all = false;
 };
 
-std::string table(const session::VerifyResult& result, bool all) {
+std::string table(const bench::VerifyResult& result, bool all) {
   std::size_t width = 6;
-  for (const session::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
+  for (const bench::VerifyRow& row : result.rows) width = std::max(width, row.layer.size());
   std::string text = fmt::format("{:<{}}  {:>12}  {:>12}  {:>12}\n", "layer", width, "gradient", "parameter", "drift");
   const std::size_t shown = all ? result.rows.size() : std::min(kWorstRows, result.rows.size());
   for (std::size_t i = 0; i < shown; ++i)
@@ -60,8 +60,8 @@ session::DeviceRequest devices(const VerifyFlags& flags, const distributed::Proc
 }
 
 int run(const VerifyFlags& flags, distributed::Processes* processes) {
-  const experiment::Experiment experiment = load(flags.config, flags.overrides.overrides());
-  session::VerifyOptions options;
+  const experiment::Experiment experiment = experiment::load_with_warnings(flags.config, flags.overrides.overrides());
+  bench::VerifyOptions options;
   options.devices = session::place_slots(devices(flags, processes), experiment.graph);
   options.processes = processes;
   if (flags.against) options.against = parse_device(*flags.against, "--against");
@@ -70,7 +70,7 @@ int run(const VerifyFlags& flags, distributed::Processes* processes) {
   options.accumulate = experiment.config.train.accumulate_steps;
   options.tolerance = flags.tolerance;
 
-  const session::VerifyResult result = session::verify(experiment, options);
+  const bench::VerifyResult result = bench::verify(experiment, options);
   const int replicas = result.replicas;
   print_fitted(fmt::format("{}{} against one, {} steps of plain SGD, global batch {}; differences are |a-b| / |b|",
                            counted(replicas, "replica"),
@@ -97,7 +97,7 @@ int run(const VerifyFlags& flags, distributed::Processes* processes) {
   print_fitted(
       "drift is the difference after both sides trained on their own: rounding, amplified where a ReLU switches; it "
       "does not decide the verdict");
-  const session::Tolerance& tolerance = result.tolerance;
+  const bench::Tolerance& tolerance = result.tolerance;
   const std::string of_loss =
       tolerance.loss == tolerance.layers ? "" : fmt::format(" (of the loss {:.1e})", tolerance.loss);
   if (!result.not_finite.empty())
@@ -134,8 +134,9 @@ void add_verify(App& app) {
   command.flag("--all", flags->all, "show every layer, not the worst alone");
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
-  command.run(
-      [flags](const Context&) { return together([&](distributed::Processes* processes) { return run(*flags, processes); }); });
+  command.run([flags](const Context&) {
+    return together([&](distributed::Processes* processes) { return run(*flags, processes); });
+  });
 }
 
 }  // namespace dptrain::cli

@@ -13,8 +13,8 @@
 #include "data/sources/join.h"
 #include "data/sources/text.h"
 #include "data/sources/video.h"
-#include "data/transform.h"
 #include "data/table/table.h"
+#include "data/transform.h"
 
 namespace dptrain::data {
 namespace {
@@ -102,7 +102,7 @@ class LearnedTable {
 }  // namespace
 
 formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
-                                   const std::vector<config::Typed>& transforms, const ModelSide& model) {
+                                 const std::vector<config::Typed>& transforms, const ModelSide& model) {
   if (find_set<TextSpec>(datasets) != nullptr)
     refuse("the model reads texts, and cutting them into words", "has no form outside of dptrain");
   if (find_set<JoinSpec>(datasets) != nullptr)

@@ -16,6 +16,6 @@ namespace dptrain::data {
 /// where a step has no form outside of dptrain (it names the step), Error{kCheckpoint} where nothing was learned of a
 /// table.
 formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
-                                   const std::vector<config::Typed>& transforms, const ModelSide& model);
+                                 const std::vector<config::Typed>& transforms, const ModelSide& model);
 
 }  // namespace dptrain::data

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/index.h"
+#include "distributed/parts.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reduce.h"
-#include "distributed/parts.h"
 
 namespace dptrain::distributed {
 namespace {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/sum_tree.h"
 #include "distributed/exchange.h"
+#include "kernels/sum_tree.h"
 #include "plan/plan.h"
 
 namespace dptrain::distributed {

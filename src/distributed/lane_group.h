@@ -1,8 +1,8 @@
 #pragma once
 
-// LaneGroup: the CPU replicas of all processes that share memory with this one (distributed/processes.h), their gradient
-// arenas, and a shared board with their progress. A group may consist of this process alone. Members are the ranks of
-// the group, numbered from its first one; lanes are the ranks of this process.
+// LaneGroup: the CPU replicas of all processes that share memory with this one (distributed/processes.h), their
+// gradient arenas, and a shared board with their progress. A group may consist of this process alone. Members are the
+// ranks of the group, numbered from its first one; lanes are the ranks of this process.
 //
 // All processes construct it on the main thread. The lanes' threads use it, and the communication thread uses the
 // functions that mention it. A process that has ended blocks no other: waiting threads throw when the run has failed.
@@ -16,8 +16,8 @@
 
 #include "backend/device.h"
 #include "core/error.h"
-#include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
+#include "distributed/processes.h"
 
 namespace dptrain::distributed {
 
@@ -84,7 +84,7 @@ class LaneGroup {
   std::shared_ptr<SharedMemory> board_;
   std::optional<SharedMeeting> meeting_;
   SharedCounter* spoken_ = nullptr;
-  Line* lines_ = nullptr;                   ///< one per member
+  Line* lines_ = nullptr;              ///< one per member
   std::vector<SharedGather> gathers_;  ///< one per lane
 
   std::mutex attaching_;  // guards the members below

@@ -10,11 +10,11 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "kernels/cpu/apart.h"
-#include "kernels/cpu/reduce.h"
 #include "distributed/connector.h"
 #include "distributed/meeting.h"
 #include "distributed/parts.h"
+#include "kernels/cpu/apart.h"
+#include "kernels/cpu/reduce.h"
 
 namespace dptrain::distributed {
 namespace {

@@ -55,10 +55,10 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
   void come(std::uint64_t number) {
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
     if (processes_ == nullptr) return meeting_.advance(met_);
-    processes_->post(std::make_shared<Gather>(
-        "", kLanesHead, kLanesRest, [self = shared_from_this()](Gather::Result, const Error* failed) {
-          if (failed == nullptr) self->meeting_.advance(self->met_);
-        }));
+    processes_->post(std::make_shared<Gather>("", kLanesHead, kLanesRest,
+                                              [self = shared_from_this()](Gather::Result, const Error* failed) {
+                                                if (failed == nullptr) self->meeting_.advance(self->met_);
+                                              }));
   }
   bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
 #include "distributed/nccl_api.h"
+#include "distributed/processes.h"
 #include "runtime/replica_set.h"
 
 namespace dptrain::distributed {

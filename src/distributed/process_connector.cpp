@@ -12,11 +12,11 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "kernels/cpu/reduce.h"
 #include "distributed/gather.h"
 #include "distributed/lane_group.h"
 #include "distributed/parts.h"
 #include "distributed/process_sums.h"
+#include "kernels/cpu/reduce.h"
 
 namespace dptrain::distributed {
 namespace {
@@ -156,14 +156,13 @@ class ProcessCollective final : public backend::Collective {
 
  private:
   void post(Lanes::Round& round) {
-    lanes_->processes.post(
-        std::make_shared<Gather>(std::move(round.given), kLanesHead, kLanesRest,
-                                      [lanes = lanes_, &round](Gather::Result all, const Error* failed) {
-                                        if (failed != nullptr) return lanes->group.abort(failed->what());
-                                        round.all = std::move(all);
-                                        lanes->gathered.fetch_add(1);
-                                        lanes->group.tell();
-                                      }));
+    lanes_->processes.post(std::make_shared<Gather>(std::move(round.given), kLanesHead, kLanesRest,
+                                                    [lanes = lanes_, &round](Gather::Result all, const Error* failed) {
+                                                      if (failed != nullptr) return lanes->group.abort(failed->what());
+                                                      round.all = std::move(all);
+                                                      lanes->gathered.fetch_add(1);
+                                                      lanes->group.tell();
+                                                    }));
   }
 
   const std::shared_ptr<Lanes> lanes_;

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
+#include "distributed/processes.h"
 #include "runtime/replica_set.h"
 
 namespace dptrain::distributed {

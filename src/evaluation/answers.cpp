@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "train/line_file.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 constexpr const char* kHeader = "sample,label,answer,id";
@@ -65,7 +65,9 @@ bool is_chosen(std::int64_t sample, std::int64_t samples) {
 }
 
 void add_processes(std::vector<Answer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
-void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
+void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes) {
+  gather_all(answers, processes);
+}
 
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
   std::ranges::sort(answers, {}, &ValueAnswer::sample);
@@ -168,4 +170,4 @@ PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
   return paired;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "evaluation/classes.h"
 #include "distributed/processes.h"
+#include "evaluation/classes.h"
 #include "plot/regression.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 struct Answer {
   std::int64_t sample = 0;  ///< index in the data set
@@ -67,4 +67,4 @@ struct PairedAnswers {
 PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
                            const std::vector<const KeptAnswers*>& others);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

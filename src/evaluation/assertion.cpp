@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 /// Longer ones first: ">=" begins with ">".
@@ -80,14 +80,14 @@ void check_names(const std::vector<Assertion>& assertions, const std::vector<std
   }
 }
 
-std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions,
-                                        const std::vector<std::pair<std::string, double>>& values) {
-  std::vector<gates::Verdict> verdicts;
+std::vector<Verdict> verdicts_of(const std::vector<Assertion>& assertions,
+                                 const std::vector<std::pair<std::string, double>>& values) {
+  std::vector<Verdict> verdicts;
   for (const Assertion& assertion : assertions) {
     const double* found = nullptr;
     for (const auto& [name, value] : values)
       if (name == assertion.name) found = &value;
-    gates::Verdict verdict{.gate = assertion.name, .found = found != nullptr ? *found : std::nan("")};
+    Verdict verdict{.gate = assertion.name, .found = found != nullptr ? *found : std::nan("")};
     verdict.limit = trim(trim(assertion.text).substr(assertion.name.size()));
     verdict.failed = found == nullptr || !assertion.holds(*found);
     if (verdict.failed)
@@ -99,9 +99,9 @@ std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions
   return verdicts;
 }
 
-void require(const std::vector<gates::Verdict>& verdicts) {
+void require(const std::vector<Verdict>& verdicts) {
   std::vector<Error> failures;
-  for (const gates::Verdict& verdict : verdicts)
+  for (const Verdict& verdict : verdicts)
     if (verdict.failed)
       failures.push_back(config::error_at(ErrorKind::kCheck, verdict.place,
                                           (verdict.place.known() ? "gate: " : "") + verdict.message));
@@ -116,4 +116,4 @@ void check(const std::vector<Assertion>& assertions, const std::vector<std::pair
   require(verdicts_of(assertions, values));
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -8,7 +8,7 @@
 
 #include "evaluation/verdict.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 enum class Comparison { kAtLeast, kAtMost, kAbove, kBelow, kEqual, kUnequal };
 
@@ -29,11 +29,11 @@ std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts);
 /// Throws Error{kUsage} for a name that is not among `names`, listing them: before hours are spent.
 void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names);
 /// What each comes to: gates without an interval.
-std::vector<gates::Verdict> verdicts_of(const std::vector<Assertion>& assertions,
-                                        const std::vector<std::pair<std::string, double>>& values);
+std::vector<Verdict> verdicts_of(const std::vector<Assertion>& assertions,
+                                 const std::vector<std::pair<std::string, double>>& values);
 /// Throws Error{kCheck} with what every one that failed says.
-void require(const std::vector<gates::Verdict>& verdicts);
+void require(const std::vector<Verdict>& verdicts);
 /// Both.
 void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 void Confusion::add_processes(distributed::Processes& processes) {
   const std::vector<std::string> all =
@@ -110,4 +110,4 @@ nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores) {
       {"macro", {{"precision", or_null(mean.precision)}, {"recall", or_null(mean.recall)}, {"f1", or_null(mean.f1)}}}};
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

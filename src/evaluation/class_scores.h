@@ -10,10 +10,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "evaluation/classes.h"
 #include "distributed/processes.h"
+#include "evaluation/classes.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 // Predicted against true classes over the samples of a data set, or over all their valid positions: what eval writes as
 // confusion.csv. Main thread.
@@ -60,4 +60,4 @@ std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most
 /// is undefined is null.
 nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "nn/loss.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names)
     : width_(output.elements()), row_width_(output.rank() > 0 ? output.back() : 1), names_(std::move(names)) {
@@ -64,4 +64,4 @@ std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment
 
 std::int64_t argmax(const float* values, std::int64_t n) { return std::max_element(values, values + n) - values; }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

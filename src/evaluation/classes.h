@@ -11,7 +11,7 @@
 #include "core/shape.h"
 #include "experiment/experiment.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 class Classes {
  public:
@@ -45,4 +45,4 @@ std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment
 /// Index of the largest; the first of equals.
 std::int64_t argmax(const float* values, std::int64_t n);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

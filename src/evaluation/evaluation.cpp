@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "core/text.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 /// Which data set: as asked, else the usual one. Says why.
@@ -37,7 +37,7 @@ session::SessionOptions session_options(const EvaluationRequest& request, const 
 }
 
 /// Labels are matched by name: a data set in another order would be judged wrongly without a word.
-void check_class_names(const ModelSource& source, const ClassNames& data) {
+void check_class_names(const train::ModelSource& source, const ClassNames& data) {
   if (!source.state || !source.class_names.differs_from(data)) return;
   throw Error(ErrorKind::kData,
               fmt::format("{} was trained on the classes {}, the data set has {}; give the data set class_names in the "
@@ -50,8 +50,8 @@ void check_class_names(const ModelSource& source, const ClassNames& data) {
 Evaluation::Evaluation(EvaluationRequest request, distributed::Processes* processes)
     : request_(std::move(request)),
       processes_(processes),
-      source_(open_model_source(request_.source, request_.weights, request_.overrides,
-                                {.with_config = "eval CONFIG --weights {}"})) {
+      source_(train::open_model_source(request_.source, request_.weights, request_.overrides,
+                                       {.with_config = "eval CONFIG --weights {}"})) {
   if (source_.checkpoint.empty())
     throw Error(
         ErrorKind::kUsage,
@@ -85,4 +85,4 @@ Judged Evaluation::judged(const Judgement& judgement) const {
   return {source_.experiment, source_.checkpoint, judgement, session_->source(on_)};
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -10,10 +10,10 @@
 #include "evaluation/classes.h"
 #include "evaluation/judgement.h"
 #include "evaluation/judgement_files.h"
-#include "train/model_source.h"
 #include "session/session.h"
+#include "train/model_source.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 struct EvaluationRequest {
   std::string source;                      ///< as of open_model_source()
@@ -29,7 +29,7 @@ class Evaluation {
   /// there is no loss, no weights or no such data set, and as open_model_source().
   Evaluation(EvaluationRequest request, distributed::Processes* processes);
 
-  const ModelSource& source() const { return source_; }
+  const train::ModelSource& source() const { return source_; }
   const std::string& on() const { return on_; }
   /// Opens data and devices.
   session::Session& open();
@@ -44,10 +44,10 @@ class Evaluation {
  private:
   EvaluationRequest request_;
   distributed::Processes* processes_;
-  ModelSource source_;
+  train::ModelSource source_;
   std::string on_;
   std::unique_ptr<session::Session> session_;
   std::vector<Classes> classes_;
 };
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

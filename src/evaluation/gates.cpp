@@ -8,20 +8,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evaluation/judgement.h"
 #include "config/diagnostics.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "evaluation/judgement.h"
 #include "experiment/run_files.h"
 #include "train/line_file.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace fs = std::filesystem;
 namespace {
 
-using gates::Verdict;
+using Verdict;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOfClasses = "class_recall, class_precision, classes, drop and class_drop";
@@ -32,7 +32,7 @@ std::string of_output(const std::string& output, const std::string& what) {
 
 void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges::move(more, std::back_inserter(all)); }
 
-bool wants_classes(const gates::GatesSection& section) {
+bool wants_classes(const experiment::GatesSection& section) {
   return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
 }
 
@@ -43,7 +43,7 @@ Json json_of(const Verdict& verdict) {
            {"found", verdict.found},
            {"limit", verdict.limit},
            {"passed", !verdict.failed},
-           {"verdict", verdict.failed ? "failed" : gates::word_of(verdict)}};
+           {"verdict", verdict.failed ? "failed" : word_of(verdict)}};
   if (verdict.interval) one["interval"] = {verdict.interval->low, verdict.interval->high};
   if (verdict.failed) one["message"] = verdict.message;
   if (verdict.place.known()) {
@@ -54,9 +54,9 @@ Json json_of(const Verdict& verdict) {
 }
 
 /// Which limits hold for a class: its own, else that of all.
-std::optional<gates::Limit> limit_of(const gates::GatesSection& section, const std::string& name,
-                                     std::optional<gates::Limit> gates::ClassLimits::*score,
-                                     const std::optional<gates::Limit>& of_all) {
+std::optional<experiment::Limit> limit_of(const experiment::GatesSection& section, const std::string& name,
+                                          std::optional<experiment::Limit> experiment::ClassLimits::*score,
+                                          const std::optional<experiment::Limit>& of_all) {
   for (const auto& [own, limits] : section.classes.classes)
     if (own == name && limits.*score) return limits.*score;
   return of_all;
@@ -64,15 +64,9 @@ std::optional<gates::Limit> limit_of(const gates::GatesSection& section, const s
 
 }  // namespace
 
-void GateFlags::add(Command& command) {
-  command.option("--gates", "FILE", file, "limits to keep, else exit 7; in place of the config's gates")
-      .option("--junit", "FILE", junit, "the verdicts of gates and --assert as JUnit's XML")
-      .flag("--annotations", annotations, "what failed as ::error lines for GitHub; the default in its Actions");
-}
-
-Gates::Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on, bool judged)
+Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool judged)
     : flags_(flags),
-      section_(flags.file ? std::optional(gates::load_gates(*flags.file)) : experiment.config.gates),
+      section_(flags.file ? std::optional(experiment::load_gates(*flags.file)) : experiment.config.gates),
       set_(on == usual_set(experiment) ? "" : on) {
   if (!judged) section_.reset();
   if (!section_) return;
@@ -126,7 +120,7 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
   const std::vector<std::string> shares = sample_shares(plan);
   const auto samples = static_cast<double>(judgement.samples);
   const std::vector<std::pair<std::string, double>> values = judged_values(judgement);
-  std::vector<gates::ShareGate> of_shares;
+  std::vector<ShareGate> of_shares;
   std::vector<Verdict> of_values;
   for (const auto& [name, limit] : section_->metrics.limits) {
     const auto found = std::ranges::find(values, name, &std::pair<std::string, double>::first);
@@ -134,10 +128,10 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
     if (std::ranges::find(shares, name) != shares.end() && samples > 0 && std::isfinite(value))
       of_shares.push_back({name, value, samples, limit});
     else
-      append(of_values, gates::judge_value(name, value, limit));
+      append(of_values, judge_value(name, value, limit));
   }
   const auto add = [&](const OutputJudgement& output, const std::string& name, const std::optional<double>& score,
-                       double count, const std::optional<gates::Limit>& limit) {
+                       double count, const std::optional<experiment::Limit>& limit) {
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
     if (count == 0) {  // nothing was seen, and nothing is proved
@@ -147,7 +141,7 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
     if (score && count > 0 && output.classes.one_per_sample())
       of_shares.push_back({gate, *score, count, *limit});
     else  // the positions of a sample are not independent of one another
-      append(of_values, gates::judge_value(gate, score.value_or(std::nan("")), *limit));
+      append(of_values, judge_value(gate, score.value_or(std::nan("")), *limit));
   };
   for (const OutputJudgement& output : judgement.outputs)
     for (std::size_t c = 0; c < output.scores.size(); ++c) {
@@ -156,16 +150,16 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
       for (std::int64_t label = 0; label < output.classes.count(); ++label)
         predicted += output.confusion->count(label, static_cast<std::int64_t>(c));
       add(output, "recall of " + score.name, score.recall, static_cast<double>(score.support),
-          limit_of(*section_, score.name, &gates::ClassLimits::recall, section_->class_recall));
+          limit_of(*section_, score.name, &experiment::ClassLimits::recall, section_->class_recall));
       add(output, "precision of " + score.name, score.precision, static_cast<double>(predicted),
-          limit_of(*section_, score.name, &gates::ClassLimits::precision, section_->class_precision));
+          limit_of(*section_, score.name, &experiment::ClassLimits::precision, section_->class_precision));
     }
   if (!section_->confidence && !of_shares.empty())
     notes_.push_back(
         "gates without confidence compare the value itself; earlier versions judged by an interval, as confidence: "
         "0.99 "
         "does");
-  std::vector<Verdict> verdicts = gates::judge_shares(of_shares, section_->confidence);
+  std::vector<Verdict> verdicts = judge_shares(of_shares, section_->confidence);
   append(verdicts, std::move(of_values));
   return verdicts;
 }
@@ -186,16 +180,16 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
   if (!section_->pairs()) return {};
   const auto baseline_runs = static_cast<int>(section_->baseline.size());
   const auto runs = static_cast<int>(section_->runs.size()) + 1;
-  std::vector<gates::DropGate> drops;
-  const bool of_trainings = section_->compare == gates::Compared::kTrainings;
+  std::vector<DropGate> drops;
+  const bool of_trainings = section_->compare == experiment::Compared::kTrainings;
   for (const OutputJudgement& output : judged.judgement.outputs) {
     if (!output.answers) continue;
     std::vector<const KeptAnswers*> others;
     for (Run& run : runs_) others.push_back(&kept(run, output.name));
     const PairedAnswers paired = pair_answers(*output.answers, output.classes, others);
     for (const std::string& note : paired.notes) notes_.push_back(of_output(output.name, note));
-    gates::PairedCounts whole(baseline_runs, runs);
-    std::vector<gates::PairedCounts> by_class(static_cast<std::size_t>(output.classes.count()), whole);
+    PairedCounts whole(baseline_runs, runs);
+    std::vector<PairedCounts> by_class(static_cast<std::size_t>(output.classes.count()), whole);
     std::vector<char> right(static_cast<std::size_t>(baseline_runs + runs));
     for (const PairedAnswer& pair : paired.pairs) {
       for (std::size_t run = 0; run < pair.others.size(); ++run)
@@ -203,18 +197,18 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
       right.back() = pair.mine.answer == pair.mine.label ? 1 : 0;
       by_class[static_cast<std::size_t>(pair.mine.label)].add(right);
     }
-    for (const gates::PairedCounts& one : by_class) whole.add(one);
-    std::vector<gates::Dispersion> dispersions(by_class.size());
-    if (of_trainings) dispersions = gates::dispersions(by_class);
+    for (const PairedCounts& one : by_class) whole.add(one);
+    std::vector<Dispersion> dispersions(by_class.size());
+    if (of_trainings) dispersions = dispersions(by_class);
     if (section_->drop && whole.samples() > 0)
       drops.push_back({of_output(output.name, "right answers"), whole, *section_->drop,
-                       of_trainings ? gates::dispersion(whole) : gates::Dispersion()});
+                       of_trainings ? dispersion(whole) : Dispersion()});
     for (std::size_t c = 0; section_->class_drop && c < by_class.size(); ++c)
       if (by_class[c].samples() > 0)
         drops.push_back({of_output(output.name, "recall of " + output.classes.name(static_cast<std::int64_t>(c))),
                          by_class[c], *section_->class_drop, dispersions[c]});
   }
-  gates::DropVerdicts judged_drops = gates::judge_drops(drops, *section_->confidence);
+  DropVerdicts judged_drops = judge_drops(drops, *section_->confidence);
   std::ranges::move(judged_drops.notes, std::back_inserter(notes_));
   return std::move(judged_drops.verdicts);
 }
@@ -240,22 +234,22 @@ double Gates::baseline_speed() const {
 std::vector<Verdict> Gates::judge_speed_and_size(const Judged& judged, std::int64_t parameters) const {
   std::vector<Verdict> verdicts;
   if (section_->speed) {
-    const gates::SpeedLimit& speed = *section_->speed;
+    const experiment::SpeedLimit& speed = *section_->speed;
     double least = speed.at_least.value_or(0);
     if (speed.of_baseline) least = std::max(least, *speed.of_baseline * baseline_speed());
-    append(verdicts, gates::judge_value("samples a second", judged.judgement.samples_per_second,
-                                        {.at_least = least >= 100 ? std::round(least) : least, .mark = speed.mark}));
+    append(verdicts, judge_value("samples a second", judged.judgement.samples_per_second,
+                                 {.at_least = least >= 100 ? std::round(least) : least, .mark = speed.mark}));
   }
   if (!section_->size) return verdicts;
-  const gates::SizeLimit& size = *section_->size;
+  const experiment::SizeLimit& size = *section_->size;
   if (size.parameters)
-    append(verdicts, gates::judge_value("parameters", static_cast<double>(parameters),
-                                        {.at_most = static_cast<double>(*size.parameters), .mark = size.mark}));
+    append(verdicts, judge_value("parameters", static_cast<double>(parameters),
+                                 {.at_most = static_cast<double>(*size.parameters), .mark = size.mark}));
   if (size.file) {
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(judged.checkpoint, error);
-    append(verdicts, gates::judge_value("bytes of the file", error ? std::nan("") : static_cast<double>(bytes),
-                                        {.at_most = static_cast<double>(size.file->bytes), .mark = size.mark}));
+    append(verdicts, judge_value("bytes of the file", error ? std::nan("") : static_cast<double>(bytes),
+                                 {.at_most = static_cast<double>(size.file->bytes), .mark = size.mark}));
   }
   return verdicts;
 }
@@ -272,9 +266,9 @@ std::vector<Verdict> Gates::not_judged() const {
 void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                      const std::string& folder) const {
   if (section_) {
-    if (!log::is_json() && !verdicts.empty()) log::info(gates::table_of(verdicts));
+    if (!log::is_json() && !verdicts.empty()) log::info(table_of(verdicts));
     for (const std::string& note : notes_) log::info(note);
-    const Json passed = unjudged_ ? Json() : Json(!gates::any_failed(verdicts));
+    const Json passed = unjudged_ ? Json() : Json(!any_failed(verdicts));
     Json json{{"passed", passed},
               {"confidence", section_->confidence ? Json(*section_->confidence) : Json()},
               {"gates", Json::array()}};
@@ -287,12 +281,12 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
                                            : section_ && section_->junit ? std::optional(section_->junit->value)
                                                                          : std::nullopt;
   if (junit)
-    train::write_text(*junit, gates::junit_of(verdicts, "dptrain " + experiment.config.name,
-                                              unjudged_ ? "the run has not come to its end" : ""));
+    train::write_text(*junit, junit_of(verdicts, "dptrain " + experiment.config.name,
+                                       unjudged_ ? "the run has not come to its end" : ""));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   if (!log::is_json() && (flags_.annotations || (actions != nullptr && std::string_view(actions) == "true")))
-    for (const std::string& line : gates::annotations_of(verdicts)) log::print(line);
+    for (const std::string& line : annotations_of(verdicts)) log::print(line);
   require(verdicts);
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

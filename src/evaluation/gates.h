@@ -9,39 +9,36 @@
 #include <vector>
 
 #include "evaluation/answers.h"
-#include "cli/app.h"
+#include "evaluation/judge.h"
 #include "evaluation/judgement.h"
 #include "evaluation/judgement_files.h"
-#include "evaluation/judge.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
-struct GateFlags {
+struct GateOptions {
   std::optional<std::string> file, junit;
   bool annotations = false;
-
-  void add(Command& command);
 };
 
 class Gates {
  public:
   /// --gates, else what the config says, which may be nothing; nothing without `judged`. `on`: the data set that will
   /// be judged. Looks for the folders of a baseline. Throws Error{kUsage}, Error{kData}.
-  Gates(const GateFlags& flags, const experiment::Experiment& experiment, const std::string& on, bool judged = true);
+  Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool judged = true);
 
   bool present() const { return section_.has_value(); }
   /// Before time is spent: throws Error{kUsage} for metrics and classes that there are not, and for limits of classes
   /// where no output tells classes apart.
   void check(const plan::Plan& plan, const std::vector<Classes>& classes) const;
   /// Only where present(). Throws Error{kData} where a baseline was judged on other samples.
-  std::vector<gates::Verdict> judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters);
+  std::vector<Verdict> judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters);
   /// Of a run that ended well and could not be judged.
-  std::vector<gates::Verdict> not_judged() const;
+  std::vector<Verdict> not_judged() const;
   /// Of a run that was ended early: gates.json and JUnit's XML say that nothing was judged.
   void leave_unjudged() { unjudged_ = true; }
   /// Says and writes them, gates.json into `folder`, and throws Error{kCheck} where one failed. What --assert asks for
   /// may be among them.
-  void conclude(const std::vector<gates::Verdict>& verdicts, const experiment::Experiment& experiment,
+  void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                 const std::string& folder) const;
 
  private:
@@ -51,18 +48,18 @@ class Gates {
     std::vector<std::pair<std::string, KeptAnswers>> answers{};  ///< by output
   };
 
-  std::vector<gates::Verdict> judge_limits(const Judged& judged, const plan::Plan& plan);
-  std::vector<gates::Verdict> judge_against_baseline(const Judged& judged);
-  std::vector<gates::Verdict> judge_speed_and_size(const Judged& judged, std::int64_t parameters) const;
+  std::vector<Verdict> judge_limits(const Judged& judged, const plan::Plan& plan);
+  std::vector<Verdict> judge_against_baseline(const Judged& judged);
+  std::vector<Verdict> judge_speed_and_size(const Judged& judged, std::int64_t parameters) const;
   const KeptAnswers& kept(Run& run, const std::string& output) const;
   double baseline_speed() const;
 
-  const GateFlags flags_;
-  std::optional<gates::GatesSection> section_;
+  const GateOptions flags_;
+  std::optional<experiment::GatesSection> section_;
   std::string set_;  ///< in the names of files: "" for the usual one
   std::vector<Run> runs_;
   std::vector<std::string> notes_;
   bool unjudged_ = false;
 };
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

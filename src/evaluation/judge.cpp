@@ -8,7 +8,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 /// The power that notes speak of.
@@ -146,4 +146,4 @@ DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence) 
   return out;
 }
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

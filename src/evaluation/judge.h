@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "evaluation/paired.h"
-#include "experiment/gates_section.h"
 #include "evaluation/verdict.h"
+#include "experiment/gates_section.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 
 /// A share of samples with its limit; samples > 0.
 struct ShareGate {
@@ -31,7 +31,7 @@ std::vector<Verdict> judge_value(const std::string& name, double found, const Li
 struct DropGate {
   std::string name;  ///< "accuracy", "recall of Shirt"
   PairedCounts counts;
-  LostShare limit;
+  experiment::LostShare limit;
   Dispersion dispersion{};
 };
 struct DropVerdicts {
@@ -42,4 +42,4 @@ struct DropVerdicts {
 /// out: its interval lies above 0 and reaches the limit.
 DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence);
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "evaluation/judgement_files.h"
 #include "core/clock.h"
+#include "evaluation/judgement_files.h"
 #include "session/evaluation.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 /// The true class of a position: a number, or the largest of a row of values.
@@ -84,7 +84,8 @@ struct Gathered {
 /// Whether all processes want to go on: they ask one another now and then, behind the same batches.
 class Agreement {
  public:
-  Agreement(distributed::Processes* processes, const std::function<bool()>& go_on) : processes_(processes), go_on_(go_on) {}
+  Agreement(distributed::Processes* processes, const std::function<bool()>& go_on)
+      : processes_(processes), go_on_(go_on) {}
 
   bool operator()() {
     const bool mine = go_on_();
@@ -219,4 +220,4 @@ std::vector<std::string> sample_shares(const plan::Plan& plan) {
   return names;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

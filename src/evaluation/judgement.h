@@ -18,7 +18,7 @@
 #include "session/session.h"
 #include "train/progress.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 /// Results for one output of the model that has a loss.
 struct OutputJudgement {
@@ -55,4 +55,4 @@ std::vector<std::pair<std::string, double>> judged_values(const Judgement& judge
 /// Names of metrics whose value is a share of all samples, each of which is right or wrong.
 std::vector<std::string> sample_shares(const plan::Plan& plan);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -9,13 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/data_sets.h"
-#include "evaluation/judgement.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/source.h"
+#include "evaluation/judgement.h"
 #include "experiment/experiment.h"
+#include "experiment/model_side.h"
 #include "experiment/run_files.h"
 #include "plot/class_bars.h"
 #include "plot/confusion_matrix.h"
@@ -24,7 +24,7 @@
 #include "session/sample_images.h"
 #include "train/line_file.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 plot::ClassBar bar_of(const ClassScore& score) {
@@ -92,10 +92,10 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
 /// One row for each, in their order, of clips with frames side by side; as the eval transforms make them, at most 160
 /// pixels high and wide. Nothing where the model takes no images, or one of the samples can no longer be read.
 std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
-                                          const std::shared_ptr<const data::Source>& samples,
-                                          const experiment::Experiment& experiment) {
+                                       const std::shared_ptr<const data::Source>& samples,
+                                       const experiment::Experiment& experiment) {
   constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
-  const data::ModelSide model = model_side(experiment);
+  const data::ModelSide model = experiment::model_side(experiment);
   const std::optional<std::size_t> input = session::picture_input(model);
   if (!input || output.worst.empty()) return std::nullopt;
   const Shape& shape = model.input_shapes[*input];
@@ -110,11 +110,11 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputJud
   const session::Shades shades = session::shades_of(all);
   const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
   plot::Sheet sheet{.title = title + ": the worst samples",
-                       .note = !output.confusion                 ? "the largest mean absolute error first"
-                               : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
-                                                                 : "the largest loss first",
-                       .columns = {},
-                       .rows = {}};
+                    .note = !output.confusion                 ? "the largest mean absolute error first"
+                            : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
+                                                              : "the largest loss first",
+                    .columns = {},
+                    .rows = {}};
   for (std::size_t i = 0; frames.size() > 1 && i < frames.size(); ++i)
     sheet.columns.push_back(fmt::format("frame {}", frames[i] + 1));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -267,4 +267,4 @@ std::vector<std::string> write_pictures(const Judged& judged, const fs::path& fo
   return drawn;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "data/source.h"
 #include "evaluation/class_scores.h"
 #include "evaluation/judgement.h"
-#include "data/source.h"
 #include "experiment/experiment.h"
 #include "plot/drawing.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 // The pictures of an evaluation: confusion.svg and scores.svg of classes, predicted.svg and residuals.svg of a
 // regression. Pure; any thread.
@@ -53,4 +53,4 @@ std::vector<std::string> write_numbers(const Judged& judged, const std::filesyst
 /// Draws the pictures, likewise.
 std::vector<std::string> write_pictures(const Judged& judged, const std::filesystem::path& folder);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -7,7 +7,7 @@
 
 #include "evaluation/statistics.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 /// Beyond so many samples about which runs differ the normal distribution is exact enough.
@@ -199,4 +199,4 @@ double Drop::quantile(double level) const {
 
 double Drop::seen(double level, double power) const { return (quantile(level) + normal_quantile(power)) * deviation; }
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 
 /// Of one group of samples: all, or those of a class.
 class PairedCounts {
@@ -83,4 +83,4 @@ struct Drop {
 /// Of counts with samples.
 Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion);
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

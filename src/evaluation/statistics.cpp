@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 /// Where a rising function reaches `value`, between the ends.
@@ -112,4 +112,4 @@ std::vector<double> holm_levels(const std::vector<double>& p, double alpha) {
   return levels;
 }
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

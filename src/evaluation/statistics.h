@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 
 /// The probability that a standard normal number is above z.
 double normal_tail(double z);
@@ -37,4 +37,4 @@ double wilson_p(double right, double samples, double limit, bool at_most);
 /// p <= level rejects it, and one or more that are true are rejected with a probability of at most `alpha`.
 std::vector<double> holm_levels(const std::vector<double>& p, double alpha);
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

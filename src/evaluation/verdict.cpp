@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/text.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 std::string number_of(double value) { return std::isnan(value) ? "-" : number_text(value); }
@@ -109,4 +109,4 @@ std::vector<std::string> annotations_of(const std::vector<Verdict>& verdicts) {
   return lines;
 }
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

@@ -10,7 +10,7 @@
 #include "config/node.h"
 #include "evaluation/statistics.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 
 struct Verdict {
   std::string gate;                    ///< "accuracy", "recall of Shirt", "drop of Shirt"
@@ -36,4 +36,4 @@ std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& su
 /// A line `::error file=F,line=N,title=gate::message` for each that failed; without a place, `::error title=...`.
 std::vector<std::string> annotations_of(const std::vector<Verdict>& verdicts);
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

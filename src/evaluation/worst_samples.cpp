@@ -7,7 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 bool is_worse(const WorstSample& a, const WorstSample& b) {
@@ -50,4 +50,4 @@ std::vector<WorstSample> WorstSamples::sorted() const {
   return all;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "evaluation/answers.h"
 #include "distributed/processes.h"
+#include "evaluation/answers.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 
 /// One sample as an output of the model answers it. The kind of the output decides which fields are used.
 struct WorstSample {
@@ -43,4 +43,4 @@ class WorstSamples {
   std::vector<WorstSample> heap_;  // the one to go first in front
 };
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -11,6 +11,7 @@
 #include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 #include "core/text.h"
 #include "data/encoders/encoder.h"
 #include "data/source.h"
@@ -442,6 +443,12 @@ double rate_factor(const TrainSection& train, std::int64_t global_batch) {
   if (train.lr_scaling == LrScaling::kNone) return 1;
   const double ratio = static_cast<double>(global_batch) / static_cast<double>(*train.reference_batch_size);
   return train.lr_scaling == LrScaling::kLinear ? ratio : std::sqrt(ratio);
+}
+
+Experiment load_with_warnings(const std::string& path, const Overrides& overrides) {
+  Experiment experiment = load_experiment(path, overrides);
+  for (const std::string& warning : experiment.warnings) log::warn(warning);
+  return experiment;
 }
 
 }  // namespace dptrain::experiment

@@ -34,6 +34,8 @@ struct Overrides {
 Experiment load_experiment(const std::string& path, const Overrides& overrides);
 /// Loads text from a checkpoint (`resolved_config`); `name` identifies it in messages.
 Experiment load_experiment_text(const std::string& text, const std::string& name, const Overrides& overrides);
+/// load_experiment(), with the warnings logged.
+Experiment load_with_warnings(const std::string& path, const Overrides& overrides);
 
 /// The config spelled out: every key with its value, blocks expanded, paths absolute; loads to an equal experiment.
 config::Node resolved(const Experiment& experiment, bool minimal = false);

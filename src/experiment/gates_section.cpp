@@ -10,19 +10,19 @@
 namespace dptrain::config {
 
 template <>
-struct EnumNames<gates::Compared> {
-  static constexpr std::array names{std::pair{gates::Compared::kTrainings, "trainings"},
-                                    std::pair{gates::Compared::kModels, "models"}};
+struct EnumNames<Compared> {
+  static constexpr std::array names{std::pair{Compared::kTrainings, "trainings"},
+                                    std::pair{Compared::kModels, "models"}};
 };
 
-using gates::ClassLimits;
-using gates::GatesSection;
-using gates::Limit;
-using gates::LostShare;
-using gates::NamedClasses;
-using gates::NamedLimits;
-using gates::SizeLimit;
-using gates::SpeedLimit;
+using ClassLimits;
+using GatesSection;
+using Limit;
+using LostShare;
+using NamedClasses;
+using NamedLimits;
+using SizeLimit;
+using SpeedLimit;
 
 namespace {
 
@@ -174,11 +174,11 @@ bool Value<GatesSection>::read(const Node& node, Reader& reader, GatesSection& o
   const Reader::Subject subject(reader, "gates");
   const Node value = node.is_null() ? Node::map(node.mark()) : node;
   if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
-  return gates::gates_schema().read(value, value.mark(), reader, &out);
+  return gates_schema().read(value, value.mark(), reader, &out);
 }
 
 Node Value<GatesSection>::write(const GatesSection& value) {
-  Node all = gates::gates_schema().write(&value);
+  Node all = gates_schema().write(&value);
   std::erase_if(all.entries(), [](const Node::Entry& entry) {
     return entry.value.is_null() || (entry.value.is_map() && entry.value.entries().empty()) ||
            (entry.value.is_sequence() && entry.value.items().empty());
@@ -186,11 +186,11 @@ Node Value<GatesSection>::write(const GatesSection& value) {
   return all;
 }
 
-Node Value<GatesSection>::schema() { return gates::gates_schema().json_schema(); }
+Node Value<GatesSection>::schema() { return gates_schema().json_schema(); }
 
 }  // namespace dptrain::config
 
-namespace dptrain::gates {
+namespace dptrain::experiment {
 namespace {
 
 std::string section_complaint(const GatesSection& gates) {
@@ -253,4 +253,4 @@ GatesSection load_gates(const std::string& path) {
   return gates;
 }
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::experiment

@@ -11,7 +11,7 @@
 
 #include "config/schema.h"
 
-namespace dptrain::gates {
+namespace dptrain::experiment {
 
 /// {at_least: x, at_most: y}, or one of both.
 struct Limit {
@@ -75,14 +75,14 @@ const config::Schema& gates_schema();
 /// error.
 GatesSection load_gates(const std::string& path);
 
-}  // namespace dptrain::gates
+}  // namespace dptrain::experiment
 
 namespace dptrain::config {
 
 template <>
-struct Value<gates::GatesSection> {
-  static bool read(const Node& node, Reader& reader, gates::GatesSection& out);
-  static Node write(const gates::GatesSection& value);
+struct Value<GatesSection> {
+  static bool read(const Node& node, Reader& reader, GatesSection& out);
+  static Node write(const GatesSection& value);
   static Node schema();
 };
 

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "formats/keras/keras_import.h"
 #include "config/schema.h"
 #include "core/format.h"
+#include "formats/keras/keras_import.h"
 #include "graph/build.h"
 
 namespace dptrain::experiment {

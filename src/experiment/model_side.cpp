@@ -43,6 +43,14 @@ data::ModelSide input_side(const graph::Graph& graph) {
   return side;
 }
 
+data::ModelSide model_side(const Experiment& experiment) {
+  data::ModelSide side =
+      model_side(experiment.graph, experiment::objectives(experiment.config.train, experiment.graph));
+  const auto& transforms = experiment.config.data.transforms.train;
+  side.pixels = data::expect_pixels({transforms.begin(), transforms.end()});
+  return side;
+}
+
 std::int64_t positions_of(const Shape& output) {
   return output.elements() > 0 && output.rank() > 0 ? output.elements() / output.back() : 1;
 }

@@ -10,10 +10,14 @@
 
 namespace dptrain::experiment {
 
+struct Experiment;
+
 /// Names, shapes, types, bounds of ids and paddings of the model's inputs; no outputs.
 data::ModelSide input_side(const graph::Graph& graph);
 /// input_side() with the outputs of `objectives`; without objectives, with all outputs.
 data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Objective>& objectives);
+/// model_side() with the transforms of training: `pixels` is what they expect.
+data::ModelSide model_side(const Experiment& experiment);
 /// Number of positions of an output: the product of all axes but the last.
 std::int64_t positions_of(const Shape& output);
 /// An error at data.loader.bucket_by_length where no input has lengths.

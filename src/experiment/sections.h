@@ -15,8 +15,8 @@
 #include "data/source.h"
 #include "data/transform.h"
 #include "experiment/by_output.h"
-#include "experiment/nonfinite.h"
 #include "experiment/gates_section.h"
+#include "experiment/nonfinite.h"
 #include "nn/optimizers.h"
 #include "runtime/replica.h"
 
@@ -150,7 +150,7 @@ struct ConfigFile {
   ParallelSection parallel;
   RuntimeSection runtime;
   std::vector<CallbackConfig> callbacks;
-  std::optional<gates::GatesSection> gates;  ///< what the model must keep at the end
+  std::optional<GatesSection> gates;  ///< what the model must keep at the end
 };
 
 const config::Schema& config_schema();

@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "formats/contents.h"
 #include "core/floats.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "formats/contents.h"
 
 namespace dptrain::formats {
 namespace {

@@ -8,21 +8,21 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/hdf5/hdf5_object.h"
-#include "formats/safetensors/tensor_layers.h"
 #include "core/crc32.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/zip.h"
+#include "formats/hdf5/hdf5_object.h"
 #include "formats/hdf5/hdf5_writer.h"
+#include "formats/safetensors/tensor_layers.h"
 
 namespace dptrain::formats {
 namespace {
 
-/// True when there is a seal (formats/hdf5/hdf5_writer.h) and it fits, false when there is none. Throws Error{kCheckpoint}
-/// when it does not fit.
+/// True when there is a seal (formats/hdf5/hdf5_writer.h) and it fits, false when there is none. Throws
+/// Error{kCheckpoint} when it does not fit.
 bool check_seal(const Hdf5Bytes& file) {
   if (file.size() < kSealBytes) return false;
   const std::uint64_t end = file.size() - kSealBytes;
@@ -61,8 +61,7 @@ FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {
     if (key == "model_config") texts.text_attribute("", key, value);
-    if ((key == keras::kLearned || key == keras::kClassNamesOfOutputs) && !value.empty())
-      texts.text(key, value);
+    if ((key == keras::kLearned || key == keras::kClassNamesOfOutputs) && !value.empty()) texts.text(key, value);
     if (key != keras::kClassNames) continue;
     const nlohmann::json names = nlohmann::json::parse(
         shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
@@ -148,7 +147,9 @@ std::string FileContents::keras_version() const {
   return archive_config.empty() ? root.text("keras_version").value_or("") : metadata("keras_version");
 }
 
-bool FileContents::by_dptrain() const { return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain"); }
+bool FileContents::by_dptrain() const {
+  return sealed || (!archive_config.empty() && metadata("written_by") == "dptrain");
+}
 
 ClassNames FileContents::class_names() const {
   using namespace keras;

@@ -10,8 +10,8 @@
 
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/hdf5/hdf5_reader.h"
-#include "formats/stored_layers.h"
 #include "formats/keras/keras_file.h"
+#include "formats/stored_layers.h"
 
 namespace dptrain::formats {
 

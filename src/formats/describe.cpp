@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/contents.h"
-#include "formats/checkpoint/weights.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/contents.h"
 
 namespace dptrain::formats {
 namespace {

@@ -5,12 +5,12 @@
 #include <array>
 #include <memory>
 
-#include "init/draft.h"
-#include "init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "data/sources/hdf5_dataset.h"
+#include "init/draft.h"
+#include "init/networks.h"
 
 namespace dptrain::init {
 namespace {

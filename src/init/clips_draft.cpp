@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "init/draft.h"
-#include "init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/video.h"
+#include "init/draft.h"
+#include "init/networks.h"
 
 namespace dptrain::init {
 namespace {

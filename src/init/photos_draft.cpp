@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "init/draft.h"
-#include "init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/file_list.h"
 #include "data/sources/image_folder.h"
+#include "init/draft.h"
+#include "init/networks.h"
 
 namespace dptrain::init {
 namespace {

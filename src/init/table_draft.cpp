@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "init/draft.h"
-#include "init/networks.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -23,11 +21,13 @@
 #include "data/images/image_info.h"
 #include "data/sources/csv.h"
 #include "data/sources/split.h"
-#include "data/text/text_vectorization.h"
 #include "data/table/fields.h"
 #include "data/table/row_stream.h"
 #include "data/table/sniffer.h"
 #include "data/table/table.h"
+#include "data/text/text_vectorization.h"
+#include "init/draft.h"
+#include "init/networks.h"
 
 namespace dptrain::init {
 namespace {
@@ -335,7 +335,8 @@ class TableDraft {
   }
   std::string describe(const Column& column, std::size_t width) const {
     const data::table::ColumnFacts& facts = *column.facts;
-    std::string text = fmt::format("  {:<{}}  {:<9}", printable(column.name), width, data::table::type_name(column.type));
+    std::string text =
+        fmt::format("  {:<{}}  {:<9}", printable(column.name), width, data::table::type_name(column.type));
     if (column.type == data::table::ColumnType::kNumber && facts.filled > 0)
       text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
     else

@@ -5,13 +5,13 @@
 #include <iterator>
 #include <memory>
 
-#include "init/draft.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/text.h"
 #include "data/text/text_vectorization.h"
+#include "init/draft.h"
 
 namespace dptrain::init {
 namespace {

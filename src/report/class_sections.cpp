@@ -49,9 +49,9 @@ std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord&
   plot::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
   for (const plot::ClassBar& one : output.classes) counts.names.push_back(one.name);
   const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
-  return element("div", "side",
-                 figure(plot::confusion_matrix(counts), "confusion matrix of " + what) +
-                     element("div", "", bars + table)) +
+  return element(
+             "div", "side",
+             figure(plot::confusion_matrix(counts), "confusion matrix of " + what) + element("div", "", bars + table)) +
          "\n";
 }
 

@@ -19,8 +19,7 @@ namespace {
 /// "--text:#1c2024;..."
 std::string variables(bool dark) {
   std::string all = dark ? "--tint:#1d2227;" : "--tint:#f5f7f8;";
-  for (const plot::Hue& one : plot::hues())
-    all += fmt::format("--{}:#{:06x};", one.name, dark ? one.dark : one.light);
+  for (const plot::Hue& one : plot::hues()) all += fmt::format("--{}:#{:06x};", one.name, dark ? one.dark : one.light);
   return all;
 }
 
@@ -103,8 +102,7 @@ std::string style_sheet() {
   return fmt::format(
       "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
       "@media print{{:root{{color-scheme:light;{0}}}}}{2}{3}",
-      variables(false), variables(true), kRules, plot::svg_style_sheet(), plot::kFallbackFontRule,
-      plot::kFontFamilies);
+      variables(false), variables(true), kRules, plot::svg_style_sheet(), plot::kFallbackFontRule, plot::kFontFamilies);
 }
 
 std::string link(const std::string& id, const std::string& title) {

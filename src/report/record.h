@@ -40,7 +40,7 @@ struct WorstRecord {
 };
 
 struct OutputRecord {
-  std::string name;                          ///< "" where the model has one
+  std::string name;                       ///< "" where the model has one
   std::vector<plot::ClassBar> classes{};  ///< empty: its answers are not classes
   plot::ClassBar macro{};
   std::vector<std::int64_t> counts{};  ///< confusion.csv, labels by predictions; empty: none that fits

@@ -9,9 +9,9 @@
 #include "core/batch_rows.h"
 #include "core/error.h"
 #include "data/on_error.h"
-#include "graph/model.h"
-#include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
+#include "distributed/processes.h"
+#include "graph/model.h"
 
 namespace dptrain::session {
 

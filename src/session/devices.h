@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "experiment/sections.h"
-#include "distributed/processes.h"
 #include "distributed/bucket_sum.h"
+#include "distributed/processes.h"
+#include "experiment/sections.h"
 #include "runtime/replica_set.h"
 
 namespace dptrain::session {

@@ -63,13 +63,13 @@ std::vector<std::int64_t> shown_frames(const Shape& shape, std::int64_t most) {
 }
 
 std::vector<std::shared_ptr<const plot::RgbImage>> images_of(const std::vector<float>& sample, const Shape& shape,
-                                                                const std::vector<std::int64_t>& frames,
-                                                                const Shades& shades) {
+                                                             const std::vector<std::int64_t>& frames,
+                                                             const Shades& shades) {
   const Shape image = data::is_clip(shape) ? data::frame_shape(shape) : shape;
   std::vector<std::shared_ptr<const plot::RgbImage>> images;
   for (const std::int64_t frame : frames)
-    images.push_back(std::make_shared<plot::RgbImage>(plot::image_of(
-        sample.data() + frame * image.elements(), image[0], image[1], image[2], shades.first, shades.second)));
+    images.push_back(std::make_shared<plot::RgbImage>(plot::image_of(sample.data() + frame * image.elements(), image[0],
+                                                                     image[1], image[2], shades.first, shades.second)));
   return images;
 }
 

@@ -43,7 +43,7 @@ Shades shades_of(const std::vector<std::vector<float>>& samples);
 std::vector<std::int64_t> shown_frames(const Shape& shape, std::int64_t most);
 /// These frames of a sample, an image or a clip.
 std::vector<std::shared_ptr<const plot::RgbImage>> images_of(const std::vector<float>& sample, const Shape& shape,
-                                                                const std::vector<std::int64_t>& frames,
-                                                                const Shades& shades);
+                                                             const std::vector<std::int64_t>& frames,
+                                                             const Shades& shades);
 
 }  // namespace dptrain::session

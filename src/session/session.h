@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "formats/checkpoint/weights.h"
 #include "data/loader.h"
 #include "experiment/experiment.h"
+#include "formats/checkpoint/weights.h"
 #include "graph/model.h"
 #include "plan/plan.h"
 #include "runtime/replica_set.h"
@@ -36,8 +36,8 @@ class Session {
   runtime::ReplicaSet& replicas() { return *replicas_; }
   int replica_count() const { return devices_.replicas; }  ///< replicas of this process
   const World& world() const { return world_; }
-  distributed::Processes* processes() const { return processes_; }   ///< null: this is the only process
-  const DeviceRequest& devices() const { return devices_; }  ///< threads resolved
+  distributed::Processes* processes() const { return processes_; }  ///< null: this is the only process
+  const DeviceRequest& devices() const { return devices_; }         ///< threads resolved
   /// The algorithm of each convolution pass, in all replicas; null on GPUs.
   const std::shared_ptr<backend::ConvChoices>& conv_choices() const { return conv_choices_; }
   /// One description per replica, of its devices: "cpu:0 2 threads, AVX2", "gpu:0 NVIDIA H200 ...".

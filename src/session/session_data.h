@@ -13,9 +13,9 @@
 #include "data/loader.h"
 #include "data/source.h"
 #include "data/sources/features.h"
+#include "distributed/processes.h"
 #include "experiment/experiment.h"
 #include "graph/graph.h"
-#include "distributed/processes.h"
 #include "plan/plan.h"
 #include "session/devices.h"
 #include "session/prefix_cache.h"
@@ -43,9 +43,9 @@ struct SessionOptions {
   /// must call compute_features() before the first batch.
   bool may_cache_prefix = false;
   std::optional<std::int64_t> epochs{}, steps{};  ///< override the config: length of training
-  double first_step_seconds = 600;      ///< devices with a driver: longest time without progress in the first step
+  double first_step_seconds = 600;  ///< devices with a driver: longest time without progress in the first step
   distributed::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
-  bool feeds = true;                    ///< false: batches always contain floats (verify)
+  bool feeds = true;                            ///< false: batches always contain floats (verify)
 };
 
 /// One pass over a data set.

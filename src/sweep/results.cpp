@@ -85,21 +85,21 @@ Places places_of(const Sweep& sweep, const Varied& varied, std::size_t column) {
 
 plot::Panel panel_of(const Sweep& sweep, const std::string& name, const Places& places) {
   plot::Panel panel{.title = sweep.plan.objective,
-                       .note = "over " + name,
-                       .x_label = name + (places.log ? " (log scale)" : ""),
-                       .scale = plot::Scale::kAuto,
-                       .log_x = places.log,
-                       .x_names = places.names,
-                       .height = 300,
-                       .half = true};
+                    .note = "over " + name,
+                    .x_label = name + (places.log ? " (log scale)" : ""),
+                    .scale = plot::Scale::kAuto,
+                    .log_x = places.log,
+                    .x_names = places.names,
+                    .height = 300,
+                    .half = true};
   const std::optional<std::size_t> best = best_of(sweep);
   for (std::size_t i = 0; i < sweep.trials.size(); ++i) {
     const Trial& trial = sweep.trials[i];
     const bool failed = trial.status == Status::kFailed;
     if (!failed && !trial.outcome.objective) continue;
     plot::Line line{.name = "trial " + trial.folder(),
-                       .points = {{places.at[i], failed ? std::nan("") : *trial.outcome.objective}},
-                       .marks = false};
+                    .points = {{places.at[i], failed ? std::nan("") : *trial.outcome.objective}},
+                    .marks = false};
     line.style.hollow = trial.rung < sweep.plan.last_rung();
     line.style.ink = failed ? plot::Ink::kLine1 : plot::Ink::kLine0;
     if (best == i) line.best = 0;
@@ -174,8 +174,8 @@ std::string csv_of(const Sweep& sweep) {
 
 plot::Chart chart_of(const Sweep& sweep, const std::string& name) {
   plot::Chart chart{.title = fmt::format("{}: {}, {}", name, counted(sweep.trials.size(), "trial"),
-                                            sweep.plan.larger_wins ? "higher is better" : "lower is better"),
-                       .keys = keys_of(sweep)};
+                                         sweep.plan.larger_wins ? "higher is better" : "lower is better"),
+                    .keys = keys_of(sweep)};
   const std::vector<Varied> space = sweep.plan.space();
   const std::vector<std::string> names = short_names(space);
   for (std::size_t i = 0; i < space.size(); ++i)

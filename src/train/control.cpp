@@ -59,8 +59,7 @@ std::optional<plot::RgbImage> Control::sample_sheet(std::int64_t samples, std::i
   for (const std::vector<float>& sample : values)
     for (const auto& image : session::images_of(sample, shape, frames, shades)) {
       const plot::RgbImage shown = plot::shrunk(*image, kMostPixels);
-      images.push_back(
-          plot::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
+      images.push_back(plot::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
     }
   return plot::tiled(images, frames.size() > 1 ? static_cast<std::int64_t>(frames.size()) : kColumns, kGap);
 }

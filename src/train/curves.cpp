@@ -189,9 +189,7 @@ bool changes(const Panel& panel) {
 /// What dashes, lines and rings mean.
 std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_validation) {
   const bool one = runs.size() == 1;
-  const auto style = [&](std::size_t i) {
-    return one ? plot::line_style(i) : plot::LineStyle{.ink = Ink::kMuted};
-  };
+  const auto style = [&](std::size_t i) { return one ? plot::line_style(i) : plot::LineStyle{.ink = Ink::kMuted}; };
   using Sample = LegendEntry::Sample;
   const Sample solid = one ? Sample::kMarkedLine : Sample::kLine;
   std::vector<LegendEntry> keys;

@@ -15,10 +15,9 @@ namespace dptrain::train {
 /// One run's train.csv.
 struct RunCurves {
   std::string name;
-  std::vector<std::string> columns;  ///< in the file's order, "epoch" among them
-  std::map<std::string, std::vector<plot::Point>>
-      values{};                                   ///< by column: x is the epoch; no point for an empty field
-  std::map<std::string, nn::Direction> better{};  ///< by column, of those that a metric or loss defines
+  std::vector<std::string> columns;                          ///< in the file's order, "epoch" among them
+  std::map<std::string, std::vector<plot::Point>> values{};  ///< by column: x is the epoch; no point for an empty field
+  std::map<std::string, nn::Direction> better{};             ///< by column, of those that a metric or loss defines
 
   nn::Direction direction_of(const std::string& column) const;
 };
@@ -44,7 +43,7 @@ enum class EpochAxis {
 /// then the learning rate, if it changes, and the throughput. `log`: logarithmic metrics; else they are where the
 /// values of a loss span decades.
 plot::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log,
-                            EpochAxis axis = EpochAxis::kEpochs);
+                         EpochAxis axis = EpochAxis::kEpochs);
 /// Whether the runs have different numbers of epochs.
 bool differ_in_length(const std::vector<RunCurves>& runs);
 

@@ -23,7 +23,7 @@ void FaultKeeper::leave_fault(const std::string& what, const BadStep* step) try 
     if (!run_.directory.is_here()) return;
     std::filesystem::create_directories(folder);
     formats::save_checkpoint((std::filesystem::path(folder) / kFaultState).string(), *model, keeper_.compiled(),
-                     keeper_.state());
+                             keeper_.state());
   }
   if (!fault || !run_.directory.is_here()) return;
   write_fault(folder, *fault);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/checkpoint/writer.h"
 #include "core/error.h"
+#include "formats/checkpoint/writer.h"
 #include "formats/exporter.h"
 #include "graph/model.h"
 #include "train/run.h"
@@ -53,7 +53,7 @@ class Saver {
   const RunDirectory& run_;
   std::mutex mutex_;
   std::set<std::string> failed_;  ///< paths whose last save failed; under mutex_, since the writer's thread changes it
-  formats::CheckpointWriter writer_;     ///< declared after the members that its thread uses
+  formats::CheckpointWriter writer_;  ///< declared after the members that its thread uses
   bool holds_back_ = false;
   std::vector<std::function<void()>> held_back_;
   std::int64_t saves_ = 0;

@@ -4,18 +4,17 @@
 #include <filesystem>
 #include <functional>
 
-#include "formats/checkpoint/weights.h"
-#include "cli/config_flags.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/sources/csv_learned.h"
+#include "formats/checkpoint/weights.h"
 #include "train/position.h"
 #include "train/run_directory.h"
 #include "train/saved_state.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 namespace fs = std::filesystem;
 namespace {
 
@@ -31,7 +30,7 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
                                          const SourceUse& use) {
   const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
   std::error_code error;
-  if (!run.empty() && fs::exists(config, error)) return load(config, overrides);
+  if (!run.empty() && fs::exists(config, error)) return experiment::load_with_warnings(config, overrides);
   if (!use.own_model)
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("{}: the file holds no config of data and training; with the config at hand: dptrain {}",
@@ -271,4 +270,4 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
   return source;
 }
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::train

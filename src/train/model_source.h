@@ -6,16 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "formats/checkpoint/checkpoint.h"
 #include "experiment/experiment.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "formats/exporter.h"
 #include "graph/model.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 
 struct ModelSource {
   experiment::Experiment experiment;
-  std::string checkpoint;                  ///< where the weights are; "": a config alone
+  std::string checkpoint;                         ///< where the weights are; "": a config alone
   std::optional<formats::CheckpointState> state;  ///< of a checkpoint that has one
   /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
   std::optional<graph::WeightsSpec> weights{};
@@ -54,4 +54,4 @@ void require_run_with(const std::string& folder, const std::string& file);
 /// The folder of the run that a checkpoint belongs to, or "".
 std::string run_of(const std::string& checkpoint);
 
-}  // namespace dptrain::cli
+}  // namespace dptrain::train

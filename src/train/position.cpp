@@ -298,7 +298,7 @@ double Position::rate(const session::Session& session, std::int64_t number) cons
 }
 
 formats::CheckpointState make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
-                             const BestValues& best) {
+                                    const BestValues& best) {
   formats::CheckpointState state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();

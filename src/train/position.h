@@ -49,7 +49,7 @@ struct Position {
 using Callbacks = std::vector<std::unique_ptr<Callback>>;
 
 formats::CheckpointState make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
-                             const BestValues& best);
+                                    const BestValues& best);
 
 /// Hands slots to the replicas and state to the callbacks. Throws Error{kCheckpoint} when the state is of another
 /// optimizer, or of another number of samples per epoch.

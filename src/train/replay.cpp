@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "train/position.h"
 
 namespace dptrain::train {

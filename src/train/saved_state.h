@@ -7,9 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
 #include "experiment/experiment.h"
 #include "experiment/logs.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "formats/compiled.h"
 
 namespace dptrain::train {

@@ -84,7 +84,8 @@ std::string trace_events(std::vector<trace::ThreadEntries> threads, int process,
   return text;
 }
 
-StepTrace::StepTrace(const std::optional<StepRange>& steps, const RunDirectory& directory, distributed::Processes* processes)
+StepTrace::StepTrace(const std::optional<StepRange>& steps, const RunDirectory& directory,
+                     distributed::Processes* processes)
     : steps_(steps), directory_(directory), processes_(processes) {}
 
 StepTrace::~StepTrace() {

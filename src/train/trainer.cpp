@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/weights.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -16,6 +15,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "core/trace.h"
+#include "formats/checkpoint/weights.h"
 #include "session/evaluation.h"
 #include "session/shared_file.h"
 #include "train/signals.h"

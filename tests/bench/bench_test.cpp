@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 TEST(BenchOutlook, CountsWarmUpAndRepeatsBeforeALongTime) {
@@ -59,7 +59,7 @@ constexpr const char* kTiny =
     "data: {train: {Synthetic: {samples: 40}}}\n"
     "train: {epochs: 1, batch_size: 10, loss: categorical_crossentropy, optimizer: Adam}\n";
 
-BenchRow tiny(bool layers, DeviceRequest devices) {
+BenchRow tiny(bool layers, session::DeviceRequest devices) {
   const auto experiment = experiment::load_experiment_text(kTiny, "tiny.yaml", {});
   return bench(experiment, {.devices = std::move(devices), .steps = 2, .warmup = 2, .repeats = 2, .layers = layers});
 }
@@ -96,7 +96,7 @@ TEST(Bench, GivesEveryPassItsBound) {
 }
 
 TEST(Bench, KnowsNoPeakOfAGpu) {
-  DeviceRequest emulated = request_of({{backend::DeviceKind::kEmu, 0}});
+  session::DeviceRequest emulated = session::request_of({{backend::DeviceKind::kEmu, 0}});
   const BenchRow row = tiny(true, emulated);
   EXPECT_FALSE(row.of_peak);
   EXPECT_TRUE(row.passes.empty());
@@ -113,4 +113,4 @@ TEST(BenchPriceOfShards, IsTheRateBesideTheRateWithout) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

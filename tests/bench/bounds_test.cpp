@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// 100 GFLOP/s; 1000 bytes at 50 GB/s, behind them 10 GB/s.
@@ -54,4 +54,4 @@ TEST(Farthest, NamesTheThreeThatLoseMost) {
 TEST(Bounds, AddUpToTheNetworksLimit) { EXPECT_EQ(bound_ms({pass_of("a", 3, 1), pass_of("b", 1, 4)}), 5); }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -12,14 +12,14 @@
 #include "nn/optimizer.h"
 #include "support/sanitizer.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const DeviceRequest kEmulator = request_of({{backend::DeviceKind::kEmu, 0}});
+const session::DeviceRequest kEmulator = session::request_of({{backend::DeviceKind::kEmu, 0}});
 
 std::vector<DeviceCheckLine> lines_of(const std::vector<DeviceCheck>& checks, bool passes) {
   std::vector<DeviceCheckLine> lines;
@@ -89,4 +89,4 @@ TEST(DeviceCheck, AnErrorIsALineLikeTheOthers) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

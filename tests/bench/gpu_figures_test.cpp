@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// 1000 bytes, 100, 200 and 400 operations a second; a half of each is reached.
@@ -58,4 +58,4 @@ TEST(GpuShares, AreShares) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -11,7 +11,7 @@
 #include "plan/sample_models.h"
 #include "session/dry_plan.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using test::step_named;
@@ -110,7 +110,7 @@ layers:
 }
 
 /// What make_dry_plan would fill in: 10 and 30 operations a sample, 100 and 300 bytes for every step.
-void fill(DryPlan& dry, const plan::Plan& plan) {
+void fill(session::DryPlan& dry, const plan::Plan& plan) {
   dry.plan = plan;
   dry.memory.rows = kRows;
   dry.slots = 1;
@@ -126,7 +126,7 @@ const PaperItem& item_named(const PaperStep& step, const std::string& name) {
 }
 
 TEST_F(Rules, MakeAStep) {
-  DryPlan dry;
+  session::DryPlan dry;
   fill(dry, plan_);
   const PaperStep step = paper_step(dry, "h200", 3, true);
   EXPECT_EQ(step.samples, 3 * kRows);
@@ -151,7 +151,7 @@ TEST_F(Rules, MakeAStep) {
 
 TEST(PaperStep, OfPredictionOnlyIsForward) {
   const graph::Model model = test::model_of(kModel);
-  DryPlan dry;
+  session::DryPlan dry;
   fill(dry, plan::make_plan(model, {}, test::FusingCapabilities()));
   const PaperStep step = paper_step(dry, "h100", 1, true);
   EXPECT_EQ(step.items.size(), 1 + dry.plan.steps.size());
@@ -161,11 +161,11 @@ TEST(PaperStep, OfPredictionOnlyIsForward) {
 
 TEST(PaperStep, StrictProductsTakeLongerThanRounded) {
   const graph::Model model = test::model_of(kModel);
-  DryPlan dry;
+  session::DryPlan dry;
   fill(dry, plan::make_plan(model, {}, test::FusingCapabilities()));
   dry.flops.front() = {1e12, 0};
   EXPECT_GT(paper_step(dry, "h100", 1, false).seconds(true), 10 * paper_step(dry, "h100", 1, true).seconds(true));
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

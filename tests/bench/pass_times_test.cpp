@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 const backend::CpuLimits kFourThreads{
@@ -33,7 +33,7 @@ TEST(PassTimes, StandBesideTheBoundsOfTheReplicasThreads) {
   profile.steps[0].forward = {.seconds = 0.02, .operations = 2e9, .bytes = 10, .set = 10};
   profile.steps[1].forward = {.seconds = 0.04, .operations = 2e9, .bytes = 10, .set = 10};
   profile.losses = {.seconds = 0.002, .operations = 0, .bytes = 2e7, .set = 10};
-  const DeviceRequest devices{.replicas = 1, .threads = 4, .slots = 2, .slot_threads = {1, 3}};
+  const session::DeviceRequest devices{.replicas = 1, .threads = 4, .slots = 2, .slot_threads = {1, 3}};
   const std::vector<PassTime> passes = pass_times(
       profile, {.plan = plan, .devices = devices, .steps = 2, .states = 1, .update_ms = 0.5, .waiting_ms = 7},
       kFourThreads);
@@ -49,7 +49,7 @@ TEST(PassTimes, StandBesideTheBoundsOfTheReplicasThreads) {
 TEST(PassTimes, TellOfTheAllReduceOfOneProcess) {
   plan::Plan plan;
   plan.statistics_end = 1000;
-  const DeviceRequest two{.replicas = 2, .threads = 2};
+  const session::DeviceRequest two{.replicas = 2, .threads = 2};
   const std::vector<PassTime> passes = pass_times({}, {.plan = plan, .devices = two, .waiting_ms = 3}, kFourThreads);
   EXPECT_THAT(pass_names(passes), ::testing::ElementsAre("all-reduce"));
   EXPECT_EQ(passes[0].ms, 3);
@@ -58,4 +58,4 @@ TEST(PassTimes, TellOfTheAllReduceOfOneProcess) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using enum SumAlgorithm;
@@ -183,4 +183,4 @@ TEST(Prediction, ScaledPartsKeepBytes) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -13,13 +13,13 @@
 #include "bench/bounds_table.h"
 #include "core/error.h"
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
 using ::testing::HasSubstr;
 
-session::BenchRow cpu_row(int replicas, int threads) {
-  session::BenchRow row;
+BenchRow cpu_row(int replicas, int threads) {
+  BenchRow row;
   row.replicas = replicas;
   row.threads = threads;
   row.devices = {.replicas = replicas, .threads = threads};
@@ -27,12 +27,12 @@ session::BenchRow cpu_row(int replicas, int threads) {
 }
 
 TEST(BenchReport, RowsOfAProcessAreReadBack) {
-  session::BenchRow row = cpu_row(4, 2);
+  BenchRow row = cpu_row(4, 2);
   row.processes = 2;
   row.global_batch = 64;
   row.examples_per_second = 1234.5;
   row.comm_exposed_ms = 0.25;
-  const std::vector<session::BenchRow> rows = rows_of_json(bench_json({row}, "c.yaml", session::BenchData::kSynthetic));
+  const std::vector<BenchRow> rows = rows_of_json(bench_json({row}, "c.yaml", BenchData::kSynthetic));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].processes, 2);
   EXPECT_EQ(rows[0].replicas, 4);
@@ -41,11 +41,11 @@ TEST(BenchReport, RowsOfAProcessAreReadBack) {
   EXPECT_EQ(rows[0].examples_per_second, 1234.5);
   EXPECT_EQ(rows[0].comm_exposed_ms, 0.25);
   EXPECT_THROW(rows_of_json("{}"), Error);
-  EXPECT_EQ(session::row_name(row), "2 x 4x2");
+  EXPECT_EQ(row_name(row), "2 x 4x2");
 }
 
-session::BenchRow row_with_passes() {
-  session::BenchRow row = cpu_row(1, 1);
+BenchRow row_with_passes() {
+  BenchRow row = cpu_row(1, 1);
   row.global_batch = 100;
   row.examples_per_second = 5000;
   row.step_ms = 20;
@@ -67,9 +67,9 @@ session::BenchRow row_with_passes() {
 }
 
 TEST(BenchReport, TheShareOfThePeakHasAColumn) {
-  session::BenchRow gpu = row_with_passes();
+  BenchRow gpu = row_with_passes();
   gpu.of_peak.reset();
-  const std::string table = bench_table({row_with_passes(), gpu}, session::BenchData::kSynthetic);
+  const std::string table = bench_table({row_with_passes(), gpu}, BenchData::kSynthetic);
   EXPECT_THAT(table, HasSubstr("  eff  of_peak  step_ms"));
   EXPECT_THAT(table, HasSubstr("  1.00     1.25    20.00"));
   EXPECT_THAT(table, HasSubstr("  1.00        -    20.00")) << "none is known";
@@ -79,31 +79,31 @@ TEST(BenchReport, TheShareOfThePeakHasAColumn) {
 }
 
 TEST(BenchReport, TheTableFitsTheTerminalAndTheVerdictsAreBelowIt) {
-  session::BenchRow row = row_with_passes();
+  BenchRow row = row_with_passes();
   row.layers = {{.name = "conv",
                  .implementation = "forward direct 3x3 1ch pool AVX-512 nhwc; weights direct",
                  .forward_ms = 15,
                  .forward_gflops = 50}};
   const std::string verdict = "1x1 batch 100: compute-bound: ";
-  EXPECT_THAT(bench_table({row}, session::BenchData::kSynthetic), HasSubstr("\n\n" + verdict));
+  EXPECT_THAT(bench_table({row}, BenchData::kSynthetic), HasSubstr("\n\n" + verdict));
   for (const std::size_t columns : {40U, 80U, 200U})
-    for (const std::string& text : {bench_table({row, row}, session::BenchData::kSynthetic, columns),
-                                    layer_table(row, columns), bounds_table(row, columns)}) {
+    for (const std::string& text : {bench_table({row, row}, BenchData::kSynthetic, columns), layer_table(row, columns),
+                                    bounds_table(row, columns)}) {
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << text;
     }
 }
 
 TEST(BenchReport, TheShareOfThePeakIsReadBack) {
-  session::BenchRow gpu = cpu_row(1, 1);
-  const auto rows = rows_of_json(bench_json({row_with_passes(), gpu}, "c.yaml", session::BenchData::kSynthetic));
+  BenchRow gpu = cpu_row(1, 1);
+  const auto rows = rows_of_json(bench_json({row_with_passes(), gpu}, "c.yaml", BenchData::kSynthetic));
   EXPECT_EQ(rows[0].of_peak, 1.2512);
   EXPECT_EQ(rows[0].peak_gflops, 100);
   EXPECT_EQ(rows[1].of_peak, std::nullopt);
 }
 
 TEST(BenchReport, PassesStandInTheFile) {
-  const std::string text = bench_json({row_with_passes()}, "c.yaml", session::BenchData::kSynthetic);
+  const std::string text = bench_json({row_with_passes()}, "c.yaml", BenchData::kSynthetic);
   for (const char* part : {"\"bound_by\": \"fma\"", "\"bound_ms\": 8.0", "\"limit_examples_per_second\": 12500.0",
                            "\"working_set\": 1024.0", "\"read_gbps\": 400.0", "\"bytes\": null"})
     EXPECT_THAT(text, HasSubstr(part));
@@ -149,4 +149,4 @@ TEST(BenchReport, ABaselineThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace dptrain::cli {
+namespace dptrain::bench {
 namespace {
 
-using session::BenchRow;
+using BenchRow;
 
 BenchRow row_of(int replicas, int threads, std::int64_t batch, double rate) {
   BenchRow row;
@@ -79,4 +79,4 @@ TEST(ScalingChart, OneRowIsAPoint) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::bench

@@ -8,7 +8,7 @@
 
 #include "distributed/fake_transport.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 /// Three steps; bucket 0 is ready after the last one's backward, bucket 1 after the first one's.
@@ -72,7 +72,7 @@ double bytes_of(const StepParts& parts) {
 }
 
 TEST(StepParts, OfAGivenStepFollowThePlansOperations) {
-  const DeviceRequest cpu{.replicas = 1, .threads = 1};
+  const session::DeviceRequest cpu{.replicas = 1, .threads = 1};
   const StepParts parts = given_parts(small(), cpu, 4, 0.5);
   EXPECT_DOUBLE_EQ(parts.compute(), 0.5);
   // The convolution's backward has no gradient of the input to compute, the dense layer's has: less than twice forward.
@@ -88,7 +88,7 @@ TEST(StepParts, OfAGivenStepFollowThePlansOperations) {
 
 TEST(StepParts, AreMeasuredSideBySide) {
   const BenchOptions options{.devices = {}, .steps = 3, .warmup = 2, .repeats = 2};
-  const DeviceRequest cpu{.replicas = 1, .threads = 1};
+  const session::DeviceRequest cpu{.replicas = 1, .threads = 1};
   for (const int side_by_side : {1, 2}) {
     const StepParts parts = measured_parts(small(), cpu, 5, side_by_side, options);
     EXPECT_GT(parts.forward, 0);
@@ -131,4 +131,4 @@ TEST(LinkSpeed, IsMeasuredOverProcesses) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

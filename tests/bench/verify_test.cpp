@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "session/devices.h"
 #include "bench/side_by_side.h"
+#include "session/devices.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ TEST(Verify, FailsWhenAGradientIsNanOnBothSides) {
       verify(experiment("{Input: [1]}, {Dense: {name: trunk, units: 1, use_bias: false}}, "
                         "{Rescaling: 1e30}, {Rescaling: 1e30}, {Dense: {name: gate, units: 1, "
                         "activation: sigmoid, use_bias: false}}, {Dense: {name: head, units: 2}}"),
-             {.devices = {.replicas = 2, .threads = 1}, .data = DataMode::kSynthetic, .steps = 2});
+             {.devices = {.replicas = 2, .threads = 1}, .data = session::DataMode::kSynthetic, .steps = 2});
   EXPECT_EQ(result.not_finite, "");
   EXPECT_LE(result.loss, 1e-5);
   EXPECT_EQ(row_of(result, "gate").gradient, std::numeric_limits<double>::infinity());
@@ -46,9 +46,9 @@ TEST(Verify, NamesTheSideWhoseLossIsNotFinite) {
   // Beyond 65504, the largest number of 16 bits, on the emulator only: the CPU computes in float32.
   const VerifyResult result = verify(
       experiment("{Input: [5]}, {Rescaling: 1e6}, {Rescaling: 1e-6}, {Dense: 2}", {"train.dtype_policy=mixed_float16"}),
-      {.devices = request_of({{backend::DeviceKind::kEmu, 0}}),
-       .against = DeviceRequest{.replicas = 1, .threads = 1},
-       .data = DataMode::kSynthetic,
+      {.devices = session::request_of({{backend::DeviceKind::kEmu, 0}}),
+       .against = session::DeviceRequest{.replicas = 1, .threads = 1},
+       .data = session::DataMode::kSynthetic,
        .steps = 1});
   EXPECT_THAT(result.not_finite, StartsWith("the loss of the run under test is "));
   EXPECT_THAT(result.not_finite, HasSubstr("in step 1"));
@@ -59,7 +59,7 @@ TEST(Verify, NamesTheSideWhoseLossIsNotFinite) {
 TEST(Verify, FailsWhenTheLossIsNanOnBothSides) {
   const VerifyResult result =
       verify(experiment("{Input: [5]}, {Rescaling: 1e30}, {Rescaling: 1e30}, {Dense: 2}"),
-             {.devices = {.replicas = 2, .threads = 1}, .data = DataMode::kSynthetic, .steps = 2});
+             {.devices = {.replicas = 2, .threads = 1}, .data = session::DataMode::kSynthetic, .steps = 2});
   EXPECT_EQ(result.not_finite, "the loss of the run under test is nan and of the reference is nan in step 1");
   EXPECT_EQ(result.loss, std::numeric_limits<double>::infinity());
   EXPECT_EQ(result.loss_drift, std::numeric_limits<double>::infinity());
@@ -67,8 +67,8 @@ TEST(Verify, FailsWhenTheLossIsNanOnBothSides) {
 }
 
 TEST(Verify, DifferencesAreNeverNan) {
-  Session session(experiment("{Input: [5]}, {Dense: {name: a, units: 2}}, {Dense: {name: b, units: 2}}"),
-                  {.devices = {.replicas = 1, .threads = 1}, .data = DataMode::kSynthetic});
+  session::Session session(experiment("{Input: [5]}, {Dense: {name: a, units: 2}}, {Dense: {name: b, units: 2}}"),
+                           {.devices = {.replicas = 1, .threads = 1}, .data = session::DataMode::kSynthetic});
   session.replicas().pull(session.model());
   graph::Model one = session.model(), other = session.model();
   one.weights.front().values.front() = NAN;
@@ -85,4 +85,4 @@ TEST(Verify, DifferencesAreNeverNan) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -8,13 +8,13 @@
 #include <functional>
 #include <mutex>
 
-#include "init/draft.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"
 #include "data/source.h"
 #include "experiment/experiment.h"
 #include "experiment/model_side.h"
+#include "init/draft.h"
 #include "support/folder.h"
 
 namespace dptrain::cli {

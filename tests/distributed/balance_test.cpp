@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/index.h"
-#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
+#include "distributed/fake_transport.h"
 #include "distributed/process_connector.h"
 #include "runtime/sample_batch.h"
 

@@ -26,9 +26,9 @@ class FakeNccl {
  public:
   struct Trouble {
     int rank = 0;
-    std::int64_t call = 0;  ///< the rank's how many-th all-reduce or gather after those of its openings, from 0
+    std::int64_t call = 0;    ///< the rank's how many-th all-reduce or gather after those of its openings, from 0
     nccl::Result result = 0;  ///< returned, or kInProgress: for ever
-    bool later = false;               ///< the call is taken in; what `result` says is found by polling afterwards
+    bool later = false;       ///< the call is taken in; what `result` says is found by polling afterwards
   };
   struct Call {
     const void* begin;
@@ -46,8 +46,8 @@ class FakeNccl {
   int polls = 0;  ///< answered with "in progress" before a call is taken in
   std::optional<Trouble> trouble{};
   nccl::Result init_result = nccl::kSuccess;  ///< of rank 1
-  bool absent = false;                                        ///< rank 1 is never there
-  std::function<void(int rank)> on_call{};                    ///< at every all-reduce and gather, under a lock
+  bool absent = false;                        ///< rank 1 is never there
+  std::function<void(int rank)> on_call{};    ///< at every all-reduce and gather, under a lock
 
   // What has happened; read when no communicator is in use.
   int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
@@ -104,8 +104,7 @@ class FakeNccl {
     int joined = 0, max_blocks = 0;
   };
 
-  Result init(nccl::Handle* handle, int ranks, const nccl::UniqueId& id, int rank,
-              const nccl::Config& config) {
+  Result init(nccl::Handle* handle, int ranks, const nccl::UniqueId& id, int rank, const nccl::Config& config) {
     const std::lock_guard lock(mutex_);
     if (config.size != sizeof config || config.magic != 0xcafebeef || config.blocking != 0 || id.internal[127] != 42)
       ++wrong_configs;
@@ -190,8 +189,7 @@ class FakeNccl {
     Communicator& all = *rank.communicator;
     const bool taken_in = !rank.lost && (rank.calls < 0 ? all.joined == static_cast<int>(all.ranks.size())
                                                         : complete(all.rounds[rank.calls]));
-    *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : nccl::kSuccess)
-                                                : nccl::kInProgress;
+    *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : nccl::kSuccess) : nccl::kInProgress;
     return nccl::kSuccess;
   }
 

@@ -156,9 +156,9 @@ class FakeTransport final : public Transport {
 
 /// One process of the network; its communication thread runs.
 inline std::unique_ptr<Processes> fake_process(FakeNetwork& network, int process,
-                                                    const Processes::Patience& patience = {}) {
-  return std::make_unique<Processes>(
-      [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
+                                               const Processes::Patience& patience = {}) {
+  return std::make_unique<Processes>([&network, process] { return std::make_unique<FakeTransport>(network, process); },
+                                     patience);
 }
 
 /// Runs f(process) for every process on a thread of its own.

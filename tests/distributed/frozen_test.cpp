@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "plan/prefix.h"
 #include "distributed/connector.h"
+#include "plan/prefix.h"
 #include "runtime/small_net.h"
 
 namespace dptrain::distributed {

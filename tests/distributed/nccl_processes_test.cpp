@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "core/index.h"
-#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
 #include "distributed/fake_nccl.h"
+#include "distributed/fake_transport.h"
 #include "distributed/nccl_connector.h"
 #include "runtime/sample_batch.h"
 

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <filesystem>
 
+#include "distributed/connector.h"
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/exporter.h"
-#include "distributed/connector.h"
 #include "runtime/small_net.h"
 
 namespace dptrain::test {

@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/index.h"
-#include "distributed/fake_transport.h"
 #include "distributed/connector.h"
+#include "distributed/fake_transport.h"
 #include "runtime/sample_batch.h"
 #include "runtime/toy_device.h"
 #include "support/sanitizer.h"

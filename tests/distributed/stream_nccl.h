@@ -185,9 +185,7 @@ class StreamNccl {
     const Communicator& all = *rank.communicator;
     const bool busy =
         all.joined < static_cast<int>(all.ranks.size()) || (rank.finalizing && rank.in_recordings()) || ++polls_ % 2;
-    *state = broken == rank.rank ? nccl::kRemoteError
-             : busy              ? nccl::kInProgress
-                                 : nccl::kSuccess;
+    *state = broken == rank.rank ? nccl::kRemoteError : busy ? nccl::kInProgress : nccl::kSuccess;
     return nccl::kSuccess;
   }
 

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "distributed/connector.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/pad.h"
 #include "kernels/philox.h"
-#include "distributed/connector.h"
 #include "runtime/small_net.h"
 #include "support/halves.h"
 

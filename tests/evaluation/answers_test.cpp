@@ -11,7 +11,7 @@
 #include "nn/loss.h"
 #include "nn/losses.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 using testing::ElementsAre;
@@ -107,4 +107,4 @@ TEST(ValueAnswers, AreATableInTheOrderOfTheSamples) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

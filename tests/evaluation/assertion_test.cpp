@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 std::string refused_assertion(const std::function<void()>& f, ErrorKind kind = ErrorKind::kUsage) {
@@ -78,4 +78,4 @@ TEST(Assertion, SaysEverythingThatIsFalse) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

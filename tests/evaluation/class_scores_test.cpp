@@ -7,7 +7,7 @@
 #include "nn/loss.h"
 #include "nn/losses.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 Classes named(std::vector<std::string> names) {
@@ -76,4 +76,4 @@ TEST(ClassScores, TableAndJson) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "evaluation/class_scores.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "evaluation/class_scores.h"
 #include "nn/loss.h"
 #include "nn/losses.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 config::Typed softmax_loss(bool from_logits) {
@@ -89,4 +89,4 @@ TEST(Csv, QuotesWhatNeedsIt) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -10,7 +10,7 @@
 #include "support/folder.h"
 #include "train/line_file.h"
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 constexpr const char* kThreeOutputs = R"(dptrain: 1
@@ -124,4 +124,4 @@ TEST_F(JudgementTest, IsWrittenAsFiles) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

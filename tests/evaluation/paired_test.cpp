@@ -11,7 +11,7 @@
 
 #include "evaluation/judge.h"
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 TEST(Paired, OneRunAgainstOneIsMcNemarsExactTest) {
@@ -192,4 +192,4 @@ TEST(GatesOfABaseline, NoteSaysWhatCanBeSeenAndWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace dptrain::gates {
+namespace dptrain::evaluation {
 namespace {
 
 TEST(Statistics, NormalAndStudentAsInTables) {
@@ -49,4 +49,4 @@ TEST(Statistics, HolmsLevelsRiseUntilOneHolds) {
 }
 
 }  // namespace
-}  // namespace dptrain::gates
+}  // namespace dptrain::evaluation

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace dptrain::cli {
+namespace dptrain::evaluation {
 namespace {
 
 std::vector<std::int64_t> indices(const WorstSamples& worst) {
@@ -38,4 +38,4 @@ TEST(WorstSamples, LossOfAProbability) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::evaluation

@@ -10,7 +10,7 @@
 #include "config/load.h"
 #include "evaluation/judge.h"
 
-namespace dptrain::gates {
+namespace dptrain::experiment {
 namespace {
 
 /// What reading says, or "" and the section.
@@ -146,4 +146,4 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
 }
 
 }  // namespace
-}  // namespace dptrain::gates
+}  // namespace dptrain::experiment

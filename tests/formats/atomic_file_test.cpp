@@ -20,9 +20,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/checkpoint_sample.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "formats/checkpoint_sample.h"
 
 namespace dptrain::formats {
 namespace {

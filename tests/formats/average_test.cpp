@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/checkpoint_sample.h"
 #include "core/error.h"
+#include "formats/checkpoint_sample.h"
 
 namespace dptrain::formats {
 namespace {

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/checkpoint_sample.h"
 #include "core/error.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/exporter.h"
 
 namespace dptrain::formats {
@@ -239,8 +239,10 @@ TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
   save_checkpoint(folder / "c.h5", model, {}, state);
   EXPECT_THAT(compare_files(folder / "a.h5", folder / "b.h5", 0).report,
               AllOf(HasSubstr("state a\\x1b[2Jb\\nequal: max |A - B|"), HasSubstr("  + name: \\x1b]0;title\\x07\n")));
-  EXPECT_THAT(compare_files(folder / "a.h5", folder / "c.h5", 0).report, HasSubstr("state a\\x1b[2Jb\\nequal: only in A\n"));
-  EXPECT_THAT(describe_file(folder / "a.h5"), AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
+  EXPECT_THAT(compare_files(folder / "a.h5", folder / "c.h5", 0).report,
+              HasSubstr("state a\\x1b[2Jb\\nequal: only in A\n"));
+  EXPECT_THAT(describe_file(folder / "a.h5"),
+              AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
 }
 
 TEST(Checkpoint, DiffTakesNotANumberSeriously) {

@@ -6,19 +6,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/contents.h"
+#include "formats/hdf5/hdf5_writer.h"
 #include "formats/keras/keras_import.h"
 #include "formats/keras_sample.h"
-#include "formats/checkpoint_sample.h"
-#include "core/error.h"
-#include "formats/hdf5/hdf5_writer.h"
 #include "support/sanitizer.h"
 #include "support/test_data.h"
 
 namespace dptrain::formats {
 namespace {
 
-FileContents over(std::vector<std::byte> bytes) { return FileContents::over(checkpoint_bytes("file.h5", std::move(bytes))); }
+FileContents over(std::vector<std::byte> bytes) {
+  return FileContents::over(checkpoint_bytes("file.h5", std::move(bytes)));
+}
 
 /// Reads everything that anybody reads; false when it throws the error that it may throw.
 bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
@@ -182,7 +184,8 @@ TEST(DeepJson, IsRefusedWhereverAFileHoldsIt) {
   constexpr int kLevels = 200'000;
   const FileContents model = sample::legacy_file({}, {.model_config = tower(kLevels)});
   const std::string deep = "is JSON nested deeper than 128 levels";
-  EXPECT_THAT(depth_refusal([&] { describe_file(model); }), ::testing::HasSubstr("'keras.h5': its model_config " + deep));
+  EXPECT_THAT(depth_refusal([&] { describe_file(model); }),
+              ::testing::HasSubstr("'keras.h5': its model_config " + deep));
   EXPECT_THAT(depth_refusal([&] { model.stored(); }), ::testing::HasSubstr(deep));
   EXPECT_THAT(depth_refusal([&] { import_model_config("c.keras", tower(kLevels)); }),
               ::testing::HasSubstr("'c.keras': its model_config " + deep));

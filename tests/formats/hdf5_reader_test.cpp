@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
-#include "formats/contents.h"
-#include "formats/keras_sample.h"
-#include "formats/checkpoint_sample.h"
 #include "core/crc32.h"
 #include "core/error.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
+#include "formats/keras_sample.h"
 #include "support/test_data.h"
 
 namespace dptrain::formats {

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/contents.h"
-#include "formats/keras/keras_import.h"
-#include "formats/checkpoint/optimizer_state.h"
-#include "formats/checkpoint_sample.h"
-#include "formats/checkpoint/weights.h"
 #include "core/error.h"
+#include "formats/checkpoint/optimizer_state.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
 #include "formats/exporter.h"
+#include "formats/keras/keras_import.h"
 #include "formats/keras3/keras3_config.h"
 #include "graph/example.h"
 #include "nn/optimizers.h"
@@ -58,8 +58,7 @@ OptimizerState state_for(const config::Typed& optimizer, const graph::Model& mod
   return state;
 }
 
-std::string write(const test::Folder& folder, const Exported& exported,
-                  const std::string& name = "m.keras") {
+std::string write(const test::Folder& folder, const Exported& exported, const std::string& name = "m.keras") {
   exporter_of(name).write(folder / name, exported);
   return folder / name;
 }
@@ -67,7 +66,8 @@ std::string write(const test::Folder& folder, const Exported& exported,
 TEST(Keras3File, GroupsAreWhereKerasLooks) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
-  const FileContents file = FileContents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
+  const FileContents file =
+      FileContents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
   EXPECT_EQ(file.keras_version(), "3.0.0");
   EXPECT_TRUE(file.by_dptrain());
   EXPECT_THAT(

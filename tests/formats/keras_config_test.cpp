@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_config.h"
 #include "formats/export_sample.h"
+#include "formats/keras/keras_config.h"
 #include "nn/counting_metrics.h"
 #include "nn/losses.h"
 #include "nn/metrics.h"

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/keras/keras_import.h"
-#include "formats/keras_sample.h"
 #include "core/format.h"
 #include "formats/keras/keras_config.h"
+#include "formats/keras/keras_import.h"
+#include "formats/keras_sample.h"
 #include "nn/normalization.h"
 #include "support/test_data.h"
 

@@ -164,7 +164,8 @@ TEST(KerasLayouts, AMultiGpuFileIsUnwrapped) {
       {"class_name": "Dense", "name": "fc", "config": {}}]}},
     {"class_name": "Concatenate", "name": "fc", "config": {}}]}})";
   const FileLayer inner{"model_1", {{"fc/kernel:0", {3, 2}}, {"fc/bias:0", {2}}}};
-  const FileContents file = legacy_file({{"input_1", {}}, {"lambda_1", {}}, inner, {"fc", {}}}, {.model_config = config});
+  const FileContents file =
+      legacy_file({{"input_1", {}}, {"lambda_1", {}}, inner, {"fc", {}}}, {.model_config = config});
   graph::Model model = model_of("layers: [{Input: [3]}, {Dense: {name: fc, units: 2}}]");
   const WeightsReport report = load_weights(file, {}, model, Coverage::kAll);
   EXPECT_EQ(weight(model, "fc/kernel"), values_of(0, {3, 2}));

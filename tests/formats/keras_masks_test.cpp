@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_import.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "formats/keras/keras_config.h"
 #include "formats/keras/keras_graph.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 
 namespace dptrain::formats {
@@ -380,8 +380,7 @@ outputs: [a, b]
   EXPECT_EQ(
       graph::portrait(graph::graph_of(config::to_yaml(import_model_config("m.h5", text, std::nullopt, ours).model))),
       graph::portrait(graph));
-  EXPECT_THAT(keras::masks_advice(graph),
-              ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
+  EXPECT_THAT(keras::masks_advice(graph), ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
 }
 
 TEST(KerasMasks, ThatAttentionRemovesAreAWarning) {

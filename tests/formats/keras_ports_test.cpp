@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
-#include "formats/keras/keras_import.h"
 #include "core/error.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "formats/keras/keras_config.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 #include "support/halves.h"
 #include "support/test_data.h"

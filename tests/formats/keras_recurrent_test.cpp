@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
-#include "formats/keras/keras_import.h"
 #include "core/error.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "formats/keras/keras_config.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 #include "support/test_data.h"
 
@@ -72,8 +72,7 @@ layers:
   - Input: {name: h, shape: [4]}
   - GRU: {name: last, units: 4, inputs: [x, h]}
 )");
-  EXPECT_EQ(json::parse(keras::model_config(graph))["config"]["layers"][2]["inbound_nodes"],
-            json::parse(R"([{
+  EXPECT_EQ(json::parse(keras::model_config(graph))["config"]["layers"][2]["inbound_nodes"], json::parse(R"([{
     "args": [{"class_name": "__keras_tensor__",
               "config": {"shape": [null, 7, 3], "dtype": "float32", "keras_history": ["x", 0, 0]}}],
     "kwargs": {"initial_state": [{"class_name": "__keras_tensor__",

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_layer_arguments.h"
 #include "core/text.h"
 #include "formats/keras/keras_layer.h"
+#include "formats/keras/keras_layer_arguments.h"
 #include "nn/example.h"
 #include "support/sanitizer.h"
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "formats/contents.h"
-#include "formats/checkpoint_sample.h"
-#include "formats/checkpoint/weights.h"
 #include "core/error.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
 #include "formats/hdf5/hdf5_writer.h"
 #include "graph/example.h"
 

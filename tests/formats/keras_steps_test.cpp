@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/checkpoint/checkpoint.h"
-#include "formats/keras/keras_import.h"
 #include "formats/keras/keras_config.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 #include "support/test_data.h"
 

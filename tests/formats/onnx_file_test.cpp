@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "dptrain_version.h"
+#include "formats/export_sample.h"
 #include "formats/exporter.h"
 #include "formats/onnx_reader.h"
-#include "formats/export_sample.h"
 #include "graph/example.h"
 #include "support/folder.h"
 

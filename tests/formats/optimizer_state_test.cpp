@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_import.h"
 #include "core/error.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 #include "nn/optimizer.h"
 #include "support/test_data.h"

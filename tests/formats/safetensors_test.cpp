@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/contents.h"
-#include "formats/keras/keras_import.h"
-#include "formats/checkpoint_sample.h"
-#include "formats/checkpoint/weights.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
 #include "formats/exporter.h"
+#include "formats/keras/keras_import.h"
 #include "graph/example.h"
 
 namespace dptrain::formats {
@@ -72,8 +72,8 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
 TEST(Safetensors, OfPyTorchAreNamed) {
   const auto opened = [](const std::string& format) {
     return FileContents::over(file_of(R"({"__metadata__":{"format":")" + format +
-                                      R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-                                  4));
+                                          R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                      4));
   };
   EXPECT_EQ(opened("other").layers().size(), 1U);
   try {

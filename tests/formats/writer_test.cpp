@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include "formats/checkpoint_sample.h"
-#include "formats/checkpoint/writer.h"
 #include "core/files.h"
+#include "formats/checkpoint/writer.h"
+#include "formats/checkpoint_sample.h"
 #include "formats/hdf5/hdf5_writer.h"
 
 namespace dptrain::formats {
@@ -27,9 +27,9 @@ class WriterTest : public ::testing::Test {
     graph::Model model = sample::tiny_cnn();
     model.weights[0].values[0] = mark;
     WriteJob job{.model = std::make_shared<const graph::Model>(model),
-            .state = std::make_shared<const CheckpointState>(sample::state_of(model)),
-            .compiled = {},
-            .paths = {}};
+                 .state = std::make_shared<const CheckpointState>(sample::state_of(model)),
+                 .compiled = {},
+                 .paths = {}};
     for (const std::string& file : files) job.paths.push_back(folder_ / file);
     return job;
   }

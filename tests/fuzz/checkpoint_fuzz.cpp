@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 
-#include "formats/contents.h"
-#include "formats/checkpoint_sample.h"
 #include "core/error.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
 
 namespace {
 

@@ -4,12 +4,12 @@
 
 #include <cstdlib>
 
-#include "formats/contents.h"
-#include "formats/keras/keras_import.h"
-#include "formats/checkpoint_sample.h"
-#include "formats/checkpoint/weights.h"
 #include "config/reader.h"
 #include "core/error.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/checkpoint_sample.h"
+#include "formats/contents.h"
+#include "formats/keras/keras_import.h"
 #include "graph/build.h"
 
 namespace {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "bench/bench.h"
+#include "bench/prediction.h"
+#include "bench/verify.h"
 #include "session/devices.h"
 #include "session/dry_plan.h"
-#include "bench/prediction.h"
 #include "session/session.h"
-#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/link_speed.h"
+#include "bench/verify.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "session/dry_plan.h"
-#include "bench/link_speed.h"
 #include "session/session.h"
-#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "bench/bench.h"
+#include "bench/verify.h"
+#include "core/error.h"
 #include "session/dry_plan.h"
 #include "session/session.h"
-#include "bench/verify.h"
 
 namespace dptrain::session {
 namespace {

@@ -48,7 +48,7 @@ std::string sums(const data::table::Table& table) {
   for (std::int64_t row = 0; row < table.rows(); ++row)
     for (std::size_t i = 0; i < types.size(); ++i)
       sum[i] += types[i] == data::table::ColumnType::kNumber ? static_cast<double>(table.row(row)[i].number)
-                                                       : table.row(row)[i].code;
+                                                             : table.row(row)[i].code;
   std::string line;
   for (const double value : sum) line += fmt::format(" {:.6g}", value);
   return line;
@@ -58,7 +58,8 @@ void run(int threads, int rounds, const std::vector<std::string>& files) {
   const auto start = std::chrono::steady_clock::now();
   const data::table::Looked looked = data::table::look(files, {});
   fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), looked.rows);
-  for (const data::table::Column& column : looked.schema.columns) fmt::print(" {}={}", column.name, type_name(column.type));
+  for (const data::table::Column& column : looked.schema.columns)
+    fmt::print(" {}={}", column.name, type_name(column.type));
   fmt::print("\n");
   std::vector<double> times;
   for (int round = 0; round <= rounds; ++round) {

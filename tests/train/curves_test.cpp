@@ -60,7 +60,7 @@ TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
 
 TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
   const plot::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"
-                                                           "3,0.5,0.9,1.4,0.7,1e-3,100,1\n")});
+                                                        "3,0.5,0.9,1.4,0.7,1e-3,100,1\n")});
   EXPECT_EQ(one.title, "net/001");
   ASSERT_EQ(one.panels.size(), 3U) << "loss, accuracy, throughput; the learning rate does not change";
   const plot::Panel& loss = one.panels[0];

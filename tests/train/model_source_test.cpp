@@ -5,7 +5,7 @@
 #include "formats/checkpoint/checkpoint.h"
 #include "support/folder.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 namespace {
 
 constexpr const char* kTrainedConfig =
@@ -20,7 +20,8 @@ TEST(ModelSource, FilesThatACheckpointsConfigWouldWriteAreIgnored) {
   const test::Folder folder;
   const std::string file = folder / "given.h5";
   const experiment::Experiment trained = experiment::load_experiment_text(kTrainedConfig, "given.yaml", {});
-  formats::save_checkpoint(file, graph::make_model(trained.graph, 1), {}, {.resolved_config = kTrainedConfig, .trainer = "{}"});
+  formats::save_checkpoint(file, graph::make_model(trained.graph, 1), {},
+                           {.resolved_config = kTrainedConfig, .trainer = "{}"});
 
   const experiment::ConfigFile given = open_model_source(file, {}, {}, {}).experiment.config;
   EXPECT_FALSE(given.gates->junit);
@@ -37,4 +38,4 @@ TEST(ModelSource, FilesThatACheckpointsConfigWouldWriteAreIgnored) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::train

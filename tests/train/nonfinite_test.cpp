@@ -14,9 +14,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "formats/checkpoint/checkpoint.h"
 #include "support/sanitizer.h"
 #include "train/replay.h"
 #include "train/trainer.h"

@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/checkpoint/weights.h"
-#include "core/text.h"
 #include "train/line_file.h"
 #include "train/trainer.h"
 
@@ -86,8 +86,8 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
 
   void expect_equal_runs(const std::string& a, const std::string& b) const {
     EXPECT_EQ(values(a + "/train.csv"), values(b + "/train.csv"));
-    const formats::FileDifference difference = formats::compare_files((folder_ / a / "checkpoints/last.h5").string(),
-                                                                  (folder_ / b / "checkpoints/last.h5").string(), 0);
+    const formats::FileDifference difference = formats::compare_files(
+        (folder_ / a / "checkpoints/last.h5").string(), (folder_ / b / "checkpoints/last.h5").string(), 0);
     EXPECT_TRUE(difference.equal) << difference.report;
     const auto best = [&](const std::string& name) {
       return nlohmann::json::parse(read_text((folder_ / name / "result.json").string()))["best"];
@@ -123,8 +123,8 @@ TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
 TEST_P(ValidationSteps, ChangeNothingThatIsTrained) {
   fit("often", {"train.validate_every=3 steps"});
   fit("never", {"train.validate_every=1000 steps"});
-  const formats::FileDifference difference = formats::compare_files((folder_ / "often/checkpoints/last.h5").string(),
-                                                                (folder_ / "never/checkpoints/last.h5").string(), 0);
+  const formats::FileDifference difference = formats::compare_files(
+      (folder_ / "often/checkpoints/last.h5").string(), (folder_ / "never/checkpoints/last.h5").string(), 0);
   EXPECT_TRUE(difference.equal) << difference.report;
 }
 

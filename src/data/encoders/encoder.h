@@ -17,8 +17,8 @@
 #include "config/family.h"
 #include "config/value.h"
 #include "data/source.h"
-#include "formats/preparation.h"
 #include "data/table/table.h"
+#include "formats/preparation.h"
 
 namespace dptrain::data {
 
@@ -67,9 +67,7 @@ class Encoder {
   virtual std::string describe() const = 0;
   virtual nlohmann::json learned() const = 0;
   /// The encoder in an exported model, under the column's name; nullopt if export does not support it.
-  virtual std::optional<formats::PreparedColumn> prepared(const std::string& /*column*/) const {
-    return std::nullopt;
-  }
+  virtual std::optional<formats::PreparedColumn> prepared(const std::string& /*column*/) const { return std::nullopt; }
 };
 
 /// (x - mean) / deviation. `fill` replaces a missing x; NaN: a missing x is an error.

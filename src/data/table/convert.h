@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/csv.h"
 #include "data/table/blocks.h"
 #include "data/table/table.h"
 #include "data/table/words.h"
+#include "kernels/cpu/csv.h"
 
 namespace dptrain::data::table {
 

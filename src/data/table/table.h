@@ -1,7 +1,7 @@
 #pragma once
 
-// Table: rows of typed cells in memory, without the text of numbers and categories. read() (data/table/reader.h) makes it;
-// it is constant from then on, and any thread may read it.
+// Table: rows of typed cells in memory, without the text of numbers and categories. read() (data/table/reader.h) makes
+// it; it is constant from then on, and any thread may read it.
 
 #include <cstdint>
 #include <limits>

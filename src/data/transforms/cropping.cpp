@@ -229,11 +229,11 @@ class Resizing final : public Transform {
     using Filter = formats::ResizeImage::Filter;
     const bool nearest = resize_.interpolation == Interpolation::kNearest;
     return formats::ResizeImage{.height = resize_.height,
-                                  .width = resize_.width,
-                                  .filter = nearest             ? Filter::kNearest
-                                            : resize_.antialias ? Filter::kTriangle
-                                                                : Filter::kBilinear,
-                                  .crop_to_aspect_ratio = crop_};
+                                .width = resize_.width,
+                                .filter = nearest             ? Filter::kNearest
+                                          : resize_.antialias ? Filter::kTriangle
+                                                              : Filter::kBilinear,
+                                .crop_to_aspect_ratio = crop_};
   }
   ReadHint hint() const override {
     return scaled_decode_ ? ReadHint{.least_height = resize_.height, .least_width = resize_.width} : ReadHint{};

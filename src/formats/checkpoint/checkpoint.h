@@ -29,14 +29,14 @@ struct CheckpointState {
 /// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
 /// Exporter writes.
 std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
-                   const CheckpointState& state);
+                              const CheckpointState& state);
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
 CheckpointState read_state(const std::string& path);
 /// Reads the class names in a checkpoint or an exported model; empty if the file has none.
 ClassNames read_class_names(const std::string& path);
-/// Reads CheckpointState::learned of a checkpoint or an exported model; "" if the file has none or cannot be read, which
-/// load_weights() reports.
+/// Reads CheckpointState::learned of a checkpoint or an exported model; "" if the file has none or cannot be read,
+/// which load_weights() reports.
 std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 bool is_weights_only(

@@ -2,14 +2,14 @@
 #include <map>
 #include <set>
 
-#include "formats/contents.h"
-#include "formats/pairing.h"
-#include "formats/checkpoint/weights.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "formats/checkpoint/weights.h"
+#include "formats/contents.h"
+#include "formats/pairing.h"
 
 namespace dptrain::formats {
 namespace {

@@ -6,13 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/contents.h"
-#include "formats/pairing.h"
 #include "config/diagnostics.h"
 #include "config/load.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "formats/contents.h"
 #include "formats/keras3/keras3_config.h"
+#include "formats/pairing.h"
 #include "nn/optimizer.h"
 
 namespace dptrain::formats {

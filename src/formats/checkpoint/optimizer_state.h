@@ -16,9 +16,8 @@ struct FileContents;
 
 /// For an optimizer that trains `model`, whose layers are paired with the file's as for their weights. Throws
 /// Error{kCheckpoint} that says why not: the file holds no optimizer, another one, or that of other weights.
-OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,
-                                               const graph::Model& model);
+OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer, const graph::Model& model);
 OptimizerState read_optimizer_state(const FileContents& contents, const config::Typed& optimizer,
-                                               const graph::Model& model);
+                                    const graph::Model& model);
 
 }  // namespace dptrain::formats

@@ -1,6 +1,6 @@
+#include "dptrain_version.h"
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/contents.h"
-#include "dptrain_version.h"
 #include "formats/keras/keras_file.h"
 
 namespace dptrain::formats {
@@ -9,8 +9,8 @@ namespace {
 std::uint64_t expected_bytes(const CheckpointState& state) {
   std::uint64_t floats = 0;
   for (const NamedArray& array : state.arrays) floats += array.values.size();
-  return keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() +
-         state.trainer.size() + state.learned.size();
+  return keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() + state.trainer.size() +
+         state.learned.size();
 }
 
 void put_state(Hdf5Writer& file, const CheckpointState& state) {
@@ -33,10 +33,10 @@ void put_state(Hdf5Writer& file, const CheckpointState& state) {
 }  // namespace
 
 std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
-                   const CheckpointState& state) {
+                              const CheckpointState& state) {
   Hdf5Writer file(keras::expected_bytes(model) + expected_bytes(state));
-  keras::put_model(
-      file, {.model = model, .compiled = compiled, .class_names = state.class_names, .learned = state.learned});
+  keras::put_model(file,
+                   {.model = model, .compiled = compiled, .class_names = state.class_names, .learned = state.learned});
   put_state(file, state);
   return keras::write_sealed(path, file);
 }

@@ -14,7 +14,8 @@
 namespace dptrain::formats {
 
 struct CheckpointWriter::Impl {
-  explicit Impl(std::function<void(const WrittenFile&)> on_done) : done(std::move(on_done)), thread([this] { run(); }) {}
+  explicit Impl(std::function<void(const WrittenFile&)> on_done)
+      : done(std::move(on_done)), thread([this] { run(); }) {}
   ~Impl() {
     jobs.close();
     thread.join();
@@ -37,9 +38,9 @@ struct CheckpointWriter::Impl {
     const trace::Span span("save", "writing", &path);
     try {
       const Exported handed_on{.model = *job.model,
-                                          .compiled = job.compiled,
-                                          .class_names = job.state->class_names,
-                                          .learned = job.state->learned};
+                               .compiled = job.compiled,
+                               .class_names = job.state->class_names,
+                               .learned = job.state->learned};
       saved.bytes = job.private_state ? save_checkpoint(path, *job.model, job.compiled, *job.state)
                                       : exporter_of(path).write(path, handed_on);
     } catch (const Error& error) {
@@ -70,7 +71,8 @@ struct CheckpointWriter::Impl {
   std::thread thread;               ///< last: it uses all of the above
 };
 
-CheckpointWriter::CheckpointWriter(std::function<void(const WrittenFile&)> done) : impl_(std::make_unique<Impl>(std::move(done))) {}
+CheckpointWriter::CheckpointWriter(std::function<void(const WrittenFile&)> done)
+    : impl_(std::make_unique<Impl>(std::move(done))) {}
 
 CheckpointWriter::~CheckpointWriter() = default;
 

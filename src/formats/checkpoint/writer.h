@@ -1,15 +1,16 @@
 #pragma once
 
-// CheckpointWriter: saves in the background. The trainer's thread makes a snapshot (a copy of the model and state) and goes on;
-// one thread writes them in order. A failed save is remembered and warned of, training goes on; later saves retry.
+// CheckpointWriter: saves in the background. The trainer's thread makes a snapshot (a copy of the model and state) and
+// goes on; one thread writes them in order. A failed save is remembered and warned of, training goes on; later saves
+// retry.
 
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "formats/checkpoint/checkpoint.h"
 #include "core/error.h"
+#include "formats/checkpoint/checkpoint.h"
 
 namespace dptrain::formats {
 

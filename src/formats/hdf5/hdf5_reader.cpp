@@ -6,10 +6,10 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "formats/hdf5/hdf5_object.h"
 #include "core/crc32.h"
 #include "core/floats.h"
 #include "core/format.h"
+#include "formats/hdf5/hdf5_object.h"
 
 namespace dptrain::formats {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/hdf5/hdf5_object.h"
 #include "core/shape.h"
+#include "formats/hdf5/hdf5_object.h"
 
 namespace dptrain::formats {
 

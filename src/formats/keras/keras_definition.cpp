@@ -7,14 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_json.h"
-#include "formats/keras/keras_operations.h"
-#include "formats/stored_layers.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
 #include "formats/keras/keras_graph.h"
+#include "formats/keras/keras_json.h"
+#include "formats/keras/keras_operations.h"
+#include "formats/stored_layers.h"
 #include "nn/layer.h"
 
 namespace dptrain::formats {

@@ -7,15 +7,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/reader.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
 #include "formats/contents.h"
 #include "formats/keras/keras_definition.h"
 #include "formats/keras/keras_json.h"
 #include "formats/keras/keras_layer_arguments.h"
 #include "formats/keras/keras_operations.h"
-#include "config/reader.h"
-#include "core/error.h"
-#include "core/format.h"
-#include "core/text.h"
 #include "graph/definitions.h"
 #include "graph/expand.h"
 #include "nn/layer.h"

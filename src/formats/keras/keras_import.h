@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/keras/keras_masks.h"
 #include "config/node.h"
 #include "core/shape.h"
+#include "formats/keras/keras_masks.h"
 
 namespace dptrain::formats {
 

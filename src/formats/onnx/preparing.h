@@ -1,7 +1,7 @@
 #pragma once
 
-// Raw samples in place of the model's inputs: nodes that prepare them (formats/preparation.h). Owned by whoever writes a
-// file; one thread.
+// Raw samples in place of the model's inputs: nodes that prepare them (formats/preparation.h). Owned by whoever writes
+// a file; one thread.
 
 #include <map>
 #include <string>

@@ -231,8 +231,7 @@ class CurvesPicture final : public RunSink {
       if (LineFile::read((std::filesystem::path(folder_) / "train.csv").string()).size() < 2) return;  // no epoch
       const RunNames names = names_of_runs({folder_});
       const std::filesystem::path file = std::filesystem::path(folder_) / "curves.svg";
-      plot::write(file.string(),
-                     plot::draw(curves_chart(names.title, {read_run(folder_, names.runs.front())}, false)));
+      plot::write(file.string(), plot::draw(curves_chart(names.title, {read_run(folder_, names.runs.front())}, false)));
       stale_ = false;
     } catch (const std::exception& error) {
       if (!warned_) log::warn(fmt::format("curves.svg is not drawn; training goes on: {}", error.what()));

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "support/tier.h"
 #include "data/table/fields.h"
 #include "data/table/files.h"
 #include "data/table/naive_csv.h"
 #include "data/table/row_stream.h"
+#include "support/tier.h"
 
 namespace dptrain::data::table::test {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "support/folder.h"
 #include "data/table/date.h"
 #include "data/table/files.h"
+#include "support/folder.h"
 
 namespace dptrain::data::table::test {
 namespace {

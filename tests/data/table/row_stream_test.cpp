@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "support/folder.h"
 #include "data/table/files.h"
+#include "support/folder.h"
 
 namespace dptrain::data::table::test {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "support/sanitizer.h"
 #include "data/table/date.h"
 #include "data/table/files.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::data::table::test {
 namespace {
