@@ -9,7 +9,7 @@
 #include "session/dry_plan.h"
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 const char* kBfloat16Config =
@@ -37,8 +37,8 @@ experiment::Experiment with_policy(const std::string& policy) {
   return experiment::load_experiment_text(kBfloat16Config, "tiny.yaml", {{"train.dtype_policy=" + policy}, {}});
 }
 
-SessionOptions on_cpus(int replicas) {
-  SessionOptions options;
+session::SessionOptions on_cpus(int replicas) {
+  session::SessionOptions options;
   options.devices = {.replicas = replicas, .threads = 1};
   options.wants_validation = false;
   return options;
@@ -52,21 +52,21 @@ class Bfloat16OnCpus : public testing::Test {
 };
 
 TEST(Bfloat16Policy, LeavesTheCpusPlanInFloat32) {
-  const DeviceRequest cpu{.replicas = 1, .threads = 1}, emu = request_of({{backend::DeviceKind::kEmu, 0}});
-  EXPECT_EQ(compute_type(experiment::DtypePolicy::kMixedBfloat16, cpu), DType::kF32);
-  EXPECT_EQ(compute_type(experiment::DtypePolicy::kMixedBfloat16, emu), DType::kBf16);
-  EXPECT_TRUE(tables_from(with_policy("mixed_bfloat16").config.train, cpu));
-  EXPECT_FALSE(tables_from(with_policy("mixed_bfloat16").config.train, emu));
+  const session::DeviceRequest cpu{.replicas = 1, .threads = 1}, emu = session::request_of({{backend::DeviceKind::kEmu, 0}});
+  EXPECT_EQ(session::compute_type(experiment::DtypePolicy::kMixedBfloat16, cpu), DType::kF32);
+  EXPECT_EQ(session::compute_type(experiment::DtypePolicy::kMixedBfloat16, emu), DType::kBf16);
+  EXPECT_TRUE(session::tables_from(with_policy("mixed_bfloat16").config.train, cpu));
+  EXPECT_FALSE(session::tables_from(with_policy("mixed_bfloat16").config.train, emu));
 }
 
 TEST_F(Bfloat16OnCpus, ADryPlanKnowsWhatAReplicaTakes) {
-  DryPlan dry, exact;
-  make_dry_plan(with_policy("mixed_bfloat16"), on_cpus(2).devices, {}, dry);
-  make_dry_plan(with_policy("float32"), on_cpus(2).devices, {}, exact);
+  session::DryPlan dry, exact;
+  session::make_dry_plan(with_policy("mixed_bfloat16"), on_cpus(2).devices, {}, dry);
+  session::make_dry_plan(with_policy("float32"), on_cpus(2).devices, {}, exact);
   EXPECT_EQ(dry.plan.compute, DType::kF32);
   EXPECT_THAT(dry.text(), testing::AnyOf(testing::HasSubstr("_bf16"), testing::HasSubstr("of bfloat16")));
   EXPECT_THAT(exact.text(), testing::Not(testing::HasSubstr("bf")));
-  Session session(with_policy("mixed_bfloat16"), on_cpus(2));
+  session::Session session(with_policy("mixed_bfloat16"), on_cpus(2));
   session.replicas().on_each([&](int rank, runtime::Replica& replica) {
     if (rank != 0) return;
     EXPECT_GE(replica.bytes(), dry.replica_bytes);
@@ -87,7 +87,7 @@ TEST_F(Bfloat16OnCpus, ReplicasComputeWhatOneDoes) {
 TEST_F(Bfloat16OnCpus, TheEmulatorAndTheCpuJudgeEachOther) {
   VerifyOptions options;
   options.devices = {.replicas = 1, .threads = 1};
-  options.against = request_of({{backend::DeviceKind::kEmu, 0}});
+  options.against = session::request_of({{backend::DeviceKind::kEmu, 0}});
   options.steps = 2;
   const VerifyResult result = verify(with_policy("mixed_bfloat16"), options);
   EXPECT_TRUE(result.passed) << result.rows.front().gradient << " in " << result.rows.front().layer;
@@ -95,7 +95,7 @@ TEST_F(Bfloat16OnCpus, TheEmulatorAndTheCpuJudgeEachOther) {
 
 /// The mean loss of each epoch.
 std::vector<double> losses(const std::string& policy, std::int64_t epochs) {
-  Session session(with_policy(policy), on_cpus(1));
+  session::Session session(with_policy(policy), on_cpus(1));
   std::vector<double> all;
   std::int64_t number = 0;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
@@ -138,4 +138,4 @@ TEST_F(Bfloat16OnCpus, BenchHasNoPeakForThem) {
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

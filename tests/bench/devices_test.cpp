@@ -14,7 +14,7 @@
 #include "session/dry_plan.h"
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using backend::DeviceKind;
@@ -41,12 +41,12 @@ experiment::Experiment experiment(const std::vector<std::string>& sets = {}) {
   return experiment::load_experiment_text(kConfig, "tiny.yaml", {sets, {}});
 }
 
-DeviceRequest on(DeviceKind kind, const std::vector<int>& ids) {
-  std::vector<GpuId> gpus;
+session::DeviceRequest on(DeviceKind kind, const std::vector<int>& ids) {
+  std::vector<session::GpuId> gpus;
   for (const int id : ids) gpus.push_back({kind, id});
-  return request_of(gpus);
+  return session::request_of(gpus);
 }
-DeviceRequest emu(const std::vector<int>& ids) { return on(DeviceKind::kEmu, ids); }
+session::DeviceRequest emu(const std::vector<int>& ids) { return on(DeviceKind::kEmu, ids); }
 
 std::string refusal(ErrorKind kind, const std::function<void()>& call) {
   try {
@@ -58,8 +58,8 @@ std::string refusal(ErrorKind kind, const std::function<void()>& call) {
   return "accepted";
 }
 
-SessionOptions options_for(const DeviceRequest& devices) {
-  SessionOptions options;
+session::SessionOptions options_for(const session::DeviceRequest& devices) {
+  session::SessionOptions options;
   options.devices = devices;
   options.wants_validation = false;
   return options;
@@ -67,10 +67,10 @@ SessionOptions options_for(const DeviceRequest& devices) {
 
 TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
   const std::vector<int> before = machine::allowed_cpus();
-  DeviceRequest bound{.replicas = 2, .threads = 1};
-  const auto losses = [](const DeviceRequest& devices) {
+  session::DeviceRequest bound{.replicas = 2, .threads = 1};
+  const auto losses = [](const session::DeviceRequest& devices) {
     const experiment::Experiment tiny = experiment();
-    Session session(tiny, options_for(devices));
+    session::Session session(tiny, options_for(devices));
     const data::Batch batch = session.train_loader().next();
     std::vector<double> all;
     for (int step = 0; step < 3; ++step)
@@ -86,17 +86,17 @@ TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
 }
 
 TEST(SharersOfAGpu, AreThoseOfTheFullest) {
-  EXPECT_EQ(sharers_of_a_gpu(DeviceRequest{}), 1);
-  EXPECT_EQ(sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
-  EXPECT_EQ(sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
+  EXPECT_EQ(session::sharers_of_a_gpu(session::DeviceRequest{}), 1);
+  EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
+  EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
 }
 
 TEST(BoundReplicas, RunOnTheirCpus) {
   const std::vector<int> before = machine::allowed_cpus();
-  DeviceRequest bound{.replicas = 2, .threads = 1};
+  session::DeviceRequest bound{.replicas = 2, .threads = 1};
   bound.cpus = {{before.front()}, {before.back()}};
   const experiment::Experiment tiny = experiment();
-  Session session(tiny, options_for(bound));
+  session::Session session(tiny, options_for(bound));
   std::vector<std::vector<int>> seen(2);
   session.replicas().on_each(
       [&](int lane, runtime::Replica&) { seen[static_cast<std::size_t>(lane)] = machine::allowed_cpus(); });
@@ -112,18 +112,18 @@ TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
 }
 
 TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
-  const auto said = [](const DeviceRequest& request) {
-    return refusal(ErrorKind::kUsage, [&] { make_devices(request, {}); });
+  const auto said = [](const session::DeviceRequest& request) {
+    return refusal(ErrorKind::kUsage, [&] { session::make_devices(request, {}); });
   };
-  DeviceRequest both = emu({0});
+  session::DeviceRequest both = emu({0});
   both.gpus.push_back({DeviceKind::kCuda, 0});
   both.replicas = 2;
   EXPECT_NE(said(both).find("emu:0, gpu:0: replicas run on GPUs or on the emulator, not on both"), std::string::npos);
-  EXPECT_EQ(make_devices(emu({0, 0, 1}), {}).size(), 3U);
+  EXPECT_EQ(session::make_devices(emu({0, 0, 1}), {}).size(), 3U);
   const experiment::Experiment sharded = experiment({"parallel.virtual_shards=4"});
   EXPECT_EQ(refusal(ErrorKind::kUsage,
                     [&] {
-                      make_connector(on(DeviceKind::kCuda, {0, 0, 1}), sharded.config.parallel, true);
+                      session::make_connector(on(DeviceKind::kCuda, {0, 0, 1}), sharded.config.parallel, true);
                     }),
             "parallel.virtual_shards: gpu:0, gpu:0, gpu:1: take a GPU for each replica, as in 0,1, or one for all, as "
             "in 0,0");
@@ -131,8 +131,8 @@ TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
 
 TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
   const experiment::Experiment halved = experiment({"parallel.allreduce_dtype=bfloat16"});
-  const auto refused = [&](const DeviceRequest& request, int ranks) {
-    return refusal(ErrorKind::kUsage, [&] { check_allreduce_dtype(request, halved.config.parallel, ranks); });
+  const auto refused = [&](const session::DeviceRequest& request, int ranks) {
+    return refusal(ErrorKind::kUsage, [&] { session::check_allreduce_dtype(request, halved.config.parallel, ranks); });
   };
   EXPECT_THAT(refused({.replicas = 2, .threads = 1}, 2), HasSubstr("2 replicas on CPUs add float32"));
   EXPECT_THAT(refused({.replicas = 1, .threads = 1}, 2), HasSubstr("2 replicas on CPUs")) << "in two processes";
@@ -141,8 +141,8 @@ TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
   EXPECT_EQ(refused(on(DeviceKind::kCuda, {0, 1}), 2), "accepted");
   EXPECT_EQ(refused(on(DeviceKind::kCuda, {0}), 2), "accepted") << "in two processes";
   EXPECT_EQ(refused({.replicas = 1, .threads = 1}, 1), "accepted") << "nothing is summed";
-  Session alone(halved, options_for({.replicas = 1, .threads = 1}));
-  EXPECT_THAT(refusal(ErrorKind::kUsage, [&] { Session(halved, options_for({.replicas = 2, .threads = 1})); }),
+  session::Session alone(halved, options_for({.replicas = 1, .threads = 1}));
+  EXPECT_THAT(refusal(ErrorKind::kUsage, [&] { session::Session(halved, options_for({.replicas = 2, .threads = 1})); }),
               HasSubstr("leave the key out"));
   EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).layers, 2e-2);
   EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).loss,
@@ -153,19 +153,19 @@ TEST(Devices, TheConfigSaysHowTheyRun) {
   const experiment::Experiment all =
       experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
                   "train.dtype_policy=mixed_float16"});
-  const backend::RuntimeOptions options = runtime_options(all.config);
+  const backend::RuntimeOptions options = session::runtime_options(all.config);
   EXPECT_EQ(options.compute, DType::kF16);
   EXPECT_FALSE(options.tf32);
   EXPECT_TRUE(options.autotune);
   EXPECT_FALSE(options.deterministic);
   EXPECT_EQ(options.workspace_limit, 64U << 20);
-  EXPECT_EQ(runtime_options(experiment().config).workspace_limit, 1U << 30);
+  EXPECT_EQ(session::runtime_options(experiment().config).workspace_limit, 1U << 30);
 }
 
 TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
   for (const bool training : {false, true}) {
     const auto measures = [&](const experiment::Experiment& one) {
-      return runtime_options(one.config, nullptr, training).autotune;
+      return session::runtime_options(one.config, nullptr, training).autotune;
     };
     EXPECT_FALSE(measures(experiment()));
     EXPECT_EQ(measures(experiment({"runtime={autotune: auto}"})), training);
@@ -176,13 +176,13 @@ TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
 
 TEST(Devices, TheCpuRefusesFloat16InOneSentence) {
   const std::string said = refusal(ErrorKind::kDevice, [] {
-    Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
+    session::Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
   });
   EXPECT_EQ(said, "cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU");
 }
 
 TEST(Devices, SumsOverReplicasAreMeasured) {
-  for (const auto& request : {DeviceRequest{.replicas = 2, .threads = 1}, emu({0, 1, 2}), emu({0, 0})}) {
+  for (const auto& request : {session::DeviceRequest{.replicas = 2, .threads = 1}, emu({0, 1, 2}), emu({0, 0})}) {
     const LinkSpeed speed = measure_all_reduce(request, 4000, 3);
     EXPECT_EQ(speed.bytes, 4000U);
     EXPECT_GT(speed.seconds, 0);
@@ -192,14 +192,14 @@ TEST(Devices, SumsOverReplicasAreMeasured) {
 
 TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
   const experiment::Experiment tiny = experiment();
-  DryPlan dry;
-  make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
-  Session session(tiny, options_for(emu({0, 1})));
+  session::DryPlan dry;
+  session::make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
+  session::Session session(tiny, options_for(emu({0, 1})));
   ASSERT_FALSE(session.feeds().empty());
   ASSERT_EQ(dry.inputs.size(), session.feeds().size());
   std::uint64_t least = dry.replica_bytes, most = dry.replica_bytes + 1024;
   for (std::size_t i = 0; i < dry.inputs.size(); ++i) {
-    const FeedMemory& input = dry.inputs[i];
+    const session::FeedMemory& input = dry.inputs[i];
     EXPECT_THAT(session.feeds()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
     EXPECT_THAT(dry.text(), HasSubstr("data." + input.name));
     least += input.samples;
@@ -212,11 +212,11 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
     EXPECT_LE(replica.bytes(), most);
   });
 
-  DryPlan off, cpu;
-  make_dry_plan(experiment({"runtime.resident=off"}), emu({0}), {.data = true}, off);
+  session::DryPlan off, cpu;
+  session::make_dry_plan(experiment({"runtime.resident=off"}), emu({0}), {.data = true}, off);
   EXPECT_TRUE(off.inputs.empty());
   EXPECT_THAT(off.text(), HasSubstr("staging"));
-  make_dry_plan(tiny, {.replicas = 1, .threads = 1}, {.data = true}, cpu);
+  session::make_dry_plan(tiny, {.replicas = 1, .threads = 1}, {.data = true}, cpu);
   EXPECT_EQ(cpu.text().find("on the device besides"), std::string::npos) << "the CPU reads batches where they are";
 }
 
@@ -225,11 +225,11 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
     for (const char* accumulate : {"1", "3"}) {
       const experiment::Experiment tiny = experiment(
           {std::string("train.dtype_policy=") + policy, std::string("train.accumulate_steps=") + accumulate});
-      DryPlan dry;
-      make_dry_plan(tiny, emu({0, 1}), {}, dry);
-      SessionOptions options = options_for(emu({0, 1}));
+      session::DryPlan dry;
+      session::make_dry_plan(tiny, emu({0, 1}), {}, dry);
+      session::SessionOptions options = options_for(emu({0, 1}));
       options.feeds = false;  // what data sets take is not the plan's
-      Session session(tiny, options);
+      session::Session session(tiny, options);
       session.replicas().on_each([&](int rank, runtime::Replica& replica) {
         if (rank != 0) return;
         EXPECT_GE(replica.bytes(), dry.replica_bytes) << policy << " " << accumulate;
@@ -241,7 +241,7 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
 TEST(Devices, TheEmulatorComputesWhatTheCpuDoes) {
   VerifyOptions options;
   options.devices = emu({0, 1});
-  options.against = DeviceRequest{.replicas = 1, .threads = 1};
+  options.against = session::DeviceRequest{.replicas = 1, .threads = 1};
   options.steps = 3;
   for (const char* policy : {"float32", "mixed_bfloat16", "mixed_float16"}) {
     const VerifyResult result = verify(experiment({std::string("train.dtype_policy=") + policy}), options);
@@ -254,27 +254,27 @@ TEST(Devices, TheEmulatorComputesWhatTheCpuDoes) {
 }
 
 TEST(Devices, WhereMemoryRunsOutTheLargestBatchIsNamed) {
-  DryPlan dry;
-  make_dry_plan(experiment(), emu({0}), {}, dry);
+  session::DryPlan dry;
+  session::make_dry_plan(experiment(), emu({0}), {}, dry);
   ASSERT_GT(dry.batch_bytes, 0U);
   ASSERT_LT(dry.batch_bytes, dry.replica_bytes);
-  const std::string enough = memory_advice(experiment(), emu({0}), {});
+  const std::string enough = session::memory_advice(experiment(), emu({0}), {});
   EXPECT_NE(enough.find("something else has taken memory"), std::string::npos) << enough;
   // 4 GiB hold some millions of these rows.
   const std::int64_t huge = 1 << 24;
-  const std::string advice = memory_advice(experiment(), emu({0, 0}), {.global_batch = huge});
+  const std::string advice = session::memory_advice(experiment(), emu({0, 0}), {.global_batch = huge});
   const std::size_t place = advice.find("the largest global batch that fits is ");
   ASSERT_NE(place, std::string::npos) << advice;
   const std::int64_t fits = std::stoll(advice.substr(place + 38));
   ASSERT_GT(fits, 0);
   ASSERT_LT(fits, huge);
   const std::uint64_t share = (std::uint64_t{4} << 30) / 2;
-  DryPlan largest, larger;
-  make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits}, largest);
-  make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits + fits / 32}, larger);
+  session::DryPlan largest, larger;
+  session::make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits}, largest);
+  session::make_dry_plan(experiment(), emu({0, 0}), {.global_batch = fits + fits / 32}, larger);
   EXPECT_LE(largest.replica_bytes, share);
   EXPECT_GT(larger.replica_bytes, share - share / 64);
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

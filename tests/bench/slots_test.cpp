@@ -11,7 +11,7 @@
 #include "session/dry_plan.h"
 #include "session/session.h"
 
-namespace dptrain::session {
+namespace dptrain::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -38,25 +38,25 @@ experiment::Experiment slots_experiment(const std::vector<std::string>& sets = {
   return experiment::load_experiment_text(kSlotsConfig, "branches.yaml", {sets, {}});
 }
 
-DeviceRequest emulated(const std::vector<int>& ids, int slots = 1) {
-  std::vector<GpuId> gpus;
+session::DeviceRequest emulated(const std::vector<int>& ids, int slots = 1) {
+  std::vector<session::GpuId> gpus;
   for (const int id : ids) gpus.push_back({backend::DeviceKind::kEmu, id});
-  DeviceRequest request = request_of(gpus);
+  session::DeviceRequest request = session::request_of(gpus);
   request.slots = slots;
   request.grouped = slots > 1;
   request.replicas /= slots;
   return request;
 }
 
-DeviceRequest threads_of_slots(int replicas, const std::vector<int>& threads) {
-  DeviceRequest request{.replicas = replicas, .slots = static_cast<int>(threads.size()), .slot_threads = threads};
+session::DeviceRequest threads_of_slots(int replicas, const std::vector<int>& threads) {
+  session::DeviceRequest request{.replicas = replicas, .slots = static_cast<int>(threads.size()), .slot_threads = threads};
   request.grouped = true;
   return request;
 }
 
-DeviceRequest place(const DeviceRequest& request) { return place_slots(request, slots_experiment().graph); }
+session::DeviceRequest place(const session::DeviceRequest& request) { return session::place_slots(request, slots_experiment().graph); }
 
-std::string why_not(const DeviceRequest& request) {
+std::string why_not(const session::DeviceRequest& request) {
   try {
     place(request);
   } catch (const Error& error) {
@@ -69,13 +69,13 @@ std::string why_not(const DeviceRequest& request) {
 TEST(PlacedSlots, GpusBecomeReplicasOfOneForEachSlot) {
   for (const auto& [ids, replicas, slots] : std::vector<std::tuple<std::vector<int>, int, int>>{
            {{0}, 1, 1}, {{0, 1}, 1, 2}, {{0, 1, 2, 3}, 2, 2}, {{0, 1, 2, 3, 4, 5}, 3, 2}}) {
-    const DeviceRequest request = place(emulated(ids));
+    const session::DeviceRequest request = place(emulated(ids));
     EXPECT_EQ(request.replicas, replicas);
     EXPECT_EQ(request.slots, slots);
   }
-  const DeviceRequest two = place(emulated({0, 1}));
+  const session::DeviceRequest two = place(emulated({0, 1}));
   EXPECT_EQ(two.placement, (Placement{{"a", "cpu"}, {"b"}})) << "cpu wants no device of its own";
-  EXPECT_EQ(place_slots(two, slots_experiment().graph).placement, two.placement);
+  EXPECT_EQ(session::place_slots(two, slots_experiment().graph).placement, two.placement);
   EXPECT_EQ(place(emulated({0, 1, 2}, 3)).placement, (Placement{{"a"}, {"b"}, {"cpu"}})) << "but takes one";
   EXPECT_EQ(place({}).placement, (Placement{{"a", "b", "cpu"}}));
   EXPECT_EQ(
@@ -87,7 +87,7 @@ TEST(PlacedSlots, GpusBecomeReplicasOfOneForEachSlot) {
 }
 
 TEST(PlacedSlots, TheCommandLineSaysWhichIsWhich) {
-  DeviceRequest request = emulated({0, 1, 2, 3});
+  session::DeviceRequest request = emulated({0, 1, 2, 3});
   request.places = {{"a", 1}, {"b", 0}};
   EXPECT_EQ(place(request).placement, (Placement{{"b", "cpu"}, {"a"}}));
   request.places = {{"a", 0}, {"b", 0}};
@@ -102,22 +102,22 @@ TEST(PlacedSlots, TheCommandLineSaysWhichIsWhich) {
 }
 
 TEST(PlacedSlots, OneLineSaysWhoLivesWhere) {
-  EXPECT_EQ(slots_line(place(emulated({0, 1}))), "a, cpu on emu:0; b on emu:1");
-  EXPECT_EQ(slots_line(place(emulated({4, 1, 0, 3}))), "a, cpu on emu:4/emu:0; b on emu:1/emu:3");
-  EXPECT_EQ(slots_line(place(threads_of_slots(2, {1, 2}))), "a, cpu on cpu:0/cpu:2; b on cpu:1/cpu:3");
-  EXPECT_EQ(slots_line(place({})), "a, b, cpu on cpu:0 (fewer devices than slots)");
-  EXPECT_EQ(slots_line({}), "");
+  EXPECT_EQ(session::slots_line(place(emulated({0, 1}))), "a, cpu on emu:0; b on emu:1");
+  EXPECT_EQ(session::slots_line(place(emulated({4, 1, 0, 3}))), "a, cpu on emu:4/emu:0; b on emu:1/emu:3");
+  EXPECT_EQ(session::slots_line(place(threads_of_slots(2, {1, 2}))), "a, cpu on cpu:0/cpu:2; b on cpu:1/cpu:3");
+  EXPECT_EQ(session::slots_line(place({})), "a, b, cpu on cpu:0 (fewer devices than slots)");
+  EXPECT_EQ(session::slots_line({}), "");
   EXPECT_EQ(short_name(place(threads_of_slots(2, {1, 2}))), "2x1+2");
   EXPECT_EQ(short_name(place(emulated({0, 1, 2, 3}))), "2x2 emu");
-  EXPECT_EQ(with_threads(threads_of_slots(2, {1, 2})).threads, 3);
+  EXPECT_EQ(session::with_threads(threads_of_slots(2, {1, 2})).threads, 3);
 }
 
 /// Losses of an epoch and the weights behind it.
-std::pair<std::vector<double>, std::vector<std::vector<float>>> epoch_on(const DeviceRequest& devices) {
-  SessionOptions options;
+std::pair<std::vector<double>, std::vector<std::vector<float>>> epoch_on(const session::DeviceRequest& devices) {
+  session::SessionOptions options;
   options.devices = devices;
   options.wants_validation = false;
-  Session session(slots_experiment(), options);
+  session::Session session(slots_experiment(), options);
   std::vector<double> losses;
   std::int64_t step = 0;
   for (data::Batch batch = session.train_loader().next(); batch.rows() > 0; batch = session.train_loader().next()) {
@@ -166,11 +166,11 @@ TEST(PlacedSlots, BenchVerifyAndPlansKnowThem) {
   for (const VerifyRow& one : result.rows) EXPECT_LT(one.gradient, 1e-4) << one.layer;
 
   const experiment::Experiment experiment = slots_experiment();
-  DryPlan dry;
-  make_dry_plan(experiment, threads_of_slots(1, {1, 1}), {}, dry);
+  session::DryPlan dry;
+  session::make_dry_plan(experiment, threads_of_slots(1, {1, 1}), {}, dry);
   EXPECT_THAT(dry.text(), HasSubstr("slot 0: a, cpu\nslot 1: b\n"));
   EXPECT_THAT(dry.text(), HasSubstr("memory of its other slots"));
 }
 
 }  // namespace
-}  // namespace dptrain::session
+}  // namespace dptrain::bench

@@ -10,16 +10,16 @@
 #include "config/load.h"
 #include "evaluation/judge.h"
 
-namespace dptrain::experiment {
+namespace dptrain::evaluation {
 namespace {
 
 /// What reading says, or "" and the section.
-std::string read(const std::string& text, GatesSection* out = nullptr) {
+std::string read(const std::string& text, experiment::GatesSection* out = nullptr) {
   config::Diagnostics diagnostics;
   const config::Node node = config::load_text(text, "gates.yaml", "/here", diagnostics);
   config::Reader reader(diagnostics);
-  GatesSection section;
-  config::Value<GatesSection>::read(node, reader, section);
+  experiment::GatesSection section;
+  config::Value<experiment::GatesSection>::read(node, reader, section);
   if (out != nullptr) *out = section;
   try {
     diagnostics.throw_if_errors();
@@ -29,8 +29,8 @@ std::string read(const std::string& text, GatesSection* out = nullptr) {
   return "";
 }
 
-TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
-  GatesSection section;
+TEST(experiment::GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
+  experiment::GatesSection section;
   ASSERT_EQ(read("metrics:\n"
                  "  accuracy: {at_least: 0.9}\n"
                  "class_recall: {at_least: 70%}\n"
@@ -45,13 +45,13 @@ TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
   EXPECT_EQ(section.class_recall->at_least, 0.7);
   EXPECT_EQ(section.baseline[0].value, "/here/good");
   EXPECT_EQ(section.size->file->bytes, 1U << 20);
-  const config::Node written = config::Value<GatesSection>::write(section);
-  GatesSection again;
+  const config::Node written = config::Value<experiment::GatesSection>::write(section);
+  experiment::GatesSection again;
   ASSERT_EQ(read(config::to_yaml(written), &again), "");
-  EXPECT_TRUE(config::same(written, config::Value<GatesSection>::write(again))) << config::to_yaml(written);
+  EXPECT_TRUE(config::same(written, config::Value<experiment::GatesSection>::write(again))) << config::to_yaml(written);
 }
 
-TEST(GatesSection, SaysWhatIsWrongAndWhere) {
+TEST(experiment::GatesSection, SaysWhatIsWrongAndWhere) {
   using testing::HasSubstr;
   EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"),
               HasSubstr("gates.yaml:2:14: error: gates.accuracy: unknown key "));
@@ -146,4 +146,4 @@ TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
 }
 
 }  // namespace
-}  // namespace dptrain::experiment
+}  // namespace dptrain::evaluation
