@@ -39,7 +39,7 @@ std::string purpose(std::string_view text) {
   return words;
 }
 
-/// "bench/mlp.yaml" -> "bench/mlp"
+/// A bundled config without its suffix: "bench/mlp".
 std::string short_name(std::string_view file) { return fs::path(file).replace_extension().string(); }
 
 int list() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands where in a checkpoint, for everybody in this room who reads one. The names are part of the file format
+// The layout of a checkpoint for its readers. The names are part of the file format
 // (docs/keras-files.md).
 
 #include <memory>

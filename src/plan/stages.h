@@ -1,6 +1,6 @@
 #pragma once
 
-// The stages of make_plan, in the order in which they run. Private to the room.
+// The stages of make_plan, in the order in which they run. Private to the module.
 
 #include <optional>
 #include <vector>

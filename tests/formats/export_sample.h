@@ -1,6 +1,6 @@
 #pragma once
 
-// Models that the tests of this room share.
+// Models that the tests of this folder share.
 
 #include <string>
 #include <utility>

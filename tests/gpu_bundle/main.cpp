@@ -2,7 +2,7 @@
 // to be small. What it is called decides what it is:
 //
 //   dptrain ...                          the product
-//   dptrain_gpu_tests [gtest's flags]    the tests of the rooms device, replica and reduce, and of CUDA
+//   dptrain_gpu_tests [gtest's flags]    the tests of backend, runtime and distributed, and of CUDA
 //   dptrain_gpu_tests plan-check ...     tests/plans/plan_check.cpp
 
 #include <gtest/gtest.h>

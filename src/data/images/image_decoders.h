@@ -1,7 +1,7 @@
 #pragma once
 
 // The parts of decode_image (image.h), one per file: what a file is, a decoder for each kind, orientation. Private to
-// the room. Pure functions; any thread. All throw ImageError.
+// the module. Pure functions; any thread. All throw ImageError.
 
 #include <cstdint>
 #include <span>
