@@ -2,12 +2,14 @@
 """Holds every #include of src/ and kernels/ against the table of modules (docs/architecture.md).
 
     scripts/check_modules.py               check this repository; exit 1 if an include is not allowed
+    scripts/check_modules.py --depth       print the longest chain of includes, and how many sources reach the widest headers
     scripts/check_modules.py --self-test   check the checker on planted includes
 
 An include may point into its own module or a lower one, never up and never sideways. Third-party headers are allowed
 only in the module that owns the library, most of them only in .cpp files, some in a single file of the module.
 """
 
+import collections
 import dataclasses
 import pathlib
 import re
@@ -41,6 +43,9 @@ SHARED_KERNEL_HEADERS = {("core", "kernels/philox.h"), ("nn", "kernels/activatio
 
 # Kernels include one header of src/: the number types.
 SRC_HEADERS_OF_KERNELS = {"core/dtype.h"}
+
+# The most headers of this repository in a chain of includes.
+MAX_DEPTH = 14
 
 # The file of backend/ops that may include a backend's folder.
 KERNEL_OP = "src/backend/ops/kernel_op.h"
@@ -283,6 +288,52 @@ PLANTED = [
 ]
 
 
+class Includes:
+    """The includes of the headers of this repository by its sources."""
+
+    def __init__(self, root):
+        files = {str(p.relative_to(root)): p for top in ("src", "kernels") for p in (root / top).rglob("*") if p.suffix in SUFFIXES}
+        self.includes = {}
+        for name, path in files.items():
+            targets = [found[2] for found in map(INCLUDE.match, path.read_text(encoding="utf-8").splitlines()) if found]
+            self.includes[name] = [c for t in targets for c in (f"src/{t}", t) if c in files]
+        self.sources = [name for name in files if not name.endswith((".h", ".hpp", ".cuh"))]
+        self.chains = {}
+
+    def chain(self, name):
+        """The longest chain of headers below a file."""
+        if name not in self.chains:
+            self.chains[name] = []   # a cycle ends here
+            chains = [[header, *self.chain(header)] for header in self.includes[name]]
+            self.chains[name] = max(chains, key=len, default=[])
+        return self.chains[name]
+
+    def reached(self, name, seen):
+        for header in self.includes[name]:
+            if header not in seen:
+                seen.add(header)
+                self.reached(header, seen)
+        return seen
+
+    def deepest(self):
+        return max(self.sources, key=lambda name: len(self.chain(name)), default=None)
+
+    def check(self):
+        """A message if the longest chain is too long."""
+        name = self.deepest()
+        if name is None or len(self.chain(name)) <= MAX_DEPTH:
+            return []
+        chain = " > ".join(self.chain(name))
+        return [f"{name}:1: a chain of {len(self.chain(name))} headers, the limit is {MAX_DEPTH}: {chain}"]
+
+    def report(self):
+        name = self.deepest()
+        print(f"deepest: {len(self.chain(name))} headers, {name}", *self.chain(name), sep="\n  ")
+        counts = collections.Counter(header for source in self.sources for header in self.reached(source, set()))
+        for header, count in counts.most_common(20):
+            print(f"{count:5} of {len(self.sources)} sources reach {header}")
+
+
 def self_test():
     failures = []
     with tempfile.TemporaryDirectory() as folder:
@@ -291,6 +342,14 @@ def self_test():
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             (root / file).write_text(f"// planted\n{line}\n", encoding="utf-8")
         messages, _ = check_tree(root)
+        for i in range(MAX_DEPTH + 1):
+            (root / f"src/core/chain{i}.h").write_text(f'#include "core/chain{i + 1}.h"\n' if i < MAX_DEPTH else "", encoding="utf-8")
+        (root / "src/core/chain.cpp").write_text('#include "core/chain1.h"\n', encoding="utf-8")
+        if Includes(root).check():
+            failures.append(f"a chain of {MAX_DEPTH} headers is allowed")
+        (root / "src/core/chain.cpp").write_text('#include "core/chain0.h"\n', encoding="utf-8")
+        if not Includes(root).check():
+            failures.append(f"a chain of {MAX_DEPTH + 1} headers must be refused")
     for file, line, expected in PLANTED:
         found = [message for message in messages if message.startswith(f"{file}:")]
         if expected is None and found:
@@ -306,13 +365,18 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
+    root = pathlib.Path(__file__).resolve().parent.parent
+    if sys.argv[1:] == ["--depth"]:
+        Includes(root).report()
+        return 0
     if sys.argv[1:]:
         print(__doc__)
         return 2
-    messages, files = check_tree(pathlib.Path(__file__).resolve().parent.parent)
+    messages, files = check_tree(root)
+    messages += Includes(root).check()
     for message in messages:
         print(message)
-    print(f"check_modules: {files} files, {len(messages)} stray includes")
+    print(f"check_modules: {files} files, {len(messages)} problems")
     return 1 if messages else 0
 
 

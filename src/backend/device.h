@@ -17,14 +17,13 @@
 #include "backend/event.h"
 #include "backend/op.h"
 #include "backend/row_table.h"
+#include "backend/runtime_options.h"
 #include "backend/update.h"
 #include "config/registry.h"
 #include "core/dtype.h"
 #include "plan/capabilities.h"
 
 namespace dptrain::backend {
-
-enum class DeviceKind { kCpu, kCuda, kEmu };
 
 /// Device memory, zero-filled, page-aligned, touched. Freed with the object.
 class Buffer {
@@ -189,24 +188,6 @@ RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   };
   return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
-
-/// How convolutions are chosen (`runtime.conv`, --conv): by rules and timings, or the same without Winograd.
-enum class ConvChoice { kAuto, kDirect };
-class ConvChoices;
-/// Options of the config's `runtime` section for ops.
-struct RuntimeOptions {
-  ConvChoice conv = ConvChoice::kAuto;
-  DType compute = DType::kF32;     ///< the activations' type (train.dtype_policy); kF32 in a CpuDevice's own options
-  bool bfloat16_products = false;  ///< CPUs, from `compute`: factors rounded to bfloat16, all else float32
-  bool deterministic = true;
-  bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32.
-  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace.
-  bool autotune = false;                 ///< GPUs: time convolution engines instead of using the heuristics.
-  bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as in tf-keras and cuDNN.
-  /// CPUs: timings, and the record of choices (backend/conv_choices.h). Null: choose by rule, without a record.
-  std::shared_ptr<ConvChoices> conv_choices{};
-  bool any_threads = false;  ///< CPUs: same bits with any number of threads; some gradients then use one thread
-};
 
 /// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` the CPUs that they
 /// are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.

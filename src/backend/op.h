@@ -12,10 +12,9 @@
 #include "backend/collective.h"
 #include "backend/parts.h"
 #include "backend/stream.h"
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/dtype.h"
 #include "kernels/step_state.h"
-#include "nn/activations.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 

@@ -15,8 +15,11 @@
 #include <vector>
 
 #include "backend/collective.h"
-#include "nn/optimizer.h"
 #include "plan/plan.h"
+
+namespace dptrain::nn {
+struct UpdateArgs;
+}
 
 namespace dptrain::backend {
 

@@ -10,8 +10,11 @@
 #include "backend/row_table.h"
 #include "backend/stream.h"
 #include "kernels/step_state.h"
-#include "nn/optimizer.h"
 #include "plan/plan.h"
+
+namespace dptrain::nn {
+struct UpdateArgs;
+}
 
 namespace dptrain::backend {
 

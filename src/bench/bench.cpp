@@ -15,6 +15,7 @@
 #include "plan/traffic.h"
 #include "runtime/batch_queue.h"
 #include "session/environment.h"
+#include "session/session.h"
 
 namespace dptrain::bench {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bench/bounds.h"
+#include "experiment/experiment.h"
 #include "plan/plan.h"
 #include "runtime/replica.h"
 #include "session/devices.h"
-#include "session/session.h"
 
 namespace dptrain::bench {
 

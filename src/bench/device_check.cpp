@@ -128,9 +128,9 @@ bool same_bits(const graph::Model& a, const graph::Model& b) {
 }
 
 Outcome compare_recorded(experiment::Experiment experiment, const session::DeviceRequest& devices) {
-  experiment.config.runtime.cuda_graphs = runtime::Graphs::kOn;
+  experiment.config.runtime.cuda_graphs = backend::Graphs::kOn;
   Side recorded(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
-  experiment.config.runtime.cuda_graphs = runtime::Graphs::kOff;
+  experiment.config.runtime.cuda_graphs = backend::Graphs::kOff;
   Side eager(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
   eager.session.replicas().push(recorded.pulled());
   const graph::Model one = trained(recorded, recorded, kRecordedSteps), other = trained(eager, eager, kRecordedSteps);

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "runtime/crew.h"
+#include "runtime/replica_set.h"
 #include "session/agreement.h"
 
 namespace dptrain::bench {

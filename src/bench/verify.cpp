@@ -7,6 +7,7 @@
 #include "core/activity.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "nn/layer.h"
 #include "nn/normalization.h"
 
 namespace dptrain::bench {

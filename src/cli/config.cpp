@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/output.h"
+#include "config/node.h"
 #include "core/error.h"
 #include "train/model_source.h"
 

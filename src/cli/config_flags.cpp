@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "evaluation/gates.h"
 
 namespace dptrain::cli {
 namespace {

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "cli/app.h"
-#include "evaluation/gates.h"
 #include "experiment/experiment.h"
+
+namespace dptrain::evaluation {
+struct GateOptions;
+}
 
 namespace dptrain::cli {
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "backend/device.h"
 #include "cli/config_flags.h"
 #include "config/diagnostics.h"
 #include "core/crc32.h"

@@ -85,6 +85,14 @@ void refer_to_shared(Node& type, const Node& shared, const std::string& place) {
 
 }  // namespace
 
+const std::string& Typed::name() const { return def_->name; }
+
+std::type_index Typed::type() const { return def_->type; }
+
+Typed make_typed(const Family& family, std::type_index spec, std::shared_ptr<const void> value) {
+  return Typed(*family.find(spec), std::move(value));
+}
+
 Node Typed::write(bool minimal) const {
   if (def_ == nullptr) return {};
   Node arguments = def_->schema.write(spec_.get(), minimal);

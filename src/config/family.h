@@ -37,39 +37,6 @@ TypeDef type_def(Schema schema, std::vector<std::string> aliases = {}) {
   return def;
 }
 
-/// A value of some type of a family: the definition and an immutable spec struct. Cheap to copy.
-class Typed {
- public:
-  Typed() = default;
-  Typed(const TypeDef& def, std::shared_ptr<const void> spec, Mark mark = {})
-      : def_(&def), spec_(std::move(spec)), mark_(std::move(mark)) {}
-
-  explicit operator bool() const noexcept { return def_ != nullptr; }
-  const TypeDef& def() const { return *def_; }
-  const std::string& name() const { return def_->name; }
-  std::type_index type() const { return def_->type; }
-  const void* spec() const noexcept { return spec_.get(); }
-  const Mark& mark() const noexcept { return mark_; }
-
-  template <class Spec>
-  const Spec* get_if() const noexcept {
-    return def_ != nullptr && def_->type == typeid(Spec) ? static_cast<const Spec*>(spec_.get()) : nullptr;
-  }
-  /// The spec; asking for the wrong type is our own bug.
-  template <class Spec>
-  const Spec& as() const {
-    return *get_if<Spec>();
-  }
-
-  /// `Name: {all keys}`, or with `minimal` only those that differ from the defaults (`Name` when none do).
-  Node write(bool minimal = false) const;
-
- private:
-  const TypeDef* def_ = nullptr;
-  std::shared_ptr<const void> spec_;
-  Mark mark_;
-};
-
 class Family {
  public:
   /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?". `example` is
@@ -103,16 +70,6 @@ class Family {
  private:
   std::string what_, example_;
   std::vector<std::unique_ptr<TypeDef>> types_;
-};
-
-/// A key's type for a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.
-template <Family& (*family)()>
-class Of : public Typed {
- public:
-  Of() = default;
-  Of(Typed typed) : Typed(std::move(typed)) {}  // NOLINT(google-explicit-constructor)
-  template <class Spec>
-  requires(!std::is_base_of_v<Typed, Spec>) explicit Of(Spec spec) : Typed(family().make(std::move(spec))) {}
 };
 
 template <Family& (*family)()>

@@ -13,25 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "config/typed.h"
+
 namespace dptrain::config {
-
-/// One file (or command-line text such as `--set`) that nodes point into.
-struct Source {
-  std::string name;                ///< as the user wrote it: "configs/fashion_mnist.yaml", "--set"
-  std::string directory;           ///< what relative paths in it are relative to
-  std::vector<std::string> lines;  ///< for the quoted line below an error
-};
-
-/// A place in a source. Lines and columns count from 1; line 0 means "nowhere" (a default value).
-struct Mark {
-  std::shared_ptr<const Source> source;
-  int line = 0;
-  int column = 0;
-  int length = 1;  ///< characters to underline
-
-  bool known() const noexcept { return source != nullptr && line > 0; }
-  std::string str() const;  ///< "configs/fashion_mnist.yaml:14:12"
-};
 
 class Node {
  public:

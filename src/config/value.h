@@ -21,39 +21,6 @@
 
 namespace dptrain::config {
 
-template <class T, class = void>
-struct Value;
-
-/// Specialise for an enum: `static constexpr std::array names{std::pair{Padding::kValid, "valid"}, ...};`
-template <class E>
-struct EnumNames;
-
-/// A path: relative ones are relative to the config file.
-struct Path {
-  std::string value;
-  Mark mark{};  ///< where it is written; unknown for defaults
-  bool operator==(const Path& other) const { return value == other.value; }
-};
-
-/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras
-/// means there.
-struct Duration {
-  enum class Unit { kBare, kSteps, kEpochs, kSamples, kSeconds };  ///< minutes and hours become seconds
-  double value = 0;
-  Unit unit = Unit::kBare;
-  bool operator==(const Duration&) const = default;
-
-  bool counts_steps() const { return unit == Unit::kBare || unit == Unit::kSteps; }
-  /// As optimizer steps; a bare number counts as steps. Throws Error{kUsage} for seconds.
-  std::int64_t steps(std::int64_t steps_per_epoch, std::int64_t batch_size) const;
-};
-
-/// "512 KiB", "25 MiB", "1 GiB" or plain bytes.
-struct ByteSize {
-  std::uint64_t bytes = 0;
-  bool operator==(const ByteSize&) const = default;
-};
-
 #define DPTRAIN_CONFIG_VALUE(T)                     \
   template <>                                       \
   struct Value<T> {                                 \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config/json_fragment.h"
+#include "config/value.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

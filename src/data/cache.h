@@ -9,18 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "config/value.h"
+#include "data/loader_options.h"
 #include "data/transform.h"
 
 namespace dptrain::data {
-
-struct CacheOptions {
-  enum class Kind { kNone, kMemory, kDisk } kind = Kind::kNone;
-  std::optional<config::ByteSize>
-      limit{};          ///< kMemory; absent: half of the memory that is free when the loader is made
-  config::Path folder;  ///< kDisk
-  bool operator==(const CacheOptions&) const = default;
-};
 
 /// Where samples of one input are kept. Any thread.
 class CacheStore {

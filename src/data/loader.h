@@ -17,17 +17,13 @@
 
 #include "core/batch_rows.h"
 #include "data/length_buckets.h"
+#include "data/loader_options.h"
 #include "data/on_error.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "nn/loss.h"
+#include "nn/resolved_metric.h"
 
 namespace dptrain::data {
-
-struct Shuffle {
-  enum class Kind { kFull, kNone, kBuffer } kind = Kind::kFull;
-  std::int64_t buffer = 0;  ///< kBuffer: samples to draw from, as tf.data's shuffle(buffer)
-};
 
 /// Memory of this many bytes, at least as aligned as double; freed with the last copy of the pointer. Called from the
 /// loader's threads.

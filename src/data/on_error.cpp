@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/json_fragment.h"
+#include "config/value.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"

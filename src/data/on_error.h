@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/error.h"
 
 namespace dptrain::data {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/shape.h"
 #include "kernels/pixel_program.h"
 

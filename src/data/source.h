@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/class_names.h"
 #include "core/dtype.h"
 #include "core/shape.h"

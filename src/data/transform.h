@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/error.h"
 #include "core/shape.h"
 #include "data/images/finish.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/shape.h"
 #include "experiment/experiment.h"
 

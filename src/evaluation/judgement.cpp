@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "evaluation/judgement_files.h"
 #include "session/evaluation.h"
+#include "session/session.h"
 
 namespace dptrain::evaluation {
 namespace {

@@ -15,8 +15,11 @@
 #include "evaluation/classes.h"
 #include "evaluation/worst_samples.h"
 #include "plan/plan.h"
-#include "session/session.h"
 #include "train/progress.h"
+
+namespace dptrain::session {
+class Session;
+}
 
 namespace dptrain::evaluation {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// ByOutput: an argument of training that stands once for all outputs of the model, or once for each by name:
-// `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
+// Reading and writing ByOutput (experiment/sections.h): an argument of training that stands once for all outputs of the
+// model, or once for each by name: `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
 
 #include <string>
 #include <utility>
@@ -10,33 +10,11 @@
 #include "config/family.h"
 #include "config/json_fragment.h"
 #include "core/text.h"
+#include "experiment/sections.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 
 namespace dptrain::experiment {
-
-template <class T>
-struct ByOutput {
-  struct Entry {
-    std::string output;  ///< "": all of them
-    T value{};
-    config::Mark mark{};
-  };
-  std::vector<Entry> entries{};
-
-  explicit operator bool() const { return !entries.empty(); }
-  bool for_all() const { return entries.size() == 1 && entries.front().output.empty(); }
-  /// What stands for the output; null: nothing.
-  const T* find(const std::string& output) const {
-    for (const Entry& entry : entries)
-      if (entry.output.empty() || entry.output == output) return &entry.value;
-    return nullptr;
-  }
-};
-
-using Losses = ByOutput<nn::Loss>;
-using Metrics = ByOutput<std::vector<nn::Metric>>;
-using LossWeights = ByOutput<double>;
 
 /// Whether a mapping with this only key is a member of the family (or meant as one), rather than an output's name.
 inline bool is_member(const config::Family& family, const std::string& key) {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "nn/metric.h"
 
 namespace dptrain::experiment {
 namespace fs = std::filesystem;

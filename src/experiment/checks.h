@@ -4,9 +4,7 @@
 
 #include <vector>
 
-#include "config/diagnostics.h"
-#include "config/family.h"
-#include "config/reader.h"
+#include "config/typed.h"
 #include "experiment/sections.h"
 #include "graph/graph.h"
 

@@ -4,6 +4,7 @@
 
 #include "config/json_fragment.h"
 #include "config/load.h"
+#include "config/schema.h"
 #include "core/error.h"
 #include "core/format.h"
 

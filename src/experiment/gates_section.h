@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/typed.h"
 
 namespace dptrain::experiment {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/transform.h"
 #include "nn/loss.h"
 #include "nn/reshaping.h"
 

@@ -2,7 +2,7 @@
 
 // The data that a model's inputs and losses require. Pure functions, any thread.
 
-#include "config/reader.h"
+#include "config/typed.h"
 #include "data/source.h"
 #include "experiment/sections.h"
 #include "graph/graph.h"

@@ -1,5 +1,7 @@
 #include "experiment/nonfinite.h"
 
+#include "config/family.h"
+
 namespace dptrain::experiment {
 namespace {
 

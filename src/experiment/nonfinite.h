@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "config/family.h"
+#include "config/typed.h"
 
 namespace dptrain::experiment {
 

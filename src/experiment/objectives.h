@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/reader.h"
+#include "config/typed.h"
 #include "experiment/sections.h"
 #include "graph/graph.h"
 #include "plan/plan.h"

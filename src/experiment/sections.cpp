@@ -1,5 +1,8 @@
 #include "experiment/sections.h"
 
+#include "experiment/by_output.h"
+#include "nn/optimizers.h"
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -45,9 +48,9 @@ struct EnumNames<experiment::Resident> {
                                     std::pair{experiment::Resident::kOff, "off"}};
 };
 template <>
-struct EnumNames<runtime::Graphs> {
-  static constexpr std::array names{std::pair{runtime::Graphs::kAuto, "auto"}, std::pair{runtime::Graphs::kOn, "on"},
-                                    std::pair{runtime::Graphs::kOff, "off"}};
+struct EnumNames<backend::Graphs> {
+  static constexpr std::array names{std::pair{backend::Graphs::kAuto, "auto"}, std::pair{backend::Graphs::kOn, "on"},
+                                    std::pair{backend::Graphs::kOff, "off"}};
 };
 
 template <>
@@ -443,6 +446,8 @@ struct Value<experiment::RuntimeSection> : Section<experiment::RuntimeSection> {
 }  // namespace dptrain::config
 
 namespace dptrain::experiment {
+
+nn::Optimizer default_optimizer() { return nn::Optimizer(nn::RMSpropSpec{}); }
 
 std::string name_of(DtypePolicy policy) { return config::Value<DtypePolicy>::write(policy).str(); }
 

@@ -8,19 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "backend/device.h"
-#include "config/family.h"
-#include "data/cache.h"
-#include "data/loader.h"
-#include "data/source.h"
-#include "data/transform.h"
-#include "experiment/by_output.h"
+#include "backend/runtime_options.h"
+#include "config/typed.h"
+#include "data/loader_options.h"
 #include "experiment/gates_section.h"
 #include "experiment/nonfinite.h"
-#include "nn/optimizers.h"
-#include "runtime/replica.h"
+#include "nn/resolved_metric.h"
+
+namespace dptrain::nn {
+config::Family& optimizer_family();
+using Optimizer = config::Of<optimizer_family>;
+}  // namespace dptrain::nn
 
 namespace dptrain::experiment {
+
+nn::Optimizer default_optimizer();  ///< RMSprop, as in Keras's compile()
 
 /// "auto" (no value) or a whole number.
 struct AutoInt {
@@ -52,6 +54,30 @@ struct DataSection {
   LoaderSection loader;
 };
 
+/// An argument of training for all outputs of the model, or one for each by name.
+template <class T>
+struct ByOutput {
+  struct Entry {
+    std::string output;  ///< "": all of them
+    T value{};
+    config::Mark mark{};
+  };
+  std::vector<Entry> entries{};
+
+  explicit operator bool() const { return !entries.empty(); }
+  bool for_all() const { return entries.size() == 1 && entries.front().output.empty(); }
+  /// What stands for the output; null: nothing.
+  const T* find(const std::string& output) const {
+    for (const Entry& entry : entries)
+      if (entry.output.empty() || entry.output == output) return &entry.value;
+    return nullptr;
+  }
+};
+
+using Losses = ByOutput<nn::Loss>;
+using Metrics = ByOutput<std::vector<nn::Metric>>;
+using LossWeights = ByOutput<double>;
+
 enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
 std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"
 enum class LrScaling { kNone, kLinear, kSqrt };
@@ -69,7 +95,7 @@ struct TrainSection {
   std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
   std::optional<std::int64_t> accumulate_steps;  ///< none: session/dry_plan.h
-  nn::Optimizer optimizer{nn::RMSpropSpec{}};    ///< as Keras's compile()
+  nn::Optimizer optimizer = default_optimizer();
   Losses loss;
   LossWeights loss_weights;
   Metrics metrics;
@@ -132,7 +158,7 @@ struct RuntimeSection {
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
   Autotune autotune = Autotune::kHeuristic;
-  runtime::Graphs cuda_graphs = runtime::Graphs::kAuto;
+  backend::Graphs cuda_graphs = backend::Graphs::kAuto;
   Resident resident = Resident::kAuto;
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/shape.h"
 
 namespace dptrain::formats {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/shape.h"
 #include "graph/weights_spec.h"
-#include "nn/layer.h"
+#include "nn/layer_signature.h"
 
 namespace dptrain::graph {
 

@@ -2,6 +2,7 @@
 
 #include "core/random.h"
 #include "graph/model.h"
+#include "nn/initializer.h"
 
 namespace dptrain::graph {
 

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {

@@ -4,6 +4,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "graph/graph.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 namespace {

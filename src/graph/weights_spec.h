@@ -3,13 +3,14 @@
 // `model.weights`: which file the weights of a fresh start come from, and how its layers are paired with the model's.
 // Read by build() with the rest of the section, written out by write(); checkpoint/ does what it says. A plain value.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/typed.h"
 
 namespace dptrain::graph {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/shape.h"
 #include "kernels/activation_kind.h"
 #include "nn/initializer.h"

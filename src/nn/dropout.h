@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 
 namespace dptrain::nn {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/shape.h"
 
 namespace dptrain::nn {

@@ -1,9 +1,13 @@
 #include "nn/initializer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
+
+#include "config/type_builder.h"
 
 namespace dptrain::config {
 
@@ -25,6 +29,24 @@ struct EnumNames<nn::Distribution> {
 
 namespace dptrain::nn {
 namespace {
+
+struct InitializerType final : config::TypeDef {
+  /// Fills `values`, the elements of a weight of this shape. The result depends only on the arguments.
+  std::function<void(const void* spec, const Shape& shape, RandomStream& stream, std::span<float> values)> fill;
+};
+
+/// Builder, one expression per initializer.
+template <class Spec>
+class InitializerBuilder : public config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType> {
+  using Base = config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType>;
+
+ public:
+  using Base::Base;
+
+  InitializerBuilder&& fill(void (*f)(const Spec&, const Shape&, RandomStream&, std::span<float>)) {
+    return this->type_->fill = this->untyped(f), this->self();
+  }
+};
 
 using config::key;
 

@@ -3,38 +3,16 @@
 // Initializers with Keras's names, defaults and fans, and regularizers of weights. The distributions are Keras's; the
 // random streams are our own. The families are built at first use and read-only afterwards: any thread may read them.
 
-#include <functional>
 #include <span>
 
-#include "config/type_builder.h"
 #include "core/random.h"
 #include "core/shape.h"
+#include "nn/layer_signature.h"
 
 namespace dptrain::nn {
 
-config::Family& initializer_family();
-using Initializer = config::Of<initializer_family>;
-
-struct InitializerType final : config::TypeDef {
-  /// Fills `values`, the elements of a weight of this shape. The result depends only on the arguments.
-  std::function<void(const void* spec, const Shape& shape, RandomStream& stream, std::span<float> values)> fill;
-};
-
 /// Fills the values of a weight of this shape, with zeros if there is no initializer.
 void fill(const Initializer& initializer, const Shape& shape, RandomStream& stream, std::span<float> values);
-
-/// Builder, one expression per initializer.
-template <class Spec>
-class InitializerBuilder : public config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType> {
-  using Base = config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType>;
-
- public:
-  using Base::Base;
-
-  InitializerBuilder&& fill(void (*f)(const Spec&, const Shape&, RandomStream&, std::span<float>)) {
-    return this->type_->fill = this->untyped(f), this->self();
-  }
-};
 
 struct Zeros {};
 struct Ones {};
@@ -73,13 +51,6 @@ struct Orthogonal {
 // Regularizers: penalty = l1 * sum |w| + l2 * sum w^2, without a factor of one half. It is added to the loss once, for
 // any number of replicas.
 
-config::Family& regularizer_family();  ///< L1, L2, L1L2, aliases l1, l2, l1_l2
-using Regularizer = config::Of<regularizer_family>;
-
-/// The base of the specs of all three types.
-struct Penalty {
-  double l1 = 0, l2 = 0;
-};
 struct L1Spec : Penalty {
   L1Spec() { l1 = 0.01; }
 };

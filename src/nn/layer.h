@@ -17,27 +17,11 @@
 #include "core/shape.h"
 #include "nn/activations.h"
 #include "nn/initializer.h"
+#include "nn/layer_signature.h"
 
 namespace dptrain::nn {
 
 using config::key;
-
-/// An input of a layer, without the batch. kF32 are floats, which a device may store in 16 bits; kI32 are ids.
-struct TensorDef {
-  Shape shape;
-  DType type = DType::kF32;
-};
-
-/// An output of a layer, without the batch. Outputs have Keras's order.
-struct OutputDef {
-  std::string name;  ///< "state_h"; "" if the layer has one output
-  Shape shape;
-  DType type = DType::kF32;
-  bool is_mask = false;  ///< a mask of the other outputs (kU8, 1: valid); the last output, hidden in configs
-};
-
-/// A mask for steps of this shape.
-OutputDef mask_output(Shape steps);
 
 /// Effect of a layer on the mask of its input, as in Keras's supports_masking and compute_mask.
 enum class MaskRule {
@@ -47,25 +31,6 @@ enum class MaskRule {
   kJoins,     ///< a step is valid if it is in any input; no mask if an input has none
   kEnds,      ///< there is nothing left to mask
   kProduces,  ///< the last output is the mask of the others
-};
-
-/// A range of a weight's elements that has its own initializer. Parts are in order.
-struct WeightPart {
-  std::int64_t elements = 0;
-  Initializer initializer;
-};
-
-/// One weight of a layer, in Keras's order (trainable ones first).
-struct WeightDef {
-  std::string name;  ///< Keras's: "kernel", "bias", "gamma", "moving_mean", "lstm_cell/kernel"
-  Shape shape;       ///< as Keras stores it: HWIO, [in, units]
-  Initializer initializer;
-  Regularizer regularizer = {};  ///< empty: none
-  bool trainable = true;         ///< false: no gradient; forward may update it (moving_mean)
-  double momentum = 0;           ///< statistics: new = momentum * old + (1 - momentum) * batch value
-  bool constant = false;         ///< no statistic either; training does not change it
-  /// If not empty, the parts cover the weight and replace `initializer`.
-  std::vector<WeightPart> parts = {};
 };
 
 /// Tensors of a layer that its backward reads in addition to the output's gradient. All others are freed after forward.

@@ -14,19 +14,11 @@
 
 #include "config/type_builder.h"
 #include "core/shape.h"
+#include "nn/resolved_metric.h"
 
 namespace dptrain::nn {
 
 using config::key;
-
-config::Family& loss_family();
-using Loss = config::Of<loss_family>;
-
-/// The kind of an output's labels.
-enum class LabelKind {
-  kClass,  ///< an int32 for each position, that is for all axes of the output but the last
-  kDense,  ///< a row of floats with as many elements as the output
-};
 
 /// How a loss interprets an output.
 enum class Reads {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/shape.h"
 #include "nn/layer.h"
 

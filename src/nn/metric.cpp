@@ -69,4 +69,10 @@ double before_sigmoid(double threshold) {
   return std::log(threshold) - std::log1p(-threshold);
 }
 
+const MetricType& ResolvedMetric::type() const { return metric_type(metric); }
+
+std::vector<double> ResolvedMetric::values(std::span<const double> sums, double weight) const {
+  return type().values(metric.spec(), {.subject = subject, .state = sums, .weight = weight});
+}
+
 }  // namespace dptrain::nn

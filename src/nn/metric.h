@@ -20,20 +20,6 @@
 
 namespace dptrain::nn {
 
-config::Family& metric_family();
-using Metric = config::Of<metric_family>;
-
-/// The data that a metric reads: one output of the model and its labels.
-struct MetricSubject {
-  std::string name{};  ///< quoted name of the output, for messages
-  Shape output{};      ///< shape without the batch
-  LabelKind labels = LabelKind::kClass;
-
-  /// The last extent, and the number of rows of that length in a sample.
-  std::int64_t classes() const { return output.rank() == 0 ? 1 : output.back(); }
-  std::int64_t positions() const { return output.elements() / classes(); }
-};
-
 /// A state summed over samples. `weight` is their number or, for a metric that leaves out masked positions, the sum of
 /// each sample's share of valid positions.
 struct MetricSums {
@@ -41,15 +27,6 @@ struct MetricSums {
   std::span<const double> state;
   double weight = 0;
 };
-
-/// Whether smaller or larger values are better.
-enum class Direction { kUnknown, kSmaller, kLarger };
-
-/// Whether a value is better than another one; never for kUnknown.
-inline bool is_better(Direction direction, double value, double other) {
-  if (direction == Direction::kUnknown) return false;
-  return direction == Direction::kLarger ? value > other : value < other;
-}
 
 /// Predictions that a metric needs if the loss applies the softmax or sigmoid.
 enum class MetricReads {
@@ -76,21 +53,6 @@ struct MetricType final : config::TypeDef {
   std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
   /// Reason why the metric does not fit ("needs one row of values per sample, but output 'x' is [4, 4]"), or "".
   std::function<std::string(const void* spec, const MetricSubject&)> misfit;
-};
-
-/// A metric of a plan: its definition applied to one output.
-struct ResolvedMetric {
-  config::Typed metric{};
-  MetricSubject subject{};
-  std::vector<std::string> names{};  ///< keys in logs and CSV, one per value: "auc", or "f1_score_0"
-  std::size_t state = 1;             ///< number of doubles
-  std::size_t offset = 1;            ///< index of its state in its LossStep's sums
-  bool masked = false;               ///< leaves out positions that its output's mask excludes
-
-  const MetricType& type() const { return static_cast<const MetricType&>(metric.def()); }
-  std::vector<double> values(std::span<const double> sums, double weight) const {
-    return type().values(metric.spec(), {.subject = subject, .state = sums, .weight = weight});
-  }
 };
 
 /// The definition of a metric value.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/shape.h"
 
 namespace dptrain::nn {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "nn/geometry.h"
 
 namespace dptrain::nn {

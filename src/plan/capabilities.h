@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/shape.h"
 
 namespace dptrain::plan {

@@ -6,6 +6,7 @@
 #include "graph/masks.h"
 #include "nn/activations.h"
 #include "nn/layer.h"
+#include "nn/metric.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {

@@ -25,11 +25,11 @@
 #include <string>
 #include <vector>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "core/dtype.h"
 #include "graph/model.h"
-#include "nn/loss.h"
-#include "nn/metric.h"
+#include "nn/layer_signature.h"
+#include "nn/resolved_metric.h"
 #include "plan/capabilities.h"
 
 namespace dptrain::plan {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "nn/optimizer.h"
 #include "plan/weight_order.h"
 #include "runtime/replica.h"
 

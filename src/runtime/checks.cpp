@@ -9,10 +9,12 @@
 
 namespace dptrain::runtime {
 
-Graphs graphs_for(Graphs wish, int replicas) { return wish == Graphs::kAuto && replicas > 1 ? Graphs::kOff : wish; }
+backend::Graphs graphs_for(backend::Graphs wish, int replicas) {
+  return wish == backend::Graphs::kAuto && replicas > 1 ? backend::Graphs::kOff : wish;
+}
 
 void check_graphs(const Options& options, int slots, bool sums_too) {
-  if (options.graphs != Graphs::kOn) return;
+  if (options.graphs != backend::Graphs::kOn) return;
   if (slots > 1)
     throw Error(ErrorKind::kUsage,
                 fmt::format("runtime.cuda_graphs: on needs replicas of one slot, found {}; use auto", slots));

@@ -9,10 +9,10 @@ namespace dptrain::runtime {
 
 /// What a run makes of the user's wish. NCCL's calls in graphs have not run on several GPUs: who does not ask for them
 /// (kOn) is not given them.
-Graphs graphs_for(Graphs wish, int replicas);
+backend::Graphs graphs_for(backend::Graphs wish, int replicas);
 
-/// Throws Error{kUsage} where steps must be recorded (Graphs::kOn) and this replica, of so many slots, cannot do so;
-/// `sums_too`: a recording may hold the sums over the replicas.
+/// Throws Error{kUsage} where steps must be recorded (backend::Graphs::kOn) and this replica, of so many slots, cannot
+/// do so; `sums_too`: a recording may hold the sums over the replicas.
 void check_graphs(const Options& options, int slots, bool sums_too);
 
 /// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard

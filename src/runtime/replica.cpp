@@ -136,7 +136,7 @@ struct Replica::Impl {
   /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
   /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
-    return options.graphs != Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
+    return options.graphs != backend::Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
            (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !executor.profiling();
   }
 

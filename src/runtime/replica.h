@@ -66,10 +66,6 @@ struct StepSums {
   std::uint32_t wishes = 0;  ///< control requests of the processes (ReplicaSet::set_wishes), OR-ed
 };
 
-/// Whether whole steps are recorded and replayed as one launch (CUDA graph), `runtime.cuda_graphs`. kAuto: if the
-/// device supports it and there is one replica, or a sink that records. kOn: an error if impossible.
-enum class Graphs { kAuto, kOn, kOff };
-
 struct Options {
   std::int64_t rows = 0;                   ///< largest number of rows of a slice
   std::vector<std::int64_t> row_counts{};  ///< all numbers of rows that occur, for Op::prepare
@@ -82,7 +78,7 @@ struct Options {
   /// the order of kernels/sum_tree.h. The slices of an evaluation are the shards as well; all shards have equally many
   /// pieces. 1: added in order.
   int shards = 1;
-  Graphs graphs = Graphs::kAuto;
+  backend::Graphs graphs = backend::Graphs::kAuto;
   bool goes_on = false;  ///< see UpdateContext::goes_on
   /// Allocates the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};

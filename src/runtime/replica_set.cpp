@@ -106,11 +106,11 @@ struct ReplicaSet::Impl {
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
                                                     options.weights.size(), world.ranks, devices.size()));
-    if (options.virtual_shards > 0 && options.graphs == Graphs::kOn)
+    if (options.virtual_shards > 0 && options.graphs == backend::Graphs::kOn)
       throw Error(ErrorKind::kUsage,
                   "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
                   "recorded; use auto");
-    if (options.balance != nullptr && options.graphs == Graphs::kOn)
+    if (options.balance != nullptr && options.graphs == backend::Graphs::kOn)
       throw Error(ErrorKind::kUsage,
                   "runtime.cuda_graphs: on does not go with shares that move (parallel.split: auto); use auto");
     shares.emplace(options, world);
@@ -165,7 +165,7 @@ struct ReplicaSet::Impl {
               .replicas = world.ranks,
               .accumulate = options.accumulate_steps > 1,
               .shards = shares->shards(),
-              .graphs = options.virtual_shards > 0 ? Graphs::kOff : options.graphs,
+              .graphs = options.virtual_shards > 0 ? backend::Graphs::kOff : options.graphs,
               .goes_on = options.goes_on,
               .gradient_memory =
                   [this, lane, &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },

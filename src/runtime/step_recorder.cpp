@@ -29,12 +29,12 @@ std::optional<Error> StepRecorder::record(std::unique_ptr<backend::Recording>& r
                                           const std::function<void()>& work) try {
   beat("recording a step");
   recording = device_.record(stream_, work);
-  if (!recording && options_.graphs == Graphs::kOn)
+  if (!recording && options_.graphs == backend::Graphs::kOn)
     throw Error(ErrorKind::kDevice,
                 fmt::format("{} cannot record steps; use runtime.cuda_graphs: auto", device_.name()));
   return std::nullopt;
 } catch (const Error& error) {
-  if (options_.graphs == Graphs::kOn || error.kind() == ErrorKind::kDeadline) throw;
+  if (options_.graphs == backend::Graphs::kOn || error.kind() == ErrorKind::kDeadline) throw;
   return error;
 }
 

@@ -13,6 +13,7 @@
 #include "distributed/nccl_connector.h"
 #include "distributed/process_connector.h"
 #include "distributed/shared_gpus.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::session {
 namespace {

@@ -9,11 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "backend/device.h"
-#include "distributed/bucket_sum.h"
-#include "distributed/processes.h"
+#include "backend/runtime_options.h"
 #include "experiment/sections.h"
-#include "runtime/replica_set.h"
+
+namespace dptrain::backend {
+class Device;
+}
+namespace dptrain::distributed {
+class Processes;
+struct Seats;
+}  // namespace dptrain::distributed
+namespace dptrain::runtime {
+class Connector;
+}
 
 namespace dptrain::session {
 

@@ -11,8 +11,10 @@
 #include "core/text.h"
 #include "experiment/checks.h"
 #include "experiment/objectives.h"
+#include "nn/loss.h"
 #include "runtime/balance.h"
 #include "runtime/replica_set.h"
+#include "session/session.h"
 #include "session/session_data.h"
 #include "session/slots.h"
 

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "data/loader.h"
-#include "plan/plan.h"
-#include "runtime/replica_set.h"
+#include "runtime/replica.h"
+
+namespace dptrain::data {
+class Loader;
+}
 
 namespace dptrain::session {
 

@@ -12,7 +12,9 @@
 #include "experiment/checks.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
+#include "nn/loss.h"
 #include "session/class_weights.h"
+#include "session/session.h"
 
 namespace dptrain::session {
 namespace {

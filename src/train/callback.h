@@ -13,10 +13,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/node.h"
+#include "config/typed.h"
 #include "experiment/sections.h"
 #include "graph/model.h"
-#include "nn/metric.h"
+#include "nn/resolved_metric.h"
 #include "plot/rgb_image.h"
 #include "train/run_sink.h"
 

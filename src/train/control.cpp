@@ -5,7 +5,9 @@
 
 #include "core/format.h"
 #include "core/log.h"
+#include "distributed/processes.h"
 #include "experiment/model_side.h"
+#include "runtime/replica_set.h"
 
 namespace dptrain::train {
 

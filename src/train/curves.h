@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/metric.h"
+#include "nn/resolved_metric.h"
 #include "plot/chart.h"
 
 namespace dptrain::train {

@@ -11,6 +11,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "core/trace.h"
+#include "data/loader.h"
 #include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/evaluation.h"

@@ -12,7 +12,9 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/sources/csv_learned.h"
+#include "nn/optimizer.h"
 #include "session/conv_cache.h"
+#include "session/session.h"
 #include "train/saved_state.h"
 
 namespace dptrain::train {

@@ -11,9 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/logs.h"
 #include "formats/checkpoint/checkpoint.h"
-#include "session/session.h"
+#include "nn/schedule.h"
+#include "runtime/replica.h"
 #include "train/callback.h"
+
+namespace dptrain::session {
+class Session;
+}
 
 namespace dptrain::train {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "session/evaluation.h"
+#include "session/session.h"
 #include "train/callback_def.h"
 
 namespace dptrain::train {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiment/objectives.h"
-#include "session/session.h"
 #include "train/position.h"
 #include "train/progress.h"
 #include "train/run_directory.h"

@@ -14,6 +14,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/run_files.h"
+#include "session/session.h"
 
 namespace dptrain::train {
 namespace {

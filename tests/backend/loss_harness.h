@@ -11,6 +11,7 @@
 #include "backend/measured_loss.h"
 #include "backend/test_devices.h"
 #include "nn/loss.h"
+#include "nn/metric.h"
 
 namespace dptrain::test {
 

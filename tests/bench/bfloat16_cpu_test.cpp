@@ -52,7 +52,8 @@ class Bfloat16OnCpus : public testing::Test {
 };
 
 TEST(Bfloat16Policy, LeavesTheCpusPlanInFloat32) {
-  const session::DeviceRequest cpu{.replicas = 1, .threads = 1}, emu = session::request_of({{backend::DeviceKind::kEmu, 0}});
+  const session::DeviceRequest cpu{.replicas = 1, .threads = 1},
+      emu = session::request_of({{backend::DeviceKind::kEmu, 0}});
   EXPECT_EQ(session::compute_type(experiment::DtypePolicy::kMixedBfloat16, cpu), DType::kF32);
   EXPECT_EQ(session::compute_type(experiment::DtypePolicy::kMixedBfloat16, emu), DType::kBf16);
   EXPECT_TRUE(session::tables_from(with_policy("mixed_bfloat16").config.train, cpu));

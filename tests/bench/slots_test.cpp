@@ -49,12 +49,15 @@ session::DeviceRequest emulated(const std::vector<int>& ids, int slots = 1) {
 }
 
 session::DeviceRequest threads_of_slots(int replicas, const std::vector<int>& threads) {
-  session::DeviceRequest request{.replicas = replicas, .slots = static_cast<int>(threads.size()), .slot_threads = threads};
+  session::DeviceRequest request{
+      .replicas = replicas, .slots = static_cast<int>(threads.size()), .slot_threads = threads};
   request.grouped = true;
   return request;
 }
 
-session::DeviceRequest place(const session::DeviceRequest& request) { return session::place_slots(request, slots_experiment().graph); }
+session::DeviceRequest place(const session::DeviceRequest& request) {
+  return session::place_slots(request, slots_experiment().graph);
+}
 
 std::string why_not(const session::DeviceRequest& request) {
   try {

@@ -7,6 +7,7 @@
 
 #include "cli/data_scan.h"
 #include "cli/data_stats.h"
+#include "config/family.h"
 #include "core/error.h"
 #include "data/transform.h"
 #include "data/transforms/normalization.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "nn/example.h"
+#include "nn/schedule.h"
 
 namespace dptrain::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/family.h"
 #include "data/source.h"
 #include "data/transform.h"
 #include "support/test_data.h"

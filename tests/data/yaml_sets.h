@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/diagnostics.h"
+#include "config/family.h"
 #include "config/yaml_parser.h"
 #include "data/source.h"
 

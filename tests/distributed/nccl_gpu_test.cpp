@@ -21,7 +21,7 @@ struct NcclGpuOutcome {
   std::vector<double> losses;
 };
 
-NcclGpuOutcome train(runtime::Connector& connector, runtime::Graphs graphs) {
+NcclGpuOutcome train(runtime::Connector& connector, backend::Graphs graphs) {
   constexpr std::int64_t kGpuRows = 12;
   NcclGpuOutcome outcome{.model = model_of(kSmallNet), .losses = {}};
   std::vector<std::unique_ptr<backend::Device>> devices;
@@ -42,9 +42,9 @@ NcclGpuOutcome train(runtime::Connector& connector, runtime::Graphs graphs) {
 TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
   DPTRAIN_NEED_GPU();
   const auto alone = make_local(1);
-  const NcclGpuOutcome expected = train(*alone, runtime::Graphs::kOff);
+  const NcclGpuOutcome expected = train(*alone, backend::Graphs::kOff);
   EXPECT_GT(distance(expected.model, model_of(kSmallNet)), 1e-3);
-  for (const runtime::Graphs graphs : {runtime::Graphs::kOff, runtime::Graphs::kOn})
+  for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn})
     for (const bool deterministic : {true, false}) {
       const auto nccl = make_nccl({0}, {.deterministic = deterministic});
       const NcclGpuOutcome found = train(*nccl, graphs);

@@ -170,7 +170,7 @@ layers:
 /// Replicas of one of the two nets.
 class Trained {
  public:
-  Trained(const std::vector<std::string>& devices, bool packed, runtime::Graphs graphs, std::int64_t accumulate)
+  Trained(const std::vector<std::string>& devices, bool packed, backend::Graphs graphs, std::int64_t accumulate)
       : model(scaled_model(packed)) {
     std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
@@ -227,7 +227,7 @@ class Trained {
 struct Pair {
   Trained packed, plain;
 
-  explicit Pair(const std::vector<std::string>& devices, runtime::Graphs graphs = runtime::Graphs::kAuto,
+  explicit Pair(const std::vector<std::string>& devices, backend::Graphs graphs = backend::Graphs::kAuto,
                 std::int64_t accumulate = 1)
       : packed(devices, true, graphs, accumulate), plain(devices, false, graphs, accumulate) {}
 
@@ -307,7 +307,7 @@ TEST_P(PackedWeights, FollowACheckpoint) {
 
 TEST_P(PackedWeights, AreCopiedOnceForEachChange) {
   const int lanes = static_cast<int>(GetParam().size());
-  Trained net(GetParam(), true, runtime::Graphs::kAuto, 2);
+  Trained net(GetParam(), true, backend::Graphs::kAuto, 2);
   frozen_packs = trained_packs = 0;
   net.set().push(net.model);
   net.evaluate();

@@ -22,7 +22,7 @@ namespace dptrain::distributed {
 namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
-using runtime::Graphs;
+using backend::Graphs;
 using runtime::Replica;
 using ::testing::AllOf;
 using ::testing::Each;

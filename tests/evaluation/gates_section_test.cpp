@@ -8,6 +8,7 @@
 
 #include "config/diagnostics.h"
 #include "config/load.h"
+#include "config/value.h"
 #include "evaluation/judge.h"
 
 namespace dptrain::evaluation {

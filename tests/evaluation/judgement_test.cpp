@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluation/judgement_files.h"
+#include "session/session.h"
 #include "support/folder.h"
 #include "train/line_file.h"
 

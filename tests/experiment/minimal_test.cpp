@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/node.h"
 #include "experiment/experiment.h"
 
 namespace dptrain::experiment {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/diagnostics.h"
+#include "config/family.h"
 #include "config/yaml_parser.h"
 #include "core/error.h"
 #include "data/encoders/encoder.h"

@@ -12,6 +12,7 @@
 #include "config/reader.h"
 #include "graph/build.h"
 #include "graph/model.h"
+#include "nn/layer.h"
 
 namespace dptrain::graph {
 

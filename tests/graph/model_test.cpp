@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "graph/example.h"
+#include "nn/initializer.h"
 
 namespace dptrain::graph {
 namespace {

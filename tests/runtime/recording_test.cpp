@@ -27,7 +27,7 @@ struct Outcome {
 
 /// One replica on a device; steps with rates that change and one short batch among them.
 struct Runner {
-  Runner(const std::string& device_name, Graphs graphs, const std::string& optimizer, bool accumulate = false,
+  Runner(const std::string& device_name, backend::Graphs graphs, const std::string& optimizer, bool accumulate = false,
          DType compute = DType::kF32)
       : model(model_of(kSmallNet)),
         device(device_of(device_name, 0, compute)),
@@ -71,8 +71,8 @@ TEST(Recording, GivesTheBitsOfEagerSteps) {
       for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
         SCOPED_TRACE(fmt::format("{} in {}, seed {}", optimizer, name_of(compute), seed));
         backend::emu::reseed(seed);
-        const Outcome eager = Runner("emu:0", Graphs::kOff, optimizer, false, compute).train(9);
-        const Outcome recorded = Runner("emu:0", Graphs::kAuto, optimizer, false, compute).train(9);
+        const Outcome eager = Runner("emu:0", backend::Graphs::kOff, optimizer, false, compute).train(9);
+        const Outcome recorded = Runner("emu:0", backend::Graphs::kAuto, optimizer, false, compute).train(9);
         EXPECT_THAT(eager.replayed, ::testing::Each(false));
         EXPECT_THAT(recorded.replayed, ElementsAre(false, false, false, true, true, false, true, true, true));
         EXPECT_EQ(eager.losses, recorded.losses);
@@ -84,7 +84,7 @@ TEST(Recording, GivesTheBitsOfEagerSteps) {
 }
 
 TEST(Recording, SurvivesNewWeightsAndState) {
-  Runner a("emu:0", Graphs::kOn, "Adam"), b("emu:0", Graphs::kOff, "Adam");
+  Runner a("emu:0", backend::Graphs::kOn, "Adam"), b("emu:0", backend::Graphs::kOff, "Adam");
   a.train(5);
   const Outcome start = b.train(7);
   b.replica->push(start.model);
@@ -98,15 +98,15 @@ TEST(Recording, SurvivesNewWeightsAndState) {
 }
 
 TEST(Recording, IsLeftOutWhileProfilingAndWithMicroBatches) {
-  Runner profiled("emu:0", Graphs::kAuto, "SGD");
+  Runner profiled("emu:0", backend::Graphs::kAuto, "SGD");
   profiled.replica->set_profiling(true);
   EXPECT_THAT(profiled.train(5).replayed, ::testing::Each(false));
-  EXPECT_THAT(Runner("emu:0", Graphs::kAuto, "SGD", true).train(5).replayed, ::testing::Each(false));
-  EXPECT_THAT(Runner("cpu", Graphs::kAuto, "SGD").train(5).replayed, ::testing::Each(false));
+  EXPECT_THAT(Runner("emu:0", backend::Graphs::kAuto, "SGD", true).train(5).replayed, ::testing::Each(false));
+  EXPECT_THAT(Runner("cpu", backend::Graphs::kAuto, "SGD").train(5).replayed, ::testing::Each(false));
 }
 
 TEST(Recording, HasItsRowsBuiltIn) {
-  Runner r("emu:0", Graphs::kAuto, "SGD");
+  Runner r("emu:0", backend::Graphs::kAuto, "SGD");
   r.train(5);
   const SampleBatch batch(4, kSmallNetInput, 3);
   try {
@@ -119,7 +119,7 @@ TEST(Recording, HasItsRowsBuiltIn) {
 }
 
 TEST(Recording, SaysWhereItCannotBeHad) {
-  Runner cpu("cpu", Graphs::kOn, "SGD");
+  Runner cpu("cpu", backend::Graphs::kOn, "SGD");
   try {
     cpu.train(5);
     FAIL() << "expected an error";
@@ -128,7 +128,7 @@ TEST(Recording, SaysWhereItCannotBeHad) {
     EXPECT_THAT(error.what(), HasSubstr("cpu:0 cannot record steps; use runtime.cuda_graphs: auto"));
   }
   try {
-    Runner accumulating("emu:0", Graphs::kOn, "SGD", true);
+    Runner accumulating("emu:0", backend::Graphs::kOn, "SGD", true);
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
@@ -137,7 +137,7 @@ TEST(Recording, SaysWhereItCannotBeHad) {
 }
 
 TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
-  Runner r("emu:0", Graphs::kOff, "Adam: {use_ema: true}");
+  Runner r("emu:0", backend::Graphs::kOff, "Adam: {use_ema: true}");
   graph::Model pushed = r.model;
   RandomStream random(4, 2);
   for (graph::Weight& weight : pushed.weights)
@@ -171,10 +171,10 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
 
 /// NCCL in graphs has not run on several GPUs.
 TEST(Recording, SeveralReplicasRecordOnRequestAlone) {
-  EXPECT_EQ(graphs_for(Graphs::kAuto, 1), Graphs::kAuto);
-  EXPECT_EQ(graphs_for(Graphs::kAuto, 2), Graphs::kOff);
-  EXPECT_EQ(graphs_for(Graphs::kOn, 2), Graphs::kOn);
-  EXPECT_EQ(graphs_for(Graphs::kOff, 1), Graphs::kOff);
+  EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 1), backend::Graphs::kAuto);
+  EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 2), backend::Graphs::kOff);
+  EXPECT_EQ(graphs_for(backend::Graphs::kOn, 2), backend::Graphs::kOn);
+  EXPECT_EQ(graphs_for(backend::Graphs::kOff, 1), backend::Graphs::kOff);
 }
 
 }  // namespace

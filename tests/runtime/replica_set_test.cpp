@@ -193,14 +193,14 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
     EXPECT_NO_THROW(f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9}));
   graph::Model alone = f.model;
   f.set->pull(alone);
-  SetFixture plain(1, {.batch_sizes = {9}, .graphs = Graphs::kOff});
+  SetFixture plain(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOff});
   for (std::int64_t number = 0; number < 6; ++number)
     plain.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
   graph::Model expected = f.model;
   plain.set->pull(expected);
   EXPECT_EQ(distance(alone, expected), 0);
 
-  SetFixture wished(1, {.batch_sizes = {9}, .graphs = Graphs::kOn}, {.refuses_to_record = true});
+  SetFixture wished(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOn}, {.refuses_to_record = true});
   const auto steps = [&] {
     for (std::int64_t number = 0; number < 6; ++number)
       wished.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});

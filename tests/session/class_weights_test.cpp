@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/node.h"
 #include "core/error.h"
 #include "experiment/experiment.h"
 #include "session/session.h"

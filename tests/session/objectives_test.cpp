@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "experiment/experiment.h"
+#include "nn/metric.h"
 #include "session/evaluation.h"
 #include "session/session.h"
 

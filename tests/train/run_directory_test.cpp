@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "config/family.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "experiment/run_files.h"

@@ -8,6 +8,7 @@
 #include "backend/optimizer_op.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/optimizer.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::backend::cpu {
 namespace {

@@ -9,6 +9,7 @@
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/thread_pool.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::backend::cpu {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.h"
 #include "core/format.h"
 
 namespace dptrain::backend::cuda {

@@ -11,6 +11,7 @@
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/loss_scale.h"
 #include "kernels/cuda/optimizer.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {

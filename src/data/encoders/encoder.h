@@ -14,8 +14,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/family.h"
-#include "config/value.h"
+#include "config/typed.h"
 #include "data/source.h"
 #include "data/table/table.h"
 #include "formats/preparation.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "core/error.h"
 #include "data/source.h"
 

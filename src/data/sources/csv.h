@@ -11,7 +11,6 @@
 
 #include "data/encoders/encoder.h"
 #include "data/on_error.h"
-#include "data/sources/dataset.h"
 
 namespace dptrain::data {
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/diagnostics.h"
+#include "config/family.h"
 #include "config/yaml_parser.h"
 #include "core/error.h"
 #include "core/format.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "config/family.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

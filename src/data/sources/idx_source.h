@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "data/sources/dataset.h"
 #include "data/sources/idx.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "data/sources/dataset.h"
 
 namespace dptrain::data {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "data/text/tokens.h"
 
 namespace dptrain::data {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "config/family.h"
+#include "config/typed.h"
 #include "formats/compiled.h"
 #include "graph/model.h"
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "config/family.h"
 #include "config/value.h"
 #include "core/text.h"
 

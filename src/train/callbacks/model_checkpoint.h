@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "experiment/logs.h"
 #include "train/callbacks/monitor.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 #include "experiment/logs.h"
 #include "train/callback.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "config/value.h"
+#include "config/typed.h"
 
 namespace dptrain::train {
 

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "config/node.h"
 #include "core/format.h"
 #include "core/index.h"
 #include "core/text.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/diagnostics.h"
+#include "config/family.h"
 #include "config/yaml_parser.h"
 #include "data/encoders/encoder.h"
 #include "data/fixtures.h"

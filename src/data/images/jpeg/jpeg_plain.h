@@ -1,7 +1,7 @@
 #pragma once
 
-// JPEG files of the usual kind, nearly twice as fast as through libjpeg and with the same pixels. Private to the module.
-// Any thread; each keeps tables and buffers for the next file.
+// JPEG files of the usual kind, nearly twice as fast as through libjpeg and with the same pixels. Private to the
+// module. Any thread; each keeps tables and buffers for the next file.
 
 #include "data/images/image_decoders.h"
 

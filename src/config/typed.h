@@ -1,0 +1,123 @@
+#pragma once
+
+// The types of configured values, for headers that only store them: locations, paths, durations, sizes, and members of
+// families. config/value.h reads and writes them, config/family.h has the definitions of a family's members. Plain
+// values.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+namespace dptrain::config {
+
+class Diagnostics;
+class Family;
+class Node;
+class Reader;
+class Schema;
+struct TypeDef;
+
+template <class T, class = void>
+struct Value;
+
+/// Specialise for an enum: `static constexpr std::array names{std::pair{Padding::kValid, "valid"}, ...};`
+template <class E>
+struct EnumNames;
+
+/// One file (or command-line text such as `--set`) that nodes point into.
+struct Source {
+  std::string name;                ///< as the user wrote it: "configs/fashion_mnist.yaml", "--set"
+  std::string directory;           ///< what relative paths in it are relative to
+  std::vector<std::string> lines;  ///< for the quoted line below an error
+};
+
+/// A place in a source. Lines and columns count from 1; line 0 means "nowhere" (a default value).
+struct Mark {
+  std::shared_ptr<const Source> source;
+  int line = 0;
+  int column = 0;
+  int length = 1;  ///< characters to underline
+
+  bool known() const noexcept { return source != nullptr && line > 0; }
+  std::string str() const;  ///< "configs/fashion_mnist.yaml:14:12"
+};
+
+/// A path: relative ones are relative to the config file.
+struct Path {
+  std::string value;
+  Mark mark{};  ///< where it is written; unknown for defaults
+  bool operator==(const Path& other) const { return value == other.value; }
+};
+
+/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras
+/// means there.
+struct Duration {
+  enum class Unit { kBare, kSteps, kEpochs, kSamples, kSeconds };  ///< minutes and hours become seconds
+  double value = 0;
+  Unit unit = Unit::kBare;
+  bool operator==(const Duration&) const = default;
+
+  bool counts_steps() const { return unit == Unit::kBare || unit == Unit::kSteps; }
+  /// As optimizer steps; a bare number counts as steps. Throws Error{kUsage} for seconds.
+  std::int64_t steps(std::int64_t steps_per_epoch, std::int64_t batch_size) const;
+};
+
+/// "512 KiB", "25 MiB", "1 GiB" or plain bytes.
+struct ByteSize {
+  std::uint64_t bytes = 0;
+  bool operator==(const ByteSize&) const = default;
+};
+
+/// A value of some type of a family: the definition and an immutable spec struct. Cheap to copy.
+class Typed {
+ public:
+  Typed() = default;
+  Typed(const TypeDef& def, std::shared_ptr<const void> spec, Mark mark = {})
+      : def_(&def), spec_(std::move(spec)), mark_(std::move(mark)) {}
+
+  explicit operator bool() const noexcept { return def_ != nullptr; }
+  const TypeDef& def() const { return *def_; }
+  const std::string& name() const;
+  std::type_index type() const;
+  const void* spec() const noexcept { return spec_.get(); }
+  const Mark& mark() const noexcept { return mark_; }
+
+  template <class Spec>
+  const Spec* get_if() const noexcept {
+    return def_ != nullptr && type() == typeid(Spec) ? static_cast<const Spec*>(spec_.get()) : nullptr;
+  }
+  /// The spec; asking for the wrong type is our own bug.
+  template <class Spec>
+  const Spec& as() const {
+    return *get_if<Spec>();
+  }
+
+  /// `Name: {all keys}`, or with `minimal` only those that differ from the defaults (`Name` when none do).
+  Node write(bool minimal = false) const;
+
+ private:
+  const TypeDef* def_ = nullptr;
+  std::shared_ptr<const void> spec_;
+  Mark mark_;
+};
+
+/// The member of the family for this type of spec.
+Typed make_typed(const Family& family, std::type_index spec, std::shared_ptr<const void> value);
+
+/// A key's type for a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.
+template <Family& (*family)()>
+class Of : public Typed {
+ public:
+  Of() = default;
+  Of(Typed typed) : Typed(std::move(typed)) {}  // NOLINT(google-explicit-constructor)
+  template <class Spec>
+  requires(!std::is_base_of_v<Typed, Spec>) explicit Of(Spec spec)
+      : Typed(make_typed(family(), typeid(Spec), std::make_shared<const Spec>(std::move(spec)))) {}
+};
+
+}  // namespace dptrain::config
