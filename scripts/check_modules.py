@@ -69,7 +69,7 @@ LIBRARIES = [
     Library("Google Benchmark", r"benchmark/", (r"src/backend/cpu/bench/",)),
     Library("Highway", r"hwy/", (r"kernels/cpu/",)),
     Library("HDF5", r"(hdf5|H5\w+)\.h", (r"src/(formats|data)/(\w+/)?\w+\.cpp",), single=True),
-    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_disk|gzip_file|image_png)\.cpp", r"src/core/zip\.cpp", r"src/data/table/bytes\.cpp")),
+    Library("zlib", r"zlib\.h", (r"src/data/(\w+/)?(cache_disk|gzip_file|image_png)\.cpp", r"src/core/(zip|crc32)\.cpp", r"src/data/table/bytes\.cpp")),
     Library("fast_float", r"fast_float/", (r"src/data/table/\w+\.cpp",), single=True),
     Library("FarmHash", r"farmhash\.h", (r"src/data/encoders/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),

@@ -1,6 +1,6 @@
 #pragma once
 
-// CRC-32 as in zlib, PNG and gzip (polynomial 0xEDB88320, reflected). Pure; any thread.
+// CRC-32 as in zlib, PNG and gzip (polynomial 0xEDB88320, reflected), by zlib. Pure; any thread.
 
 #include <cstddef>
 #include <cstdint>

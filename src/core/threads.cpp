@@ -8,43 +8,40 @@ namespace dptrain {
 TaskPool::TaskPool(int threads) : most_(static_cast<std::size_t>(std::max(threads, 1))) {}
 
 TaskPool::~TaskPool() {
-  std::deque<Work> forgotten;
+  std::deque<Work> dropped;
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    forgotten.swap(waiting_);
+    dropped.swap(waiting_);
   }
-  wake_.notify_all();
-  forgotten.clear();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::jthread& thread : threads_) thread.request_stop();
 }
 
 void TaskPool::push(Work work) {
   const std::lock_guard lock(mutex_);
   if (waiting_.size() >= idle_ && threads_.size() < most_) {
     try {
-      threads_.emplace_back([this] { serve(); });
+      threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
     } catch (const std::system_error&) {
-      if (threads_.empty()) throw;  // else those that there are do it
+      if (threads_.empty()) throw;  // otherwise the existing threads run it
     }
   }
   waiting_.push_back(std::move(work));
   wake_.notify_one();
 }
 
-void TaskPool::serve() {
+void TaskPool::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
-    wake_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+    const bool has_work = wake_.wait(lock, stop, [&] { return !waiting_.empty(); });
     --idle_;
-    if (waiting_.empty()) return;
+    if (!has_work) return;
     {
       const Work work = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
       work();
-    }  // what the task holds is gone before the lock is back
+    }  // destroys the task's captures without the lock
     lock.lock();
   }
 }

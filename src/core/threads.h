@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -42,15 +43,14 @@ class TaskPool {
   using Work = std::function<void()>;
 
   void push(Work work);
-  void serve();
+  void serve(const std::stop_token& stop);
 
   const std::size_t most_;
   std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
+  std::condition_variable_any wake_;
   std::deque<Work> waiting_;
   std::size_t idle_ = 0;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 /// Bounded first-in first-out queue between threads. close() wakes all waiting threads: push() then drops its value and
