@@ -6,7 +6,7 @@
 // what it does not do, and helpers that come late are not waited for. Each thread begins with a part of the pieces that
 // is its own: it finds in its core's caches what it wrote in the kernel before. Helpers for which there is no piece are
 // left alone. Who waits spins for some microseconds, then sleeps: a core that sleeps is one to which the system can
-// move a thread that shares its core with a stranger. docs/many-cores.md says what a call costs with a hundred threads.
+// move a thread that shares its core with a stranger.
 
 #include <cstdint>
 
