@@ -43,7 +43,6 @@ struct PixelProgram {
   PixelOp op[kMaxPixelOps] = {};
 
   int64_t in_elements() const { return int64_t{height} * width * channels; }
-  int64_t out_elements() const { return int64_t{out_height} * out_width * channels; }
 };
 
 }  // namespace dptrain::kernels

@@ -52,11 +52,6 @@ void multiply_piece(const float* a, const float* b, float* y, int64_t n) {
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Mul(u, v); }, a, b);
 }
 
-void multiply_accumulate_piece(const float* a, const float* b, float* y, int64_t n) {
-  map(
-      n, y, [](Vec u, Vec v, Vec sum) HWY_ATTR { return hn::MulAdd(u, v, sum); }, a, b, y);
-}
-
 void subtract_piece(const float* a, const float* b, float* y, int64_t n) {
   map(
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Sub(u, v); }, a, b);
@@ -115,7 +110,6 @@ HWY_EXPORT(add_scaled_piece);
 HWY_EXPORT(add_relu_piece);
 HWY_EXPORT(add_relu_backward_piece);
 HWY_EXPORT(multiply_piece);
-HWY_EXPORT(multiply_accumulate_piece);
 HWY_EXPORT(subtract_piece);
 HWY_EXPORT(maximum_piece);
 HWY_EXPORT(minimum_piece);
@@ -167,12 +161,6 @@ void accumulate(const float* x, float* y, int64_t n) { add(y, x, y, n); }
 void multiply(const float* a, const float* b, float* y, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(multiply_piece)(a + begin, b + begin, y + begin, end - begin);
-  });
-}
-
-void multiply_accumulate(const float* a, const float* b, float* y, int64_t n) {
-  parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(multiply_accumulate_piece)(a + begin, b + begin, y + begin, end - begin);
   });
 }
 

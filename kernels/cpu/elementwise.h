@@ -31,9 +31,6 @@ void accumulate(const float* x, float* y, int64_t n);
 /// y = a b.
 void multiply(const float* a, const float* b, float* y, int64_t n);
 
-/// y += a b.
-void multiply_accumulate(const float* a, const float* b, float* y, int64_t n);
-
 /// y = a - b.
 void subtract(const float* a, const float* b, float* y, int64_t n);
 

@@ -88,15 +88,6 @@ void map_floats(const Pixels<float>& in, const PixelMap& map, bool mirror_x, boo
   map_pixels_of(in, map, mirror_x, mirror_y, out, stride);
 }
 
-void round_bytes(const float* x, uint8_t* y, int64_t n) {
-  const Vec low = splat(0.0F), high = splat(255.0F);
-  sweep(n, [&](int64_t i, auto io) HWY_ATTR {
-    const Vec v = io.load(x + i);
-    const Vec number = hn::IfThenElseZero(hn::Eq(v, v), v);  // NaN is not equal to itself
-    io.store(hn::NearestInt(hn::Min(hn::Max(number, low), high)), y + i);
-  });
-}
-
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -105,7 +96,6 @@ namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(map_bytes);
 HWY_EXPORT(map_floats);
-HWY_EXPORT(round_bytes);
 
 void map_pixels(const Pixels<uint8_t>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,
                 int64_t out_stride) {
@@ -115,7 +105,6 @@ void map_pixels(const Pixels<float>& in, const PixelMap& map, bool mirror_x, boo
                 int64_t out_stride) {
   HWY_DYNAMIC_DISPATCH(map_floats)(in, map, mirror_x, mirror_y, out, out_stride);
 }
-void f32_to_u8(const float* x, uint8_t* y, int64_t n) { HWY_DYNAMIC_DISPATCH(round_bytes)(x, y, n); }
 
 }  // namespace dptrain::kernels::cpu
 #endif

@@ -29,7 +29,4 @@ void map_pixels(const Pixels<uint8_t>& in, const PixelMap& map, bool mirror_x, b
 void map_pixels(const Pixels<float>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,
                 int64_t out_stride);
 
-/// y = x rounded to the nearest byte (ties to even), cut off at 0 and 255; NaN becomes 0.
-void f32_to_u8(const float* x, uint8_t* y, int64_t n);
-
 }  // namespace dptrain::kernels::cpu

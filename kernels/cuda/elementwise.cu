@@ -23,11 +23,6 @@ struct Scale {
   float factor;
   __device__ float operator()(float x) const { return x * factor; }
 };
-struct ScaleOffset {
-  float scale, offset;
-  __device__ float operator()(float x) const { return x * scale + offset; }
-};
-
 template <class Word>
 __global__ void copy_kernel(std::int64_t words, const Word* x, Word* y) {
   for (std::int64_t i = thread_number(); i < words; i += thread_count()) y[i] = x[i];
@@ -152,20 +147,6 @@ void cast_from_float(const Launch& at, const float* x, DType type, void* y, std:
 
 void cast_to_float(const Launch& at, DType type, const void* x, float* y, std::int64_t n) {
   dispatch(type, [&](auto tag) { map(at, n, Same{}, y, static_cast<const typename decltype(tag)::type*>(x)); });
-}
-
-void accumulate_to_float(const Launch& at, DType type, const void* x, float* y, std::int64_t n) {
-  dispatch(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    map(at, n, SumOfTwo{}, y, static_cast<const float*>(y), static_cast<const T*>(x));
-  });
-}
-
-void cast_from_u8(const Launch& at, const std::uint8_t* x, float scale, float offset, DType type, void* y,
-                  std::int64_t n) {
-  dispatch(type, [&](auto tag) {
-    map(at, n, ScaleOffset{scale, offset}, static_cast<typename decltype(tag)::type*>(y), x);
-  });
 }
 
 void hash(const Launch& at, const float* x, std::int64_t n, std::uint64_t* partials, std::uint64_t* result) {

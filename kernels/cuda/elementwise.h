@@ -28,13 +28,6 @@ void cast_from_float(const Launch& at, const float* x, DType type, void* y, std:
 /// y = x. Not in place.
 void cast_to_float(const Launch& at, DType type, const void* x, float* y, std::int64_t n);
 
-/// y += x: adds a gradient that was computed in `type` to one in float.
-void accumulate_to_float(const Launch& at, DType type, const void* x, float* y, std::int64_t n);
-
-/// y = x scale + offset, from bytes. Not in place.
-void cast_from_u8(const Launch& at, const std::uint8_t* x, float scale, float offset, DType type, void* y,
-                  std::int64_t n);
-
 /// Elements of std::uint64_t that hash() needs for `partials`.
 inline constexpr int kHashPartials = 1024;
 

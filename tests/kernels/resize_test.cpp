@@ -167,13 +167,5 @@ TEST(MapPixels, MirrorsAndMaps) {
   }
 }
 
-TEST(FloatsToBytes, RoundAndAreCutOff) {
-  const std::vector<float> x{
-      -7, -0.4F, 0.5F, 1.5F, 2.4999F, 254.5F, 255.6F, 1e9F, std::numeric_limits<float>::quiet_NaN()};
-  const std::vector<uint8_t> y{0, 0, 0, 2, 2, 254, 255, 255, 0};
-  test::on_every_target(
-      [&] { EXPECT_EQ(test::written<uint8_t>(9, 0xA5, [&](uint8_t* out) { f32_to_u8(x.data(), out, 9); }), y); });
-}
-
 }  // namespace
 }  // namespace dptrain::kernels::cpu

@@ -139,7 +139,7 @@ TEST_P(Batches, AreTheLoaders) {
     ASSERT_EQ(rows.size(), 1U);
     const auto program = data::pixel_program(transforms_of(c.transforms), rows[0].sample, kSeed);
     ASSERT_TRUE(program);
-    EXPECT_EQ(program->out_elements(), c.wanted.elements());
+    EXPECT_EQ(std::int64_t{program->out_height} * program->out_width * program->channels, c.wanted.elements());
     const auto stream = device->make_stream();
     Feed feed{.samples = kSamples, .resident = resident, .inputs = {}};
     feed.inputs.push_back({*program, type, rows[0].rows, [&](std::int64_t i) { return source->row(i); }});
