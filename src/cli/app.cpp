@@ -86,7 +86,7 @@ bool color_wanted(const OutputFlags& flags) {
 
 int fail(const std::string& text, int code) {
   log::show_status("");  // no bar after the end
-  log::error(text);
+  log::composed_error(text);
   return code;
 }
 

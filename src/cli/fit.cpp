@@ -31,8 +31,10 @@
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/checkpoint/optimizer_state.h"
 #include "formats/checkpoint/weights.h"
+#include "nn/optimizer.h"
 #include "report/record.h"
 #include "session/environment.h"
+#include "session/session.h"
 #include "session/shared_file.h"
 #include "sweep/sweep_file.h"
 #include "train/model_source.h"
@@ -181,11 +183,11 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const Fi
   const train::FitResult& result = end.result;
   if (result.exit == "diverged")
     log::error(
-        fmt::format("error: training diverged: {}; last.h5 has the last weights that were saved before. Try a smaller "
+        fmt::format("training diverged: {}; last.h5 has the last weights that were saved before. Try a smaller "
                     "learning rate, clipnorm, or train.on_nonfinite: skip_step or rollback",
                     result.reason));
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
-    log::error("error: the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
+    log::error("the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
   if (!run.is_here()) return result.exit_code;
   const std::vector<std::string> lines = closing_lines(end, closing_facts(run, flags, session.experiment()));
   log::info(lines.front(), closing_fields(end, run.path()));

@@ -100,7 +100,14 @@ std::string json_text(const char* level, const std::string& message, const nlohm
 }
 
 enum class Rank { kDebug, kInfo, kAlways };
-constexpr std::string_view kWarning = "warning: ";
+constexpr std::string_view kWarning = "warning: ", kError = "error: ";
+
+/// The line without its prefix: JSON has the level in a field.
+std::string_view without_prefix(std::string_view line) {
+  for (const std::string_view prefix : {kWarning, kError})
+    if (line.starts_with(prefix)) return line.substr(prefix.size());
+  return line;
+}
 
 void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
           const nlohmann::ordered_json& fields = nlohmann::ordered_json::object()) {
@@ -113,7 +120,7 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
     std::string text = from + plain;
     const bool json = s.options.format == Format::kJson;
     if (json)
-      text = json_text(level, from + (line.starts_with(kWarning) ? line.substr(kWarning.size()) : line), fields);
+      text = json_text(level, from + std::string(without_prefix(line)), fields);
     else if (to_stderr && s.options.color)
       text = terminal::colored(text);
     std::FILE* const stream = to_stderr || json ? stderr : stdout;
@@ -163,7 +170,8 @@ void info(const std::string& line, const nlohmann::ordered_json& fields) {
 }
 void notice(const std::string& line) { emit(true, Rank::kAlways, "info", line); }
 void warn(const std::string& line) { emit(true, Rank::kAlways, "warning", std::string(kWarning) + line); }
-void error(const std::string& line) { emit(true, Rank::kAlways, "error", line); }
+void error(const std::string& line) { emit(true, Rank::kAlways, "error", std::string(kError) + line); }
+void composed_error(const std::string& text) { emit(true, Rank::kAlways, "error", text); }
 
 void show_status(const std::string& text) {
   const std::lock_guard lock(state().mutex);

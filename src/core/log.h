@@ -32,7 +32,9 @@ void debug(const std::string& line);
 void info(const std::string& line);
 void notice(const std::string& line);  ///< An answer to the user: to stderr unchanged, also with `quiet`.
 void warn(const std::string& line);    ///< To stderr after "warning: ".
-void error(const std::string& line);   ///< To stderr unchanged: the caller has composed the whole text.
+void error(const std::string& line);   ///< To stderr after "error: ".
+/// To stderr unchanged: a text with its own prefix or locations, as cli/app.cpp composes from an Error.
+void composed_error(const std::string& text);
 /// Ignores SIGPIPE from now on. A closed terminal or a reader that ends (`| head`) then loses its lines, and
 /// stdout_failure() does not count it. For commands that must run to their end even then.
 void outlive_readers();

@@ -333,7 +333,7 @@ void Processes::end_in_failure() {
     return;
   }
   if (wake_.wait_for(lock, end, [this] { return asked_ || closing_; })) return;
-  if (is_first()) log::error(fmt::format("error: {}", why.what()));
+  if (is_first()) log::error(why.what());
   std::fflush(nullptr);
   _exit(why.exit_code());
 }

@@ -21,7 +21,6 @@ namespace dptrain::evaluation {
 namespace fs = std::filesystem;
 namespace {
 
-using Verdict;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOfClasses = "class_recall, class_precision, classes, drop and class_drop";
@@ -35,8 +34,6 @@ void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges:
 bool wants_classes(const experiment::GatesSection& section) {
   return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
 }
-
-std::string where(const config::Mark& mark) { return mark.known() ? mark.str() + ": " : ""; }
 
 Json json_of(const Verdict& verdict) {
   Json one{{"gate", verdict.gate},
@@ -75,8 +72,9 @@ Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment,
   std::error_code ignored;
   for (const Run& run : runs_)
     if (!fs::is_directory(run.folder.value, ignored))
-      throw Error(ErrorKind::kUsage, fmt::format("{}error: gates: {}: there is no such folder; expected that of a run",
-                                                 where(run.folder.mark), run.folder.value));
+      throw config::error_at(
+          ErrorKind::kUsage, run.folder.mark,
+          fmt::format("gates: {}: there is no such folder; expected that of a run", run.folder.value));
   if (section_->speed && section_->speed->of_baseline) baseline_speed();
 }
 
@@ -170,9 +168,9 @@ const KeptAnswers& Gates::kept(Run& run, const std::string& output) const {
   const fs::path file = fs::path(run.folder.value) / experiment::evaluation_file("answers", output, set_, ".csv");
   std::error_code ignored;
   if (!fs::exists(file, ignored))
-    throw Error(ErrorKind::kData,
-                fmt::format("{}error: gates: {} is not there; 'dptrain eval {}{}' writes it", where(run.folder.mark),
-                            file.string(), shell_quoted(run.folder.value), set_.empty() ? "" : " --on " + set_));
+    throw config::error_at(ErrorKind::kData, run.folder.mark,
+                           fmt::format("gates: {} is not there; 'dptrain eval {}{}' writes it", file.string(),
+                                       shell_quoted(run.folder.value), set_.empty() ? "" : " --on " + set_));
   return run.answers.emplace_back(output, read_answers(file.string())).second;
 }
 
@@ -199,7 +197,7 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
     }
     for (const PairedCounts& one : by_class) whole.add(one);
     std::vector<Dispersion> dispersions(by_class.size());
-    if (of_trainings) dispersions = dispersions(by_class);
+    if (of_trainings) dispersions = evaluation::dispersions(by_class);
     if (section_->drop && whole.samples() > 0)
       drops.push_back({of_output(output.name, "right answers"), whole, *section_->drop,
                        of_trainings ? dispersion(whole) : Dispersion()});
@@ -221,11 +219,10 @@ double Gates::baseline_speed() const {
     const Json json = Json::parse(train::read_text(file.string()), nullptr, false);
     const auto speed = json.is_object() ? json.find("examples_per_second") : json.end();
     if (!json.is_object() || speed == json.end() || !speed->is_number())
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}error: gates: speed.of_baseline needs examples_per_second in {}; 'dptrain eval {}{}' "
-                              "writes it",
-                              where(run.folder.mark), file.string(), shell_quoted(run.folder.value),
-                              set_.empty() ? "" : " --on " + set_));
+      throw config::error_at(
+          ErrorKind::kData, run.folder.mark,
+          fmt::format("gates: speed.of_baseline needs examples_per_second in {}; 'dptrain eval {}{}' writes it",
+                      file.string(), shell_quoted(run.folder.value), set_.empty() ? "" : " --on " + set_));
     sum += speed->get<double>();
   }
   return sum / static_cast<double>(section_->baseline.size());

@@ -61,7 +61,7 @@ void ExitGuard::arm(double seconds, const std::string& why) {
     std::unique_lock waiting(mutex_);
     if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
     log::error(
-        fmt::format("error: {}; {:g} s later the devices still do not stop, so the process ends without them: go on "
+        fmt::format("{}; {:g} s later the devices still do not stop, so the process ends without them: go on "
                     "from the last checkpoint with --resume",
                     why, seconds));
     std::fflush(nullptr);

@@ -71,7 +71,7 @@ std::optional<Error> Watchdog::end() {
 
 void Watchdog::leave() {
   if (last_words_) last_words_(*late_);
-  log::error(fmt::format("error: {}; the process ends without that thread", late_->what()));
+  log::error(fmt::format("{}; the process ends without that thread", late_->what()));
   std::fflush(nullptr);
   _exit(late_->exit_code());
 }
