@@ -112,7 +112,7 @@ struct LogCosh {
 /// p - y ln(p + 1e-7).
 struct Poisson {
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double y) const {
-    return {p - y * log(p + kLowest), 1.0 - y / (p + kLowest)};
+    return {p - y * ::log(p + kLowest), 1.0 - y / (p + kLowest)};
   }
 };
 
@@ -121,7 +121,7 @@ struct KLDivergence {
   static constexpr bool kSumsElements = true;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double target) const {
     const double y = clipped(target, kLowest, 1.0), q = clipped(p, kLowest, 1.0);
-    return {y * log(y / q), inside_clip(p, kLowest, 1.0) ? -y / q : 0.0};
+    return {y * ::log(y / q), inside_clip(p, kLowest, 1.0) ? -y / q : 0.0};
   }
 };
 
@@ -164,7 +164,7 @@ struct BinaryCrossentropy {
   BinarySmoothing smoothed;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double target) const {
     const double y = smoothed(target), q = clipped(p);
-    const double value = -(y * log(q) + (1.0 - y) * log1p(-q));
+    const double value = -(y * ::log(q) + (1.0 - y) * log1p(-q));
     return {value, inside_clip(p) ? (q - y) / (q * (1.0 - q)) : 0.0};
   }
 };
@@ -230,7 +230,7 @@ struct CategoricalFocalCrossentropy {
   double alpha, gamma;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double y) const {
     if (y == 0.0) return {0.0, 0.0};
-    const double q = clipped(p), entropy = -y * log(q);
+    const double q = clipped(p), entropy = -y * ::log(q);
     const ElementLoss factor = power(1.0 - q, gamma);
     const double slope = -factor.value * y / q - factor.slope * entropy;
     return {alpha * factor.value * entropy, inside_clip(p) ? alpha * slope : 0.0};

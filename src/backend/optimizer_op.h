@@ -20,7 +20,7 @@ namespace dptrain::backend {
 struct OptimizerArgs {
   const UpdateBuffers& buffers;
   std::int64_t n = 0;                         ///< floats: the trainable part of the arena
-  nn::UpdateArgs update{};                    ///< CPUs: of this step; skipped steps do not count
+  UpdateArgs update{};                        ///< CPUs: of this step; skipped steps do not count
   const kernels::StepState* state = nullptr;  ///< GPUs: the same in device memory, with the results of describe()
   Stream& stream;
 };
@@ -29,7 +29,7 @@ class OptimizerOp {
  public:
   virtual ~OptimizerOp() = default;
   /// GPUs: writes state.hyper, which the kernels read. On the host, before the step is uploaded.
-  virtual void describe(const nn::UpdateArgs& args, kernels::StepState& state) const {
+  virtual void describe(const UpdateArgs& args, kernels::StepState& state) const {
     static_cast<void>(args), static_cast<void>(state);
   }
   /// Decoupled decay (OptimizerCommon::weight_decay), then the update, in one pass where the equation allows. Queued.

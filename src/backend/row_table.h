@@ -17,11 +17,9 @@
 #include "backend/collective.h"
 #include "plan/plan.h"
 
-namespace dptrain::nn {
-struct UpdateArgs;
-}
-
 namespace dptrain::backend {
+
+struct UpdateArgs;
 
 struct RowTableContext {
   const plan::Plan& plan;
@@ -52,7 +50,7 @@ class RowTable {
   virtual void write_gradient(float* gradient) const = 0;
 
   /// The step's update, of all rows.
-  virtual void update(const nn::UpdateArgs& args) = 0;
+  virtual void update(const UpdateArgs& args) = 0;
   /// Applies all deferred updates of all rows and their slots.
   virtual void catch_up() = 0;
   /// Call it after writing weights or slots from outside; catch_up() must come before the write.

@@ -12,11 +12,13 @@
 #include "kernels/step_state.h"
 #include "plan/plan.h"
 
-namespace dptrain::nn {
-struct UpdateArgs;
-}
-
 namespace dptrain::backend {
+
+/// Values of one update other than weights, gradients and slots.
+struct UpdateArgs {
+  std::int64_t step = 0;     ///< optimizer steps done before this one (Keras `iterations`); t = step + 1
+  double learning_rate = 0;  ///< of this step, schedule, scaling and ReduceLROnPlateau applied
+};
 
 struct UpdateContext {
   const plan::Plan& plan;
@@ -42,14 +44,14 @@ class Update {
  public:
   virtual ~Update() = default;
   /// Fills what kernels read of this step from device memory; called on the host before the step is uploaded.
-  virtual void describe(const nn::UpdateArgs& args, kernels::StepState& state) const {
+  virtual void describe(const UpdateArgs& args, kernels::StepState& state) const {
     state.step = args.step;
     state.learning_rate = args.learning_rate;
   }
   /// In this order (Keras): g += 2 l2 w + l1 sign(w); clip; decoupled decay; update; statistics
   /// new = momentum * old + (1 - momentum) * value; averages; overwrite.
   /// `state` (device memory) holds what describe() made of the same `args`.
-  virtual void run(const UpdateBuffers& buffers, const nn::UpdateArgs& args, const kernels::StepState* state,
+  virtual void run(const UpdateBuffers& buffers, const UpdateArgs& args, const kernels::StepState* state,
                    Stream& stream) = 0;
   /// *value (device memory) = l1 sum|w| + l2 sum w^2 over all regularized weights. Queued.
   virtual void penalty(const float* weights, double* value, Stream& stream) = 0;

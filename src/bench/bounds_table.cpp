@@ -10,8 +10,6 @@
 namespace dptrain::bench {
 namespace {
 
-using PassTime;
-
 std::vector<std::string> cells_of(const PassTime& pass) {
   const Bound& bound = pass.bound;
   return {pass.name,

@@ -11,6 +11,7 @@
 #include "core/floats.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "session/session.h"
 
 namespace dptrain::bench {
 namespace {
@@ -78,7 +79,8 @@ Outcome compare_steps(const experiment::Experiment& experiment, const session::D
     tested.session.replicas().push(reference.pulled());
     const runtime::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
     of_loss.see(loss_difference(c, d), "the loss of an evaluation");
-    const auto found = values_of(tested.session.plan(), c), expected = values_of(reference.session.plan(), d);
+    const auto found = session::values_of(tested.session.plan(), c),
+               expected = session::values_of(reference.session.plan(), d);
     for (std::size_t m = 0; m < found.size(); ++m)
       if (!std::isnan(found[m].second) || !std::isnan(expected[m].second))
         of_loss.see(relative_difference(std::abs(found[m].second - expected[m].second),

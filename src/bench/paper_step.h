@@ -16,6 +16,10 @@
 #include "bench/bounds.h"
 #include "plan/plan.h"
 
+namespace dptrain::session {
+struct DryPlan;
+}
+
 namespace dptrain::bench {
 
 // The rates of a GPU by its data sheet, and the time of a pass derived from them, for GPUs that are not present. Pure
@@ -63,8 +67,6 @@ struct GpuTime {
 /// `launches`: number of kernels.
 GpuTime gpu_time(const PassWork& work, int launches, GpuUnits units, const GpuFigures& figures,
                  const GpuShares& shares);
-
-struct DryPlan;
 
 /// Cost of a pass beyond plan/traffic.h and its operations.
 struct PassRule {

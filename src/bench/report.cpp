@@ -18,8 +18,6 @@
 namespace dptrain::bench {
 namespace {
 
-using BenchData;
-using BenchRow;
 using Rows = std::vector<BenchRow>;
 
 double speedup(const BenchRow& row, const Rows& rows) {

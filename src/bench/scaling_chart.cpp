@@ -12,7 +12,6 @@
 namespace dptrain::bench {
 namespace {
 
-using BenchRow;
 using Key = std::pair<std::int64_t, int>;  // batch, and threads or 0
 using Group = std::vector<const BenchRow*>;
 

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "core/floats.h"
+#include "nn/optimizer.h"
 #include "nn/optimizers.h"
 #include "plan/weight_order.h"
+#include "session/session.h"
 
 namespace dptrain::bench {
 namespace {

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "nn/layer.h"
 #include "nn/normalization.h"
+#include "session/session.h"
 
 namespace dptrain::bench {
 namespace {

@@ -18,6 +18,7 @@
 #include "evaluation/gates.h"
 #include "evaluation/judgement.h"
 #include "evaluation/judgement_files.h"
+#include "session/session.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;

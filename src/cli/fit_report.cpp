@@ -13,6 +13,7 @@
 #include "formats/checkpoint/weights.h"
 #include "plot/file.h"
 #include "report/page.h"
+#include "session/session.h"
 #include "session/shared_file.h"
 #include "train/callbacks/tensor_board.h"
 #include "train/signals.h"

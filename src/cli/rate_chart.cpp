@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "nn/optimizer.h"
 #include "session/session.h"
 
 namespace dptrain::cli {

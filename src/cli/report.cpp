@@ -11,6 +11,7 @@
 #include "evaluation/evaluation.h"
 #include "experiment/run_files.h"
 #include "report/page.h"
+#include "session/session.h"
 #include "sweep/sweep_file.h"
 #include "train/run_directory.h"
 

@@ -7,8 +7,10 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "nn/optimizer.h"
 #include "nn/schedules.h"
 #include "session/build_info.h"
+#include "session/session.h"
 #include "session/slots.h"
 
 namespace dptrain::cli {

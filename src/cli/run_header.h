@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/schedule.h"
 #include "session/session.h"
 
 namespace dptrain::cli {

@@ -243,6 +243,12 @@ Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std:
 /// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                           const WantedRoles& wanted = {});
+/// Arguments that every data set takes.
+struct DatasetCommon {
+  std::optional<std::int64_t> take;  ///< number of samples, the first ones (all, where there are fewer)
+  ClassNames class_names;
+};
+
 /// Whether a source's samples are files of their own, whose paths label_place() returns.
 inline bool holds_files(const Source& source) { return source.bad_samples() != nullptr; }
 

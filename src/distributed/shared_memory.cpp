@@ -140,7 +140,7 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
 namespace {
 
 /// As in distributed/meeting.cpp.
-constexpr int kLooks = 50;
+constexpr int kSharedLooks = 50;
 constexpr long kSleepNanoseconds = 20'000'000;
 
 /// Not FUTEX_PRIVATE, because processes map the memory at different addresses.
@@ -163,7 +163,7 @@ void SharedMeeting::tell() {
 }
 
 void SharedMeeting::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kSharedLooks; ++look) {
     if (ready()) return;
     std::this_thread::yield();
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/typed.h"
+#include "core/class_names.h"
 #include "core/shape.h"
 #include "experiment/experiment.h"
 

@@ -4,6 +4,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "session/session.h"
 
 namespace dptrain::evaluation {
 namespace {

@@ -25,7 +25,7 @@ std::string limit_text(bool at_most, double limit) {
   return fmt::format("{} {}", at_most ? "<=" : ">=", number_text(limit));
 }
 
-std::vector<Side> sides_of(const Limit& limit, std::size_t gate) {
+std::vector<Side> sides_of(const experiment::Limit& limit, std::size_t gate) {
   std::vector<Side> sides;
   if (limit.at_least) sides.push_back({gate, false, *limit.at_least});
   if (limit.at_most) sides.push_back({gate, true, *limit.at_most});
@@ -96,7 +96,7 @@ std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, const std
   return verdicts;
 }
 
-std::vector<Verdict> judge_value(const std::string& name, double found, const Limit& limit) {
+std::vector<Verdict> judge_value(const std::string& name, double found, const experiment::Limit& limit) {
   std::vector<Verdict> verdicts;
   for (const Side& side : sides_of(limit, 0)) {
     Verdict verdict{.gate = name, .found = found, .limit = limit_text(side.at_most, side.limit)};

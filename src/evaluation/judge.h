@@ -19,13 +19,13 @@ namespace dptrain::evaluation {
 struct ShareGate {
   std::string name;
   double share = 0, samples = 0;
-  Limit limit;
+  experiment::Limit limit;
 };
 /// By intervals of that confidence; without one, each as judge_value().
 std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, const std::optional<double>& confidence);
 
 /// A value that has no interval is judged as it was found; NaN fails. Of a limit with two sides there are two.
-std::vector<Verdict> judge_value(const std::string& name, double found, const Limit& limit);
+std::vector<Verdict> judge_value(const std::string& name, double found, const experiment::Limit& limit);
 
 /// A share of right answers against a baseline's; the counts have samples.
 struct DropGate {

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "evaluation/judgement_files.h"
+#include "nn/metric.h"
 #include "session/evaluation.h"
 #include "session/session.h"
 

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "nn/metric.h"
+#include "nn/optimizer.h"
 
 namespace dptrain::experiment {
 namespace fs = std::filesystem;

@@ -11,19 +11,19 @@
 namespace dptrain::config {
 
 template <>
-struct EnumNames<Compared> {
-  static constexpr std::array names{std::pair{Compared::kTrainings, "trainings"},
-                                    std::pair{Compared::kModels, "models"}};
+struct EnumNames<experiment::Compared> {
+  using C = experiment::Compared;
+  static constexpr std::array names{std::pair{C::kTrainings, "trainings"}, std::pair{C::kModels, "models"}};
 };
 
-using ClassLimits;
-using GatesSection;
-using Limit;
-using LostShare;
-using NamedClasses;
-using NamedLimits;
-using SizeLimit;
-using SpeedLimit;
+using experiment::ClassLimits;
+using experiment::GatesSection;
+using experiment::Limit;
+using experiment::LostShare;
+using experiment::NamedClasses;
+using experiment::NamedLimits;
+using experiment::SizeLimit;
+using experiment::SpeedLimit;
 
 namespace {
 
@@ -175,11 +175,11 @@ bool Value<GatesSection>::read(const Node& node, Reader& reader, GatesSection& o
   const Reader::Subject subject(reader, "gates");
   const Node value = node.is_null() ? Node::map(node.mark()) : node;
   if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
-  return gates_schema().read(value, value.mark(), reader, &out);
+  return experiment::gates_schema().read(value, value.mark(), reader, &out);
 }
 
 Node Value<GatesSection>::write(const GatesSection& value) {
-  Node all = gates_schema().write(&value);
+  Node all = experiment::gates_schema().write(&value);
   std::erase_if(all.entries(), [](const Node::Entry& entry) {
     return entry.value.is_null() || (entry.value.is_map() && entry.value.entries().empty()) ||
            (entry.value.is_sequence() && entry.value.items().empty());
@@ -187,7 +187,7 @@ Node Value<GatesSection>::write(const GatesSection& value) {
   return all;
 }
 
-Node Value<GatesSection>::schema() { return gates_schema().json_schema(); }
+Node Value<GatesSection>::schema() { return experiment::gates_schema().json_schema(); }
 
 }  // namespace dptrain::config
 
@@ -208,7 +208,7 @@ std::string section_complaint(const GatesSection& gates) {
 
 }  // namespace
 
-const config::Schema& gates_schema() {
+const config::Schema& experiment::gates_schema() {
   using config::key;
   using S = GatesSection;
   static const config::Schema schema =

@@ -80,9 +80,9 @@ GatesSection load_gates(const std::string& path);
 namespace dptrain::config {
 
 template <>
-struct Value<GatesSection> {
-  static bool read(const Node& node, Reader& reader, GatesSection& out);
-  static Node write(const GatesSection& value);
+struct Value<experiment::GatesSection> {
+  static bool read(const Node& node, Reader& reader, experiment::GatesSection& out);
+  static Node write(const experiment::GatesSection& value);
   static Node schema();
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/loader.h"
 #include "data/transform.h"
 #include "nn/loss.h"
 #include "nn/reshaping.h"

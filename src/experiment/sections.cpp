@@ -9,6 +9,8 @@
 
 #include "config/json_fragment.h"
 #include "core/format.h"
+#include "data/cache.h"
+#include "data/loader.h"
 
 namespace dptrain::config {
 

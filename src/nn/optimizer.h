@@ -59,12 +59,6 @@ std::vector<SlotDef> slots(const config::Typed& optimizer);
 /// Whether the whole update, including clipping, is element-wise and keeps no averages.
 bool updates_by_element(const config::Typed& optimizer);
 
-/// Values of one update other than weights, gradients and slots.
-struct UpdateArgs {
-  std::int64_t step = 0;     ///< optimizer steps done before this one (Keras `iterations`); t = step + 1
-  double learning_rate = 0;  ///< of this step, schedule, scaling and ReduceLROnPlateau applied
-};
-
 /// Error in the combination of the common arguments, or "".
 std::string clip_complaint(const OptimizerCommon& common);
 

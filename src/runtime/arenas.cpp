@@ -107,7 +107,8 @@ void ParameterArenas::push(const graph::Model& model) {
   stream_.synchronize();
 }
 
-void ParameterArenas::update(backend::Update& update, const nn::UpdateArgs& args, const kernels::StepState* state) {
+void ParameterArenas::update(backend::Update& update, const backend::UpdateArgs& args,
+                             const kernels::StepState* state) {
   update.run(update_buffers_, args, state, stream_);
   ++updates_;
 }

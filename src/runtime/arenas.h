@@ -28,7 +28,7 @@ class ParameterArenas {
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
   /// Queues the optimizer's update of the arenas, or a recording that contains an update().
-  void update(backend::Update& update, const nn::UpdateArgs& args, const kernels::StepState* state);
+  void update(backend::Update& update, const backend::UpdateArgs& args, const kernels::StepState* state);
   void replay(backend::Recording& recording);
   /// Counters of changes: version() of any parameter; frozen_version() of frozen weights, which updates do not change.
   std::uint64_t version() const { return pushes_ + updates_; }

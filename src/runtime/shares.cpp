@@ -55,7 +55,7 @@ std::int64_t Shares::most_positions(std::int64_t batch, int rank) const {
 }
 
 std::int64_t Shares::most_of_share(std::int64_t batch, int rank) const {
-  const std::int64_t most = most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
+  const std::int64_t most = runtime::most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
   return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->most_rows()));
 }
 

@@ -12,6 +12,7 @@
 #include "experiment/checks.h"
 #include "experiment/objectives.h"
 #include "nn/loss.h"
+#include "nn/optimizer.h"
 #include "runtime/balance.h"
 #include "runtime/replica_set.h"
 #include "session/session.h"

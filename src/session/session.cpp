@@ -13,6 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "experiment/goal.h"
+#include "nn/optimizer.h"
 #include "runtime/checks.h"
 #include "session/build_info.h"
 #include "session/conv_cache.h"

@@ -14,6 +14,7 @@
 #include "experiment/experiment.h"
 #include "formats/checkpoint/weights.h"
 #include "graph/model.h"
+#include "nn/schedule.h"
 #include "plan/plan.h"
 #include "runtime/replica_set.h"
 #include "session/agreement.h"

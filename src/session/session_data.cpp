@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "data/cache.h"
 #include "data/labels.h"
 #include "experiment/checks.h"
 #include "experiment/model_side.h"

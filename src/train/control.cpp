@@ -8,6 +8,7 @@
 #include "distributed/processes.h"
 #include "experiment/model_side.h"
 #include "runtime/replica_set.h"
+#include "session/session.h"
 
 namespace dptrain::train {
 

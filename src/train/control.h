@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "nn/optimizer.h"
 #include "session/sample_images.h"
+#include "session/session.h"
 #include "train/callback.h"
 #include "train/keeper.h"
 #include "train/run.h"

@@ -15,6 +15,7 @@
 #include "experiment/run_files.h"
 #include "session/environment.h"
 #include "session/evaluation.h"
+#include "session/session.h"
 #include "train/callbacks/monitor.h"
 
 namespace dptrain::train {

@@ -13,6 +13,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
+#include "session/session.h"
 #include "train/line_file.h"
 
 namespace dptrain::train {

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "session/session.h"
 #include "train/fault.h"
 
 namespace dptrain::train {

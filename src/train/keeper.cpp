@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "core/trace.h"
 #include "formats/exporter.h"
+#include "nn/optimizer.h"
 #include "session/session.h"
 #include "train/nonfinite_account.h"
 #include "train/saved_state.h"

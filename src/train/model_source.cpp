@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "data/sources/csv_learned.h"
 #include "formats/checkpoint/weights.h"
+#include "nn/optimizer.h"
 #include "train/position.h"
 #include "train/run_directory.h"
 #include "train/saved_state.h"
@@ -229,7 +230,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
     return source;
   }
   require_run(path);
-  source.experiment = load(path, overrides);
+  source.experiment = experiment::load_with_warnings(path, overrides);
   if (!weights) {
     source.weights = source.experiment.graph.weights;
     if (!source.weights) return source;

@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "runtime/batch_queue.h"
+#include "session/session.h"
 
 namespace dptrain::train {
 namespace {

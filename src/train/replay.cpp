@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "formats/checkpoint/checkpoint.h"
+#include "session/session.h"
 #include "train/position.h"
 
 namespace dptrain::train {

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/class_names.h"
 #include "experiment/experiment.h"
 #include "session/devices.h"
 

@@ -17,6 +17,7 @@
 #include "core/trace.h"
 #include "formats/checkpoint/weights.h"
 #include "session/evaluation.h"
+#include "session/session.h"
 #include "session/shared_file.h"
 #include "train/signals.h"
 

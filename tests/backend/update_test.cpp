@@ -10,6 +10,7 @@
 #include "backend/golden.h"
 #include "backend/harness.h"
 #include "backend/number_types.h"
+#include "nn/optimizer.h"
 #include "nn/optimizers.h"
 
 namespace dptrain::test {
@@ -77,7 +78,7 @@ class OnDevice {
     for (std::size_t i = 0; i < all.size(); ++i)
       device_.copy_to_device(memory_[i]->data(), all[i]->data(), memory_[i]->bytes(), *stream_);
     if (arena_.loss_scale) device_.copy_to_device(scale_->data(), &*arena_.loss_scale, scale_->bytes(), *stream_);
-    const nn::UpdateArgs args{.step = number, .learning_rate = learning_rate};
+    const UpdateArgs args{.step = number, .learning_rate = learning_rate};
     kernels::StepState state;
     update_->describe(args, state);
     device_.copy_to_device(state_->data(), &state, sizeof(state), *stream_);

@@ -5,8 +5,6 @@
 namespace dptrain::bench {
 namespace {
 
-using BenchRow;
-
 BenchRow row_of(int replicas, int threads, std::int64_t batch, double rate) {
   BenchRow row;
   row.replicas = replicas;

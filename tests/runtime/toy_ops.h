@@ -342,7 +342,7 @@ class ToyUpdate final : public backend::Update {
   explicit ToyUpdate(const backend::UpdateContext& context)
       : plan_(context.plan), momentum_(static_cast<float>(context.optimizer.as<nn::SGDSpec>().momentum)) {}
 
-  void run(const backend::UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState* state,
+  void run(const backend::UpdateBuffers& b, const backend::UpdateArgs& args, const kernels::StepState* state,
            backend::Stream&) override {
     if (state->step != args.step || state->learning_rate != args.learning_rate)
       throw Error(ErrorKind::kInternal, "the device was told another step or learning rate");

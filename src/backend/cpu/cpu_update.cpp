@@ -24,8 +24,8 @@ class CpuUpdate final : public Update {
         goes_on_(context.goes_on),
         op_(make_optimizer_op(context, device)) {}
 
-  void run(const UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
-    nn::UpdateArgs update = args;
+  void run(const UpdateBuffers& b, const UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
+    UpdateArgs update = args;
     if (b.loss_scale != nullptr) {
       update.step -= b.loss_scale->skipped;
       if (leave_out(b)) {

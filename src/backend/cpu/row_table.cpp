@@ -115,7 +115,7 @@ class CpuRowTable final : public RowTable {
       std::copy_n(gradient_.data() + i * count_of(width_), width_, gradient + touched_[i] * width_);
   }
 
-  void update(const nn::UpdateArgs& args) override {
+  void update(const UpdateArgs& args) override {
     for (const std::int32_t row : touched_) note(row);  // those that only other replicas have read
     make_up();
     history_[count_of(updates_ % kHistory)] = args;
@@ -260,10 +260,10 @@ class CpuRowTable final : public RowTable {
   std::vector<std::int32_t> touched_;  ///< rows of the gradient, in the order in which they came
   std::vector<float> gradient_;        ///< [touched, width]
 
-  std::vector<std::int64_t> made_;       ///< per row: updates that it holds, or kUntouched
-  std::int64_t updates_ = 0;             ///< since restart()
-  std::vector<nn::UpdateArgs> history_;  ///< of update u at u % kHistory
-  std::int64_t next_ = 0;                ///< of keep_near()
+  std::vector<std::int64_t> made_;   ///< per row: updates that it holds, or kUntouched
+  std::int64_t updates_ = 0;         ///< since restart()
+  std::vector<UpdateArgs> history_;  ///< of update u at u % kHistory
+  std::int64_t next_ = 0;            ///< of keep_near()
 
   // Room that is kept.
   std::vector<Room> rooms_;  ///< per thread

@@ -40,13 +40,12 @@ class GpuUpdate final : public Update {
  public:
   GpuUpdate(const UpdateContext& context, GpuDevice& device) : GpuUpdate(context, device, *device.make_stream(false)) {}
 
-  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     Update::describe(args, state);
     op_->describe(args, state);
   }
 
-  void run(const UpdateBuffers& b, const nn::UpdateArgs& args, const kernels::StepState* state,
-           Stream& stream) override {
+  void run(const UpdateBuffers& b, const UpdateArgs& args, const kernels::StepState* state, Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
     if (b.loss_scale != nullptr) look_through(call);
     if (!penalties_.empty()) kernel::add_penalty_gradient(call.at, penalties_.table(), b.weights, b.gradients);

@@ -14,7 +14,7 @@ class LambOp final : public OptimizerBase {
   LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device& device)
       : LambOp(spec, context, device, *device.make_stream(false)) {}
 
-  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     const auto t = static_cast<double>(args.step + 1);
     state.hyper[0] = 1 / (1 - std::pow(pass_.beta_1, t));
     state.hyper[1] = 1 / (1 - std::pow(pass_.beta_2, t));

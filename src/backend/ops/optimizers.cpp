@@ -90,7 +90,7 @@ class LionOp final : public OptimizerBase {
 };
 
 /// 1 - beta^t in update t = step + 1.
-double bias_correction(double beta, const nn::UpdateArgs& args) {
+double bias_correction(double beta, const UpdateArgs& args) {
   return 1 - std::pow(beta, static_cast<double>(args.step + 1));
 }
 
@@ -100,7 +100,7 @@ class AdamOp final : public OptimizerBase {
   AdamOp(const nn::AdamSpec& spec, const UpdateContext& context, Device& device)
       : OptimizerBase(spec, context, device), pass_(adam_pass(spec)), amsgrad_(spec.amsgrad) {}
 
-  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] =
         args.learning_rate * std::sqrt(bias_correction(pass_.beta_2, args)) / bias_correction(pass_.beta_1, args);
   }
@@ -120,7 +120,7 @@ class AdamaxOp final : public OptimizerBase {
   AdamaxOp(const nn::AdamaxSpec& spec, const UpdateContext& context, Device& device)
       : OptimizerBase(spec, context, device), pass_(adam_pass(spec)) {}
 
-  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] = args.learning_rate / bias_correction(pass_.beta_1, args);
   }
   void run(const OptimizerArgs& a) override {
@@ -137,7 +137,7 @@ class NadamOp final : public OptimizerBase {
   NadamOp(const nn::NadamSpec& spec, const UpdateContext& context, Device& device)
       : OptimizerBase(spec, context, device), pass_(adam_pass(spec)) {}
 
-  void describe(const nn::UpdateArgs& args, kernels::StepState& state) const override {
+  void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     const kernels::NadamFactors factors = kernels::nadam_factors(pass_.beta_1, pass_.beta_2, args.step + 1);
     state.hyper[0] = factors.average;
     state.hyper[1] = factors.gradient;

@@ -30,12 +30,6 @@ namespace dptrain::data {
 
 using config::key;
 
-/// Arguments that every data set takes.
-struct DatasetCommon {
-  std::optional<std::int64_t> take;  ///< number of samples, the first ones (all, where there are fewer)
-  ClassNames class_names;
-};
-
 /// The share of another role's data set.
 struct DatasetPart {
   std::string of;       ///< the role
