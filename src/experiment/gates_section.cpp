@@ -208,7 +208,7 @@ std::string section_complaint(const GatesSection& gates) {
 
 }  // namespace
 
-const config::Schema& experiment::gates_schema() {
+const config::Schema& gates_schema() {
   using config::key;
   using S = GatesSection;
   static const config::Schema schema =

@@ -10,14 +10,14 @@
 #include "session/sample_images.h"
 #include "session/session.h"
 #include "train/callback.h"
-#include "train/keeper.h"
+#include "train/checkpoint_manager.h"
 #include "train/run.h"
 
 namespace dptrain::train {
 
 class Control final : public TrainingControl {
  public:
-  Control(Run& run, Keeper& keeper) : run_(run), keeper_(keeper) {}
+  Control(Run& run, CheckpointManager& checkpoints) : run_(run), checkpoints_(checkpoints) {}
 
   const std::string& run_directory() const override { return run_.directory.path(); }
   std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) override {
@@ -36,15 +36,15 @@ class Control final : public TrainingControl {
   double rate_factor() const override { return run_.position.rate_factor; }
   void stop(const std::string& reason) override { run_.stop(reason); }
   void save(const std::string& name, bool weights_only, const std::string& note) override {
-    keeper_.save(name, weights_only, note);
+    checkpoints_.save(name, weights_only, note);
   }
-  bool is_saved(const std::string& name) override { return keeper_.saver().is_saved(name); }
+  bool is_saved(const std::string& name) override { return checkpoints_.is_saved(name); }
   bool has_checkpoint(const std::string& name) override;
   void remove_checkpoint(const std::string& name, const std::string& successor) override {
-    keeper_.remove(name, successor);
+    checkpoints_.remove(name, successor);
   }
-  const graph::Model& pulled_model() override { return *keeper_.snapshot(); }
-  void push_weights(const std::vector<std::vector<float>>& weights) override { keeper_.push_weights(weights); }
+  const graph::Model& pulled_model() override { return *checkpoints_.snapshot(); }
+  void push_weights(const std::vector<std::vector<float>>& weights) override { checkpoints_.push_weights(weights); }
   std::vector<NamedValues> gradients() override;
   std::optional<plot::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) override;
   config::Node resolved_config(bool minimal) const override {
@@ -59,7 +59,7 @@ class Control final : public TrainingControl {
  private:
   Run& run_;
   std::unique_ptr<session::SampleReader> samples_;  ///< null until somebody asks
-  Keeper& keeper_;
+  CheckpointManager& checkpoints_;
 };
 
 }  // namespace dptrain::train

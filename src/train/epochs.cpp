@@ -89,7 +89,7 @@ std::optional<experiment::Logs> Epochs::validate() {
 void Epochs::validate_if_due() {
   Position& position = run_.position;
   if (!validates_after(position.step) || position.validated_step == position.step || run_.is_stopping()) return;
-  if (!keeper_.may_keep()) return;
+  if (!checkpoints_.is_usable()) return;
   const Stopwatch watch;
   const std::optional<experiment::Logs> values = validate();
   if (!values) return;
@@ -111,9 +111,9 @@ void Epochs::validate_if_due() {
 
   ValidationReport report{position.step, position.epoch, batch, run_.logs()};
   add(*values, report.logs);
-  keeper_.saver().hold_back();
+  checkpoints_.defer();
   for (const auto& callback : run_.callbacks) callback->validation_end(control_, report);
-  keeper_.saver().catch_up();
+  checkpoints_.run_deferred();
 }
 
 EpochReport Epochs::report(bool whole) {
@@ -140,7 +140,7 @@ void Epochs::log_line(const EpochReport& report, std::int64_t batches) const {
 
 bool Epochs::end() {
   log_.write();
-  if (!keeper_.may_keep()) return false;
+  if (!checkpoints_.is_usable()) return false;
   const Stopwatch watch;
   EpochReport report = this->report(true);
   if (validates_at_end()) {
@@ -159,15 +159,15 @@ bool Epochs::end() {
   // The state that callbacks save is the one after this epoch.
   run_.position.seconds += report.seconds;
   step_to_next();
-  keeper_.saver().hold_back();
+  checkpoints_.defer();
   {
     const trace::Span span("trainer", "callbacks at the end of an epoch");
     for (const auto& callback : run_.callbacks) callback->epoch_end(control_, report);
   }
   run_.sinks->epoch(report);  // before a state that knows of this epoch is on the disk
-  keeper_.saver().catch_up();
+  checkpoints_.run_deferred();
   run_.position.last_logs = report.logs;
-  keeper_.save_last();
+  checkpoints_.save_last();
   return true;
 }
 

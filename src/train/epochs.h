@@ -10,7 +10,7 @@
 #include <string>
 
 #include "train/callback.h"
-#include "train/keeper.h"
+#include "train/checkpoint_manager.h"
 #include "train/run.h"
 #include "train/step_log.h"
 
@@ -19,8 +19,9 @@ namespace dptrain::train {
 class Epochs {
  public:
   /// `goes_on` is asked after each batch of a validation.
-  Epochs(Run& run, Keeper& keeper, StepLog& log, TrainingControl& control, std::function<bool()> goes_on)
-      : run_(run), keeper_(keeper), log_(log), control_(control), goes_on_(std::move(goes_on)) {}
+  Epochs(Run& run, CheckpointManager& checkpoints, StepLog& log, TrainingControl& control,
+         std::function<bool()> goes_on)
+      : run_(run), checkpoints_(checkpoints), log_(log), control_(control), goes_on_(std::move(goes_on)) {}
 
   /// `of`: "/12", what the run is to reach. Nothing in the middle of one, after a resume.
   void begin(const std::string& of);
@@ -44,7 +45,7 @@ class Epochs {
   void step_to_next();
 
   Run& run_;
-  Keeper& keeper_;
+  CheckpointManager& checkpoints_;
   StepLog& log_;
   TrainingControl& control_;
   std::function<bool()> goes_on_;

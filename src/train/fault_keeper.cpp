@@ -16,15 +16,15 @@ namespace dptrain::train {
 void FaultKeeper::leave_fault(const std::string& what, const BadStep* step) try {
   const std::string folder = run_.directory.file("fault");
   const Position& position = run_.position;
-  const std::shared_ptr<const graph::Model> model = keeper_.snapshot();
+  const std::shared_ptr<const graph::Model> model = checkpoints_.snapshot();
   std::optional<Fault> fault = examine(*model, what);
   if (!fault && step != nullptr) {
     const runtime::StepInputs in{position.iterations(), run_.learning_rate(), step->batch.rows()};
     fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);  // all processes together
     if (!run_.directory.is_here()) return;
     std::filesystem::create_directories(folder);
-    formats::save_checkpoint((std::filesystem::path(folder) / kFaultState).string(), *model, keeper_.compiled(),
-                             keeper_.state());
+    formats::save_checkpoint((std::filesystem::path(folder) / kFaultState).string(), *model, checkpoints_.compiled(),
+                             checkpoints_.state());
   }
   if (!fault || !run_.directory.is_here()) return;
   write_fault(folder, *fault);
@@ -43,7 +43,7 @@ void FaultKeeper::leave_failure(const std::exception& error) noexcept try {
   fault.last_step = run_.position.step + static_cast<std::int64_t>(ahead_.size()) + 1;
   fault.devices = run_.session.devices();
   if (!ahead_.empty()) fault.samples = samples_of(run_.session, ahead_.oldest());
-  keeper_.saver().drain();
+  checkpoints_.drain();
   const std::string folder = run_.directory.file("fault");
   keep_fault(folder, fault, run_.directory.checkpoint("last.h5"));
   run_.progress.clear();

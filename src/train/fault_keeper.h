@@ -7,7 +7,7 @@
 #include <string>
 
 #include "runtime/batch_queue.h"
-#include "train/keeper.h"
+#include "train/checkpoint_manager.h"
 #include "train/run.h"
 
 namespace dptrain::train {
@@ -20,7 +20,8 @@ struct BadStep {
 
 class FaultKeeper {
  public:
-  FaultKeeper(Run& run, Keeper& keeper, const runtime::BatchQueue& ahead) : run_(run), keeper_(keeper), ahead_(ahead) {}
+  FaultKeeper(Run& run, CheckpointManager& checkpoints, const runtime::BatchQueue& ahead)
+      : run_(run), checkpoints_(checkpoints), ahead_(ahead) {}
 
   /// From the weights before the step; null where weights are not finite.
   void leave_fault(const std::string& what, const BadStep* step);
@@ -29,7 +30,7 @@ class FaultKeeper {
 
  private:
   Run& run_;
-  Keeper& keeper_;
+  CheckpointManager& checkpoints_;
   const runtime::BatchQueue& ahead_;
 };
 

@@ -40,11 +40,11 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       goal_(experiment::Goal::of(session.experiment().config.train, options.epochs, options.steps)),
       run_(session, directory, options.progress),
       ahead_(session.replicas()),
-      keeper_(run_, [this](const std::string& what) { not_finite(what, nullptr); }),
+      checkpoints_(run_, [this](const std::string& what) { not_finite(what, nullptr); }),
       log_(run_),
-      control_(run_, keeper_),
-      epochs_(run_, keeper_, log_, control_, [this] { return obey_signals(), !run_.is_stopping(); }),
-      faults_(run_, keeper_, ahead_),
+      control_(run_, checkpoints_),
+      epochs_(run_, checkpoints_, log_, control_, [this] { return obey_signals(), !run_.is_stopping(); }),
+      faults_(run_, checkpoints_, ahead_),
       nonfinite_(session.experiment().config.train.on_nonfinite),
       trace_(options.traced, directory, session.processes()) {
   session_.replicas().set_wishes([this] { return own_wishes(); });
@@ -67,7 +67,7 @@ FitResult Trainer::fit() try {
     if (whole && epochs_.end())
       session_.train_loader().next_epoch();
     else if (!whole && finished())
-      keeper_.may_keep();
+      checkpoints_.is_usable();
     if (run_.rolls_back) roll_back();
   }
   return finish();
@@ -86,7 +86,7 @@ void Trainer::begin() {
                           goal_.epochs ? fmt::format("--epochs {} or more", run_.position.epoch + 1)
                                        : fmt::format("--steps {} or more", run_.position.step + 1)));
   // A rollback needs the file, and a path that cannot be written fails now rather than after an epoch.
-  if (!resumed_ || !control_.has_checkpoint("last.h5")) keeper_.save_last();
+  if (!resumed_ || !control_.has_checkpoint("last.h5")) checkpoints_.save_last();
   if (session_.caches_prefix() && !finished()) compute_features();
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }
@@ -200,7 +200,7 @@ void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch
   position.sums.samples += sums.samples;
   for (std::size_t i = 0; i < sums.outputs.size(); ++i) position.sums.outputs[i] += sums.outputs[i];
   count(batch);
-  keeper_.forget_snapshot();
+  checkpoints_.drop_snapshot();
   log_.add_sums(sums.loss + sums.penalty * rows, sums.samples);
 
   const StepReport report{position.step, position.epoch, log_.batch(),
@@ -268,7 +268,7 @@ void Trainer::not_finite(const std::string& what, const BadStep* step) {
 }
 
 void Trainer::roll_back() {
-  keeper_.saver().drain();
+  checkpoints_.drain();
   const session::SharedFile last(session_.processes(), run_.directory.checkpoint("last.h5"));
   const std::string& file = last.path();
   const double factor = run_.position.rate_factor * nonfinite_.factor();
@@ -278,9 +278,9 @@ void Trainer::roll_back() {
   session_.replicas().push_loss_scale({});
   resume(formats::read_state(file));
   run_.position.rate_factor = factor;
-  keeper_.forget_snapshot();
+  checkpoints_.drop_snapshot();
   run_.rolls_back = false;
-  keeper_.save_last();  // with the smaller rate and one rollback more: a restarted run does not begin them again
+  checkpoints_.save_last();  // with the smaller rate and one rollback more: a restarted run does not begin them again
   log::info(fmt::format("learning rate {:.3e} from here on", run_.learning_rate()));
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }
@@ -291,7 +291,7 @@ std::string Trainer::epochs_text() const { return fmt::format("/{:.0f}", std::ce
 
 std::uint32_t Trainer::own_wishes() const {
   std::uint32_t own = 0;
-  const bool rolls = run_.world.is_first() && keeper_.last_is_old();
+  const bool rolls = run_.world.is_first() && checkpoints_.is_last_old();
   if (Signals::take_save() || rolls) own |= kSave;
   if (Signals::take_status()) own |= kStatus;
   if (const int signal = Signals::stop_signal(); signal != 0)
@@ -313,7 +313,7 @@ void Trainer::obey_signals() {
   if ((wanted & kSave) != 0) {
     catch_up();
     wanted |= wishes();
-    keeper_.save_last();
+    checkpoints_.save_last();
   }
   if ((wanted & kStatus) != 0)
     log::info(fmt::format("status: epoch {} step {} sample {}{}", position.epoch + 1, position.step, position.samples,
@@ -330,16 +330,16 @@ void Trainer::obey_signals() {
 
 FitResult Trainer::finish() {
   trace_.finish(run_.position.step);
-  const bool good = keeper_.may_keep();
+  const bool good = checkpoints_.is_usable();
   epochs_.end_early();
   run_.progress.clear();
   std::optional<Error> failed;
   if (good) {
-    keeper_.save_last();
+    checkpoints_.save_last();
     for (const auto& callback : run_.callbacks) callback->train_end(control_);
-    failed = keeper_.export_model();
+    failed = checkpoints_.export_model();
   }
-  if (const std::optional<Error> save = keeper_.saver().drain()) failed = save;
+  if (const std::optional<Error> save = checkpoints_.drain()) failed = save;
   bool all_lines = run_.sinks->flush();
   for (const auto& callback : run_.callbacks) all_lines = callback->flush() && all_lines;
   if (!all_lines && !failed)
@@ -371,8 +371,8 @@ EndReport Trainer::end_report(const FitResult& result) const {
   report.examples_per_second = samples / std::max(report.seconds, 1e-9);
   report.best = run_.best;
   report.logged = run_.logged;
-  report.saves = keeper_.saver().saves();
-  report.save_stall_seconds = keeper_.saver().stall();
+  report.saves = checkpoints_.saves();
+  report.save_stall_seconds = checkpoints_.stall_seconds();
   return report;
 }
 

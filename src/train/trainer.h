@@ -10,10 +10,10 @@
 #include "experiment/goal.h"
 #include "runtime/batch_queue.h"
 #include "session/session.h"
+#include "train/checkpoint_manager.h"
 #include "train/control.h"
 #include "train/epochs.h"
 #include "train/fault_keeper.h"
-#include "train/keeper.h"
 #include "train/nonfinite_account.h"
 #include "train/run.h"
 #include "train/step_log.h"
@@ -73,7 +73,7 @@ class Trainer {
   const experiment::Goal goal_;
   Run run_;
   runtime::BatchQueue ahead_;  ///< the steps that are queued beyond Run::position
-  Keeper keeper_;
+  CheckpointManager checkpoints_;
   StepLog log_;
   Control control_;
   Epochs epochs_;
