@@ -1,13 +1,28 @@
 #include "backend/device.h"
 
 #include <algorithm>
+#include <map>
 
+#include "backend/metric_op.h"
+#include "backend/optimizer_op.h"
+#include "backend/pixel_pass.h"
 #include "backend/volume_op.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "nn/activations.h"
 #include "nn/layer.h"
+#include "nn/merging.h"
+#include "plan/tail.h"
 
 namespace dptrain::backend {
+namespace {
+
+std::map<DeviceKind, PixelPassFactory>& pixel_pass_factories() {
+  static std::map<DeviceKind, PixelPassFactory> factories;
+  return factories;
+}
+
+}  // namespace
 
 DeviceRegistry<OpEntry>& op_registry() {
   static DeviceRegistry<OpEntry> ops;
@@ -68,6 +83,98 @@ void Device::copy(void* destination, const void* source, std::size_t bytes, Stre
                 fmt::format("{}: a copy of {} bytes, expected a whole number of floats", name(), bytes));
   from_float(static_cast<const float*>(source), destination, DType::kF32,
              static_cast<std::int64_t>(bytes / sizeof(float)), stream);
+}
+
+DeviceRegistry<LossFactory>& loss_registry() {
+  static DeviceRegistry<LossFactory> registry;
+  return registry;
+}
+
+bool has_loss(DeviceKind kind, std::type_index spec) { return loss_registry().has({kind, spec}); }
+
+std::unique_ptr<LossOp> Device::make_loss(const LossContext& context) {
+  const auto* found = loss_registry().find({kind(), context.loss.loss.type()});
+  if (found == nullptr)
+    throw Error(ErrorKind::kInternal, fmt::format("{}: device {} has no such loss", context.loss.loss.name(), name()));
+  return (*found)(context, *this);
+}
+
+DeviceRegistry<MetricFactory>& metric_op_registry() {
+  static DeviceRegistry<MetricFactory> registry;
+  return registry;
+}
+
+bool has_metric_op(DeviceKind kind, std::type_index spec) { return metric_op_registry().has({kind, spec}); }
+
+std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device) {
+  const auto* found = metric_op_registry().find({device.kind(), context.metric.metric.type()});
+  if (found == nullptr)
+    throw Error(ErrorKind::kInternal,
+                fmt::format("{}: device {} has no such metric", context.metric.metric.name(), device.name()));
+  return (*found)(context, device);
+}
+
+DeviceRegistry<OptimizerOpFactory>& optimizer_op_registry() {
+  static DeviceRegistry<OptimizerOpFactory> registry;
+  return registry;
+}
+
+bool has_optimizer_op(DeviceKind kind, std::type_index spec) { return optimizer_op_registry().has({kind, spec}); }
+
+std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Device& device) {
+  const auto* found = optimizer_op_registry().find({device.kind(), context.optimizer.type()});
+  if (found == nullptr)
+    throw Error(ErrorKind::kInternal, fmt::format("optimizer {}: device {} has no operation for it",
+                                                  context.optimizer.name(), device.name()));
+  return (*found)(context, device);
+}
+
+RegisteredPixelPass::RegisteredPixelPass(DeviceKind kind, PixelPassFactory factory) {
+  pixel_pass_factories()[kind] = std::move(factory);
+}
+
+bool has_pixel_pass(DeviceKind kind) { return pixel_pass_factories().contains(kind); }
+
+std::unique_ptr<PixelPass> make_pixel_pass(const PixelPassContext& context, Device& device) {
+  const auto found = pixel_pass_factories().find(device.kind());
+  if (found == pixel_pass_factories().end())
+    throw Error(ErrorKind::kInternal, device.name() + " makes no batches of its own");
+  return found->second(context, device);
+}
+
+FusionClaim takes_activation() {
+  return fuses<nn::ActivationSpec>([](const nn::ActivationSpec& behind, const plan::Follower& follower,
+                                      const Device&) -> std::optional<plan::TailFusion> {
+    if (!follower.step.tail.empty() || !nn::can_be_epilogue(behind.activation)) return std::nullopt;
+    return plan::TailFusion{.reads_output = true};
+  });
+}
+
+FusionClaim takes_sum() {
+  return fuses<nn::AddSpec>(
+      [](const nn::AddSpec&, const plan::Follower& follower, const Device&) -> std::optional<plan::TailFusion> {
+        const auto shapes = follower.layer_inputs;
+        if (!follower.step.tail.empty() || shapes.size() != 2 || shapes[0] != shapes[1]) return std::nullopt;
+        return plan::TailFusion{.passes_gradient = true};
+      });
+}
+
+FusionClaim takes_relu_behind_sum(bool also_relu6) {
+  return fuses<nn::ActivationSpec>([also_relu6](const nn::ActivationSpec& behind, const plan::Follower& follower,
+                                                const Device&) -> std::optional<plan::TailFusion> {
+    const auto& tail = follower.step.tail;
+    const bool first = tail.empty() || (tail.size() == 1 && plan::tail_has<nn::AddSpec>(follower.step));
+    const bool taken =
+        behind.activation == nn::Activation::kRelu || (also_relu6 && behind.activation == nn::Activation::kRelu6);
+    if (!first || !taken) return std::nullopt;
+    return plan::TailFusion{.reads_output = true};
+  });
+}
+
+UndoClaim undoes_relu() {
+  return {typeid(nn::ActivationSpec), [](const plan::Step&, const plan::TailEntry& last) {
+            return plan::activation_of(last) == nn::Activation::kRelu;
+          }};
 }
 
 }  // namespace dptrain::backend

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend/event.h"
 #include "backend/op.h"
 #include "backend/row_table.h"
 #include "backend/runtime_options.h"
+#include "backend/stream.h"
 #include "backend/update.h"
 #include "config/registry.h"
 #include "core/dtype.h"
@@ -83,7 +83,7 @@ class Device : public plan::Capabilities {
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
-  /// From the table of losses (loss_table.h), without metrics, which measured_loss() adds. Throws Error{kInternal}
+  /// From the table of losses (loss_registry), without metrics, which measured_loss() adds. Throws Error{kInternal}
   /// where the device has no such loss.
   virtual std::unique_ptr<LossOp> make_loss(const LossContext& context);
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
@@ -144,6 +144,20 @@ struct UndoClaim {
   std::function<bool(const plan::Step& reader, const plan::TailEntry& last)> answer;
 };
 
+/// An activation directly after the op's own layer, which backward undoes from the output (Epilogue in
+/// ops/activations.h).
+FusionClaim takes_activation();
+
+/// An Add of two equal shapes directly after the op's own layer; the op reads only the other summand. Backward leaves
+/// dy as the sum's gradient.
+FusionClaim takes_sum();
+
+/// A ReLU directly after the op's own layer or that sum. also_relu6: or a relu6.
+FusionClaim takes_relu_behind_sum(bool also_relu6 = false);
+
+/// A ReLU before an op whose output is positive exactly where the op passes a gradient through that ReLU.
+UndoClaim undoes_relu();
+
 /// Properties of an op that the plan reads.
 struct OpTraits {
   std::vector<FusionClaim> fuses{};
@@ -188,6 +202,12 @@ RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   };
   return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
+
+/// The same of losses, by the type of the loss's spec.
+using LossFactory = std::function<std::unique_ptr<LossOp>(const LossContext&, Device&)>;
+DeviceRegistry<LossFactory>& loss_registry();
+bool has_loss(DeviceKind kind, std::type_index spec);
+using RegisteredLossOp = DeviceRegistration<loss_registry>;
 
 /// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` the CPUs that they
 /// are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.

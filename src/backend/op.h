@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 
-#include "backend/collective.h"
 #include "backend/parts.h"
 #include "backend/stream.h"
 #include "config/typed.h"

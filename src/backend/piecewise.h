@@ -4,6 +4,7 @@
 // (kernels/cpu/piece_pass.h). The second pass then reads these positions from the caches instead of from memory. Only
 // consecutive steps can do so. The results have the same bits.
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,10 @@ class PieceWise {
  protected:
   ~PieceWise() = default;
 };
+
+/// Whether the output of step s is the first input of step s + 1, in the same shape and for the same rows. False for
+/// several slots and for compute types other than float32.
+bool hands_on(const plan::Plan& plan, std::size_t s);
 
 /// The passes that adjacent steps run, by step.
 struct PiecePairs {

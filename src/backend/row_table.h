@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/collective.h"
+#include "backend/stream.h"
 #include "plan/plan.h"
 
 namespace dptrain::backend {

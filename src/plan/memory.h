@@ -20,7 +20,7 @@ struct Need {
   std::uint64_t beside = 0;   ///< alive during one call and that of the step in front of it
 };
 
-/// By step: whether the next one runs the last pass of its forward (plan/neighbours.h), so that what it reads lives
+/// By step: whether the next one runs the last pass of its forward (backend/piecewise.h), so that what it reads lives
 /// until then. Empty: none.
 using Leads = std::vector<bool>;
 

@@ -3,7 +3,7 @@
 // TimedCollective: a replica's Collective, with the account of what its gathers take of the calling thread. Replica's
 // thread.
 
-#include "backend/collective.h"
+#include "backend/stream.h"
 #include "core/clock.h"
 
 namespace dptrain::runtime {

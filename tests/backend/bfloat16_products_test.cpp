@@ -9,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/conv/conv2d_choice.h"
 #include "backend/cpu/conv/conv_key.h"
 #include "backend/cpu/conv/conv_passes.h"

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <regex>
 
+#include "backend/device.h"
 #include "backend/golden.h"
 #include "backend/harness.h"
-#include "backend/loss_table.h"
 #include "backend/metric_op.h"
 #include "backend/optimizer_op.h"
 #include "dptrain_version.h"

@@ -10,7 +10,6 @@
 #include "backend/device.h"
 #include "backend/ops/activations.h"
 #include "backend/piecewise.h"
-#include "backend/tail.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/batch_norm.h"

@@ -11,6 +11,7 @@
 #include "backend/device.h"
 #include "backend/geometry.h"
 #include "backend/ops/activations.h"
+#include "backend/piecewise.h"
 #include "core/format.h"
 #include "kernels/cpu/depth_slabs.h"
 #include "kernels/cpu/depthwise.h"
@@ -19,7 +20,6 @@
 #include "nn/convolutions.h"
 #include "nn/normalization.h"
 #include "nn/pooling.h"
-#include "plan/neighbours.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -114,8 +114,8 @@ class Conv2DOp final : public Op {
       const plan::Step& its = plan.steps[other];
       return !its.inference_mode && its.spec.get_if<nn::BatchNormalizationSpec>() != nullptr;
     };
-    if (s > 0 && plan::hands_on(plan, s - 1) && is(s - 1)) return true;
-    return plan::hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
+    if (s > 0 && hands_on(plan, s - 1) && is(s - 1)) return true;
+    return hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
              return plan.parameters[static_cast<std::size_t>(p)].kind != plan::ParameterKind::kFrozen;
            });
   }

@@ -3,7 +3,10 @@
 // A CPU replica slot: plain memory, calls that run at once on the replica's thread and its helpers. Made anywhere,
 // used from the replica's thread after enter().
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
@@ -63,5 +66,8 @@ class CpuDevice final : public Device {
 // cpu_update.cpp, row_table.cpp
 std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
 std::unique_ptr<RowTable> make_cpu_row_table(const RowTableContext& context, Device& device);
+
+/// Zero-filled and touched by the calling thread. Throws Error{kMemory}; `device` is named in it.
+std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device);
 
 }  // namespace dptrain::backend::cpu

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "backend/conv_choices.h"
-#include "backend/cpu/bfloat16.h"
-#include "backend/cpu/cpu_memory.h"
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/dnnl_support.h"
 #include "backend/device.h"
 #include "core/format.h"
 #include "core/machine.h"

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "backend/cpu/dnnl_threads.h"
+#include "backend/cpu/dnnl_support.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace {

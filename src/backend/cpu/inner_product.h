@@ -8,7 +8,6 @@
 #include <string>
 
 #include "backend/cpu/dnnl_support.h"
-#include "backend/cpu/dnnl_threads.h"
 #include "backend/cpu/processor_rules.h"
 #include "kernels/cpu/few_rows.h"
 #include "kernels/cpu/gemm_conv.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "backend/cuda/shared_engine.h"
+#include "backend/cuda/engine_share.h"
 #include "core/error.h"
 #include "core/format.h"
 

@@ -4,8 +4,6 @@
 // measures it, where that is asked for); the others wait for that one alone and take it, so that all run the same
 // engines and have the same bits. Nothing here calls cuDNN. Any thread.
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 #include <future>
 #include <map>
@@ -13,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+
+#include <cuda_runtime_api.h>
 
 #include "backend/cuda/cudnn_engines.h"
 
@@ -97,5 +97,14 @@ class PlanTable {
   std::mutex mutex_;  // guards plans_
   std::map<Key, std::shared_future<Plan>> plans_;
 };
+
+/// What other GPUs make the plan of.
+std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan);
+
+/// The plan of `graph`, which is that of the engine's problem with engine.fused: read from cuDNN's text, which compiles
+/// nothing; where there is none, or cuDNN does not take it here, the same engine planned by its name. `query` as of the
+/// GPU that planned it. Throws Error{kDevice} where this GPU does not have the engine.
+EnginePlan take_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
+                       const DeviceProperties& device, EngineQuery query);
 
 }  // namespace dptrain::backend::cuda

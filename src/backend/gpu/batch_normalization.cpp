@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "backend/batch_norm_weights.h"
+#include "backend/device.h"
 #include "backend/gpu/gpu_op.h"
 #include "backend/ops/activations.h"
-#include "backend/tail.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cuda/batch_norm.h"

@@ -12,6 +12,7 @@
 
 #include "backend/gpu/gpu_device.h"
 #include "backend/parts.h"
+#include "kernels/cuda/elementwise.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
@@ -100,8 +101,13 @@ inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::
 }
 
 /// The filter's gradient in float. `rounded`: rounded_filter_bytes.
-void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample, gpu::Convolution& convolution,
-                          const void* x, const void* dy, void* rounded, void* workspace, float* gradient);
+inline void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample,
+                                 gpu::Convolution& convolution, const void* x, const void* dy, void* rounded,
+                                 void* workspace, float* gradient) {
+  if (sample.type == DType::kF32) return convolution.backward_weights(x, dy, gradient, workspace, at.stream);
+  convolution.backward_weights(x, dy, rounded, workspace, at.stream);
+  kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
+}
 
 /// Products of rows with weights, their columns outermost, as convolutions of single points; one sample has `rows`.
 inline gpu::ConvProblem product_problem(std::int64_t in, std::int64_t columns, std::int64_t rows, DType type,

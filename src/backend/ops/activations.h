@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "backend/device.h"
 #include "backend/ops/backend.h"
-#include "backend/tail.h"
 #include "nn/activations.h"
 #include "plan/tail.h"
 

@@ -13,6 +13,9 @@
 //   };
 //   const RegisteredOp kNegate = op<nn::NegateSpec, NegateOp>(kKind);
 
+#include <memory>
+#include <vector>
+
 #include "backend/ops/backend.h"
 
 #if !DPTRAIN_IS_CPU
@@ -40,5 +43,15 @@ class KernelOp : public Op {
   BackendDevice& device_;
   DType type_;  ///< the activations' type, the second argument of kernels
 };
+
+/// A copy of the values in the device's memory, for ops that read constants of their plan or spec.
+inline std::unique_ptr<Buffer> upload(const std::vector<float>& values, Device& device) {
+  const std::size_t bytes = values.size() * sizeof(float);
+  auto memory = device.allocate(bytes);
+  const auto stream = device.make_stream();
+  device.copy_to_device(memory->data(), values.data(), bytes, *stream);
+  stream->synchronize();
+  return memory;
+}
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

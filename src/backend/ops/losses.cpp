@@ -6,9 +6,8 @@
 
 #include <functional>
 
-#include "backend/loss_table.h"
+#include "backend/device.h"
 #include "backend/ops/kernel_op.h"
-#include "backend/ops/upload.h"
 #include "core/error.h"
 #include "core/format.h"
 #include DPTRAIN_KERNELS(loss.h)

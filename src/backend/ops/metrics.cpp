@@ -5,7 +5,6 @@
 
 #include "backend/metric_op.h"
 #include "backend/ops/kernel_op.h"
-#include "backend/ops/upload.h"
 #include "kernels/threshold_bins.h"
 #include "nn/counting_metrics.h"
 #include "nn/metrics.h"

@@ -2,8 +2,8 @@
 
 #include "nn/pooling.h"
 
+#include "backend/device.h"
 #include "backend/ops/kernel_op.h"
-#include "backend/tail.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/geometry.h"

@@ -6,7 +6,7 @@
 
 #include "backend/cpu/bench/suite.h"
 #include "backend/cpu/conv/conv_trial.h"
-#include "backend/cpu/cpu_memory.h"
+#include "backend/cpu/cpu_device.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"

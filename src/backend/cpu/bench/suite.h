@@ -18,7 +18,7 @@ namespace dptrain::backend::cpu {
 struct Kernel {
   std::function<void()> run;
   double flops = 0, bytes = 0;      ///< of one run
-  std::function<double()> error{};  ///< convolutions: of what run() wrote, against double (conv_error.h)
+  std::function<double()> error{};  ///< convolutions: of what run() wrote, against double (convolutions.cpp)
 };
 
 struct Benchmark {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "backend/conv_choices.h"
-#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/conv/conv_key.h"
 #include "backend/cpu/conv/conv_passes.h"
+#include "backend/cpu/dnnl_support.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/winograd.h"

@@ -1,7 +1,6 @@
 #include "backend/cpu/conv/conv_passes.h"
 
 #include "backend/cpu/dnnl_support.h"
-#include "backend/cpu/dnnl_threads.h"
 #include "kernels/cpu/activation.h"
 
 namespace dptrain::backend::cpu {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "backend/cpu/dnnl_support.h"
-#include "backend/cpu/dnnl_threads.h"
 
 namespace dptrain::backend::cpu {
 namespace {

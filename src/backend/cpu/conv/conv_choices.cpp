@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/conv/conv_key.h"
 #include "backend/cpu/conv/conv_passes.h"
+#include "backend/cpu/dnnl_support.h"
 #include "core/format.h"
 #include "kernels/cpu/parallel.h"
 

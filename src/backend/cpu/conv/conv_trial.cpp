@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "backend/cpu/conv/conv_key.h"
-#include "backend/cpu/cpu_memory.h"
+#include "backend/cpu/cpu_device.h"
 
 namespace dptrain::backend::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/neighbours.h"
+#include "backend/piecewise.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 
 namespace dptrain::plan {
 namespace {
+
+using backend::hands_on;
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
