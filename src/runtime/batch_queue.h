@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "data/loader.h"
 #include "runtime/replica_set.h"
@@ -24,8 +25,14 @@ class BatchQueue {
   explicit BatchQueue(ReplicaSet& replicas) : replicas_(replicas) {}
 
   /// One optimizer step, or forward and loss in inference mode, behind what is queued. Not while full().
-  void step(SharedBatch batch, const StepInputs& in);
-  void evaluate(SharedBatch batch);
+  void step(SharedBatch batch, const StepInputs& in) {
+    replicas_.queue_step(batch->host(), in);
+    batches_.push_back(std::move(batch));
+  }
+  void evaluate(SharedBatch batch) {
+    replicas_.queue_evaluation(batch->host());
+    batches_.push_back(std::move(batch));
+  }
 
   bool empty() const { return batches_.empty(); }
   std::size_t size() const { return batches_.size(); }
@@ -36,7 +43,11 @@ class BatchQueue {
   /// The oldest is done, or has to be waited for before anything else can be queued.
   bool is_due() const { return !empty() && (full() || replicas_.done()); }
   /// The oldest's sums; waits for them.
-  Collected collect();
+  Collected collect() {
+    Collected collected{replicas_.collect(), std::move(batches_.front())};
+    batches_.pop_front();
+    return collected;
+  }
 
  private:
   ReplicaSet& replicas_;

@@ -9,7 +9,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "runtime/sum_steps.h"
+#include "runtime/shard_sums.h"
 
 namespace dptrain::runtime {
 namespace {

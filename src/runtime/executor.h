@@ -20,7 +20,6 @@
 #include "runtime/bindings.h"
 #include "runtime/crossings.h"
 #include "runtime/mask_counts.h"
-#include "runtime/not_finite.h"
 #include "runtime/replica.h"
 #include "runtime/staging.h"
 #include "runtime/weight_mirror.h"

@@ -9,18 +9,61 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "core/quantity.h"
 #include "core/trace.h"
 #include "nn/optimizers.h"
 #include "runtime/arenas.h"
-#include "runtime/checks.h"
 #include "runtime/crossings.h"
 #include "runtime/executor.h"
-#include "runtime/gradient_tree.h"
 #include "runtime/other_slots.h"
+#include "runtime/shard_sums.h"
 #include "runtime/step_recorder.h"
 #include "runtime/timed_collective.h"
 
 namespace dptrain::runtime {
+namespace {
+
+/// Throws Error{kUsage} where steps must be recorded (backend::Graphs::kOn) and this replica, of so many slots, cannot
+/// do so; `sums_too`: a recording may hold the sums over the replicas.
+void check_graphs(const Options& options, int slots, bool sums_too) {
+  if (options.graphs != backend::Graphs::kOn) return;
+  if (slots > 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("runtime.cuda_graphs: on needs replicas of one slot, found {}; use auto", slots));
+  if ((options.replicas > 1 && !sums_too) || options.accumulate)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("runtime.cuda_graphs: on needs one replica, or one process whose replicas have a GPU each, "
+                            "and accumulate_steps 1, found {}{}{}; use auto",
+                            counted(options.replicas, "replica"),
+                            options.replicas > 1 && !sums_too ? " that sum otherwise" : "",
+                            options.accumulate ? " and accumulation" : ""));
+}
+
+/// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard
+/// comes in the same number of slices.
+void check_shards(const Options& options, std::size_t slices) {
+  if (slices == 0 || slices % at(options.shards) != 0)
+    throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
+}
+
+void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates) {
+  if (micro_batches == 0 || (micro_batches > 1 && !accumulates))
+    throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches,
+                                                  accumulates ? "at least one" : "one"));
+  check_shards(options, micro_batches);
+}
+
+/// Whether there is a penalty to count.
+bool regularized(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.parameters,
+                             [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });
+}
+
+}  // namespace
+
+backend::Graphs graphs_for(backend::Graphs choice, int replicas) {
+  return choice == backend::Graphs::kAuto && replicas > 1 ? backend::Graphs::kOff : choice;
+}
 
 struct Replica::Impl {
   Impl(const plan::Plan& plan_, backend::Device& device_, GradientSink& sink_, backend::Collective* collective_,

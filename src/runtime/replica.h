@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
@@ -19,7 +20,6 @@
 #include "plan/plan.h"
 #include "plan/traffic.h"
 #include "runtime/gradient_sink.h"
-#include "runtime/not_finite.h"
 #include "runtime/watchdog.h"
 
 namespace dptrain::runtime {
@@ -50,7 +50,7 @@ struct StepInputs {
   bool whole = false;
 };
 
-/// Sums over samples, not means; parts are added in a fixed order (sum_steps.h). A Replica returns the sum of a masked
+/// Sums over samples, not means; parts are added in a fixed order (shard_sums.h). A Replica returns the sum of a masked
 /// loss over its valid positions. A ReplicaSet returns the mean over all valid positions of the batch, times the
 /// samples.
 struct StepSums {
@@ -88,11 +88,25 @@ struct Options {
   std::vector<backend::Device*> other_slots{};
 };
 
+/// Where in a step the first value is that is not finite.
+struct NotFinite {
+  std::string layer{};                 ///< Step::name, or a graph input's; "" for the loss
+  int node = -1;                       ///< in Graph::nodes; -1 for the loss
+  std::string what{};                  ///< "input", "output", "loss", "gradient of its input", "gradient of kernel"
+  std::int64_t count = 0, values = 0;  ///< so many of so many are not finite
+  int moment = 0;                      ///< in the plan's order; what several slots have found is told by it
+  std::int64_t row = -1;               ///< the first such row of the global batch; -1: the values are of no row
+};
+
 /// Seconds on the calling thread since a step was last queued, by part, for the ledger. On an asynchronous device
 /// nearly all of it is waiting for sums, which counts as forward and backward.
 struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;
 };
+
+/// What a run makes of the user's choice. Without kOn, several replicas are not recorded: NCCL's calls in graphs are
+/// not tested on several GPUs.
+backend::Graphs graphs_for(backend::Graphs choice, int replicas);
 
 class Replica {
  public:

@@ -21,8 +21,8 @@
 #include "core/trace.h"
 #include "runtime/crew.h"
 #include "runtime/lookout.h"
+#include "runtime/shard_sums.h"
 #include "runtime/shares.h"
-#include "runtime/sum_steps.h"
 
 namespace dptrain::runtime {
 namespace {

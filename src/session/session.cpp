@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "experiment/goal.h"
 #include "nn/optimizer.h"
-#include "runtime/checks.h"
+#include "runtime/replica.h"
 #include "session/build_info.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "runtime/not_finite.h"
+#include "runtime/replica.h"
 #include "session/devices.h"
 #include "session/session.h"
 

@@ -5,7 +5,7 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
-#include "runtime/checks.h"
+#include "runtime/replica.h"
 #include "runtime/small_net.h"
 #include "support/sanitizer.h"
 

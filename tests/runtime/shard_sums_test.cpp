@@ -1,4 +1,4 @@
-#include "runtime/sum_steps.h"
+#include "runtime/shard_sums.h"
 
 #include <gtest/gtest.h>
 

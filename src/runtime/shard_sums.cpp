@@ -1,6 +1,7 @@
-#include "runtime/gradient_tree.h"
+#include "runtime/shard_sums.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/index.h"
 #include "kernels/sum_tree.h"
@@ -8,9 +9,40 @@
 namespace dptrain::runtime {
 namespace {
 
+void add(StepSums& sum, const StepSums& more) {
+  sum.loss += more.loss;
+  sum.outputs.resize(std::max(sum.outputs.size(), more.outputs.size()), 0.0);
+  for (std::size_t i = 0; i < more.outputs.size(); ++i) sum.outputs[i] += more.outputs[i];
+  sum.samples += more.samples;
+  sum.penalty += more.penalty;
+  sum.left_out = sum.left_out || more.left_out;
+  sum.wishes |= more.wishes;
+}
+
+StepSums merged(const std::vector<StepSums>& parts, const std::vector<int>& merges) {
+  std::vector<StepSums> stack;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    stack.push_back(parts[i]);
+    for (int merge = 0; merge < merges[i]; ++merge) {
+      const StepSums right = std::move(stack.back());
+      stack.pop_back();
+      add(stack.back(), right);
+    }
+  }
+  return stack.empty() ? StepSums{} : std::move(stack.front());
+}
+
 std::size_t size_of_floats(std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); }
 
 }  // namespace
+
+StepSums sum_steps(const std::vector<StepSums>& parts, const std::vector<kernels::SumTree::Node>& nodes) {
+  return merged(parts, kernels::SumTree::merges(nodes));
+}
+
+StepSums sum_steps(const std::vector<StepSums>& parts) {
+  return merged(parts, kernels::SumTree(static_cast<int>(parts.size())).merges());
+}
 
 GradientTree::GradientTree(backend::Device& device, backend::Stream& stream, int shards, const float* written,
                            float* sum, std::int64_t floats)

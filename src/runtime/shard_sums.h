@@ -1,18 +1,26 @@
 #pragma once
 
-// GradientTree: sums the gradients of a replica's shards (parallel.virtual_shards) in the fixed order of
-// kernels/sum_tree.h. It works like a binary counter: a partial sum stays on its level until the next one of the same
-// size is complete. So 2^n shards need n arenas in addition to the one that backward writes to. Owned by a Replica,
-// used on its thread. Queues work on the stream without waiting.
+// Sums over shards, replicas and processes in the fixed order of kernels/sum_tree.h: the result has the same bits
+// wherever the parts come from. sum_steps() adds the numbers of a step (pure), GradientTree the gradients.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "backend/device.h"
+#include "kernels/sum_tree.h"
+#include "runtime/replica.h"
 
 namespace dptrain::runtime {
 
+/// One part of each of these nodes, in order; they tile a node of the tree.
+StepSums sum_steps(const std::vector<StepSums>& parts, const std::vector<kernels::SumTree::Node>& nodes);
+/// One part of each leaf of a tree.
+StepSums sum_steps(const std::vector<StepSums>& parts);
+
+/// Sums the gradients of a replica's shards (parallel.virtual_shards) like a binary counter: a partial sum stays on its
+/// level until the next one of the same size is complete. So 2^n shards need n arenas in addition to the one that
+/// backward writes to. Owned by a Replica, used on its thread. Queues work on the stream without waiting.
 class GradientTree {
  public:
   /// `shards`: a power of two, at least 2. `written`: where backward writes; `sum`: destination of the sum. Both have
