@@ -43,4 +43,10 @@ std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, cons
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclTogether& together, const nccl::Api& api = nccl::library());
 
+/// A replica for each of these GPUs, in this order; any may be named several times, and at least two are named. The
+/// replicas of one GPU sum in its memory, then the first of each GPU sums with the others over NCCL (shared_gpus.cpp).
+/// Not with tree_order: replicas would have to be added in their own order. Throws Error{kDevice}: no libnccl.so.2.
+std::unique_ptr<runtime::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
+                                                     const nccl::Api& api = nccl::library());
+
 }  // namespace dptrain::distributed

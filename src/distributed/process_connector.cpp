@@ -1,5 +1,3 @@
-#include "distributed/process_connector.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -12,10 +10,13 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
+#include "distributed/bucket_sum.h"
+#include "distributed/connector.h"
 #include "distributed/gather.h"
 #include "distributed/lane_group.h"
 #include "distributed/parts.h"
 #include "distributed/process_sums.h"
+#include "distributed/processes.h"
 #include "kernels/cpu/reduce.h"
 
 namespace dptrain::distributed {

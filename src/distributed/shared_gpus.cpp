@@ -4,7 +4,7 @@
 // copies. Its stream waits for their events before it overwrites the memory. Each side records its event again only
 // after the other side has signalled that its stream waits for the last record.
 
-#include "distributed/shared_gpus.h"
+#include "distributed/nccl_connector.h"
 
 #include <algorithm>
 #include <atomic>

@@ -11,8 +11,6 @@
 #include "core/text.h"
 #include "distributed/connector.h"
 #include "distributed/nccl_connector.h"
-#include "distributed/process_connector.h"
-#include "distributed/shared_gpus.h"
 #include "nn/optimizer.h"
 
 namespace dptrain::session {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/index.h"
+#include "distributed/bucket_sum.h"
 #include "distributed/connector.h"
 #include "distributed/fake_transport.h"
-#include "distributed/process_connector.h"
 #include "runtime/sample_batch.h"
 
 namespace dptrain::distributed {

@@ -1,7 +1,5 @@
 // CPU replicas in several processes, here threads, against the same replicas in one.
 
-#include "distributed/process_connector.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/index.h"
+#include "distributed/bucket_sum.h"
 #include "distributed/connector.h"
 #include "distributed/fake_transport.h"
 #include "runtime/sample_batch.h"

@@ -12,7 +12,6 @@
 #include "core/index.h"
 #include "distributed/connector.h"
 #include "distributed/nccl_connector.h"
-#include "distributed/shared_gpus.h"
 #include "distributed/stream_nccl.h"
 #include "runtime/small_net.h"
 #include "support/error_thrown.h"

@@ -1,6 +1,6 @@
 // Replicas of which some share a GPU: with NCCL as tests have it, on toy devices and on streams whose order is drawn.
 
-#include "distributed/shared_gpus.h"
+#include "distributed/nccl_connector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
