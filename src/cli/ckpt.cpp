@@ -12,7 +12,6 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/keras_model.h"
-#include "formats/checkpoint/average.h"
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/checkpoint/weights.h"
 #include "formats/exporter.h"

@@ -16,7 +16,7 @@
 #include "core/zip.h"
 #include "formats/hdf5/hdf5_object.h"
 #include "formats/hdf5/hdf5_writer.h"
-#include "formats/safetensors/tensor_layers.h"
+#include "formats/safetensors/safetensors.h"
 
 namespace dptrain::formats {
 namespace {

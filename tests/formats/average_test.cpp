@@ -1,4 +1,4 @@
-#include "formats/checkpoint/average.h"
+#include "formats/checkpoint/weights.h"
 
 #include <gtest/gtest.h>
 

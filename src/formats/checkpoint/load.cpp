@@ -1,4 +1,7 @@
+#include "formats/checkpoint/weights.h"
+
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -7,7 +10,6 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "formats/checkpoint/weights.h"
 #include "formats/contents.h"
 #include "formats/pairing.h"
 
@@ -240,6 +242,23 @@ WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpe
     contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
                                        both_names(Sides(stored, model, spec))));
   return load.fill(contents.file().name());
+}
+
+void load_average(const std::vector<std::string>& files, graph::Model& model) {
+  std::vector<std::vector<double>> sums(model.weights.size());
+  for (const std::string& file : files) {
+    graph::WeightsSpec spec;
+    spec.file.value = file;
+    load_weights(spec, model, Coverage::kAll);
+    for (std::size_t w = 0; w < sums.size(); ++w) {
+      const std::vector<float>& values = model.weights[w].values;
+      sums[w].resize(values.size());
+      std::ranges::transform(sums[w], values, sums[w].begin(), std::plus<>());
+    }
+  }
+  for (std::size_t w = 0; w < sums.size(); ++w)
+    std::ranges::transform(sums[w], model.weights[w].values.begin(),
+                           [&](double sum) { return static_cast<float>(sum / static_cast<double>(files.size())); });
 }
 
 }  // namespace dptrain::formats

@@ -48,4 +48,9 @@ WeightsReport load_weights(const graph::WeightsSpec& spec, graph::Model& model, 
 WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpec& spec, graph::Model& model,
                            Coverage coverage);
 
+/// The mean of the weights of several files of one model, "stochastic weight averaging" (Izmailov et al., 2018).
+/// Fills the model with the mean over the files, summed in double, statistics of normalisations included. Throws
+/// Error{kCheckpoint} where a file cannot be read or is of another model.
+void load_average(const std::vector<std::string>& files, graph::Model& model);
+
 }  // namespace dptrain::formats

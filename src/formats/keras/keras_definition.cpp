@@ -12,7 +12,6 @@
 #include "core/json_depth.h"
 #include "core/text.h"
 #include "formats/keras/keras_graph.h"
-#include "formats/keras/keras_json.h"
 #include "formats/keras/keras_operations.h"
 #include "formats/stored_layers.h"
 #include "nn/layer.h"
@@ -416,6 +415,18 @@ KerasModel read_keras_model(const std::string& file, const std::string& model_co
   const std::vector<ConfigLayer> layers = config_layers(model_config);
   const ConfigLayer* core = multi_gpu_core(layers);
   return ModelReader(file).read(core != nullptr ? entry_called(json, core->name) : json, 0);
+}
+
+const nlohmann::json& at(const nlohmann::json& json, const char* key) {
+  static const nlohmann::json nothing;
+  if (!json.is_object()) return nothing;
+  const auto found = json.find(key);
+  return found == json.end() ? nothing : *found;
+}
+
+std::string text_at(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& value = at(json, key);
+  return value.is_string() ? value.get<std::string>() : "";
 }
 
 }  // namespace dptrain::formats

@@ -70,4 +70,11 @@ struct KerasModel {
 /// Sequential or Functional. A wrapper that multi_gpu_model made is left away. Throws Error{kCheckpoint}.
 KerasModel read_keras_model(const std::string& file, const std::string& model_config);
 
+// Members of JSON that may have any form: a file's text can come from anybody. Pure.
+
+/// null where there is no such member.
+const nlohmann::json& at(const nlohmann::json& json, const char* key);
+/// "" where there is no such text.
+std::string text_at(const nlohmann::json& json, const char* key);
+
 }  // namespace dptrain::formats

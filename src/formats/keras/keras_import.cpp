@@ -13,7 +13,6 @@
 #include "core/text.h"
 #include "formats/contents.h"
 #include "formats/keras/keras_definition.h"
-#include "formats/keras/keras_json.h"
 #include "formats/keras/keras_layer_arguments.h"
 #include "formats/keras/keras_operations.h"
 #include "graph/definitions.h"

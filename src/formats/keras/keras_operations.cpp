@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/keras/keras_json.h"
+#include "formats/keras/keras_definition.h"
 
 namespace dptrain::formats {
 namespace {

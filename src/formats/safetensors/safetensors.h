@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "core/files.h"
 #include "core/shape.h"
+#include "formats/stored_layers.h"
 
 namespace dptrain::formats {
 
@@ -47,5 +48,9 @@ struct Safetensors {
 /// Whether the file begins as one does.
 bool is_safetensors(const FileBytes& file);
 Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file);
+
+/// The layers of the file: "conv1/kernel" is the kernel of conv1, "layer1.0.conv.weight" the weight of "layer1.0.conv".
+/// Weights of a layer in Keras's order, whatever the order in the file: the names say it.
+StoredLayers layers_of(const Safetensors& file);
 
 }  // namespace dptrain::formats
