@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "backend/kernel_bench.h"
-#include "bench/bounds_table.h"
 #include "bench/prediction_report.h"
 #include "bench/processes.h"
 #include "bench/report.h"

@@ -10,7 +10,6 @@
 #include <sstream>
 #include <string>
 
-#include "bench/bounds_table.h"
 #include "core/error.h"
 
 namespace dptrain::bench {
