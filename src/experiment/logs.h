@@ -11,10 +11,23 @@ namespace dptrain::experiment {
 /// "loss", "accuracy", "val_loss", ... of an epoch, in the order in which Keras reports them.
 class Logs {
  public:
-  void set(const std::string& name, double value);
-  const double* find(const std::string& name) const;
+  void set(const std::string& name, double value) {
+    for (auto& [key, old] : items_)
+      if (key == name) return void(old = value);
+    items_.emplace_back(name, value);
+  }
+  const double* find(const std::string& name) const {
+    for (const auto& [key, value] : items_)
+      if (key == name) return &value;
+    return nullptr;
+  }
   const std::vector<std::pair<std::string, double>>& items() const { return items_; }
-  std::string names() const;  ///< "loss, accuracy, val_loss" for messages
+  /// "loss, accuracy, val_loss" for messages
+  std::string names() const {
+    std::string text;
+    for (const auto& [key, value] : items_) text += (text.empty() ? "" : ", ") + key;
+    return text;
+  }
 
  private:
   std::vector<std::pair<std::string, double>> items_;

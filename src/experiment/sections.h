@@ -3,6 +3,7 @@
 // The sections of a config that are not the model: typed structs with Keras's words. Read and written by their schemas
 // (sections.cpp); what each key means for the user is docs/config.md.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +13,6 @@
 #include "config/typed.h"
 #include "data/loader_options.h"
 #include "experiment/gates_section.h"
-#include "experiment/nonfinite.h"
 #include "nn/resolved_metric.h"
 
 namespace dptrain::nn {
@@ -21,6 +21,24 @@ using Optimizer = config::Of<optimizer_family>;
 }  // namespace dptrain::nn
 
 namespace dptrain::experiment {
+
+// train.on_nonfinite: what a run does about a step whose loss or gradients are not finite, and about weights that are
+// not. The devices leave such a step's update out (backend/update.h), so the weights are still those before it.
+
+/// Ends the run, exit code 6.
+struct StopSpec {};
+/// Goes on with the next batch. Random layers and schedules count the step, optimizers do not.
+struct SkipStepSpec {
+  std::int64_t at_most = 10;  ///< in a run; one more ends it
+};
+/// Goes back to last.h5 with the learning rate times `factor`.
+struct RollbackSpec {
+  double factor = 0.5;
+  std::int64_t at_most = 3;
+};
+
+config::Family& nonfinite_family();
+using OnNonfinite = config::Of<nonfinite_family>;
 
 nn::Optimizer default_optimizer();  ///< RMSprop, as in Keras's compile()
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "experiment/nonfinite.h"
+#include "experiment/sections.h"
 #include "graph/model.h"
 
 namespace dptrain::train {

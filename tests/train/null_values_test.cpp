@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "data/source.h"
 #include "data/transform.h"
-#include "experiment/nonfinite.h"
+#include "experiment/sections.h"
 #include "nn/initializer.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
