@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "config/bundled.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "config/load.h"
+#include "config/source_text.h"
 #include "config/tree_builder.h"
-#include "config/yaml_parser.h"
 #include "core/format.h"
 #include "core/text.h"
 

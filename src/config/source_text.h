@@ -43,4 +43,7 @@ class SourceText {
   std::vector<std::size_t> inner_bytes_;  ///< of characters' later bytes, before every kStride-th byte: for columns
 };
 
+/// The tree of one YAML document, null after a syntax error (yaml_parser.cpp). Any thread.
+Node parse_yaml(const SourceText& source, Diagnostics& diagnostics);
+
 }  // namespace dptrain::config

@@ -1,7 +1,7 @@
 // The only file that knows yaml-cpp (0.7 and 0.8). Its event interface is used rather than its nodes: those hide
 // duplicate keys and know neither `<<` nor where an alias stands.
 
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

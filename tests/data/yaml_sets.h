@@ -8,7 +8,7 @@
 
 #include "config/diagnostics.h"
 #include "config/family.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "data/source.h"
 
 namespace dptrain::data {

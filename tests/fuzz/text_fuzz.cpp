@@ -12,7 +12,7 @@
 
 #include "config/diagnostics.h"
 #include "config/family.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "core/error.h"
 #include "data/encoders/encoder.h"
 

@@ -15,7 +15,7 @@
 
 #include "config/bundled.h"
 #include "config/diagnostics.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "experiment/experiment.h"
 #include "support/test_data.h"
 

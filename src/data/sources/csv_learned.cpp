@@ -6,7 +6,7 @@
 
 #include "config/diagnostics.h"
 #include "config/family.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"

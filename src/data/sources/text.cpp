@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/diagnostics.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"

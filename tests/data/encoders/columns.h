@@ -13,7 +13,7 @@
 
 #include "config/diagnostics.h"
 #include "config/family.h"
-#include "config/yaml_parser.h"
+#include "config/source_text.h"
 #include "data/encoders/encoder.h"
 #include "data/fixtures.h"
 
