@@ -9,7 +9,6 @@
 #include "config/json_fragment.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "data/encoders/date.h"
 #include "data/encoders/encoder_def.h"
 #include "data/encoders/lookup.h"
 #include "data/encoders/numeric.h"
