@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "train/replay.h"
+#include "train/fault.h"
 
 namespace dptrain::cli {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 #include "runtime/replica.h"
-#include "train/replay.h"
 #include "train/trainer.h"
 
 namespace dptrain::train {

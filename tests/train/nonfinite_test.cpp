@@ -18,7 +18,7 @@
 #include "core/format.h"
 #include "formats/checkpoint/checkpoint.h"
 #include "support/sanitizer.h"
-#include "train/replay.h"
+#include "train/fault.h"
 #include "train/trainer.h"
 
 namespace dptrain::train {
