@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "session/build_info.h"
+#include "session/environment.h"
 
 namespace dptrain::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/terminal.h"
 #include "core/text.h"
-#include "session/build_info.h"
+#include "session/environment.h"
 #include "train/line_file.h"
 
 namespace dptrain::cli {

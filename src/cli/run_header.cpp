@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "nn/optimizer.h"
 #include "nn/schedules.h"
-#include "session/build_info.h"
+#include "session/environment.h"
 #include "session/session.h"
 #include "session/slots.h"
 

@@ -15,7 +15,6 @@
 #include "core/machine.h"
 #include "core/text.h"
 #include "dptrain_version.h"
-#include "session/build_info.h"
 #include "session/environment.h"
 
 namespace dptrain::session {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +12,21 @@
 #include "session/devices.h"
 
 namespace dptrain::session {
+
+// What this executable was built from, for `--version`, the first line of a run and env.json.
+
+struct BuildInfo {
+  std::string version, commit, build_type;
+  /// {"onednn", "3.7.0"}, {"cuda", "no (DPTRAIN_CUDA=OFF)"}, ...: what is built in, or why it is not.
+  std::vector<std::pair<std::string, std::string>> libraries;
+
+  std::string library(const std::string& name) const;  ///< "no" when it is not listed
+};
+
+BuildInfo build_info();
+
+/// The same, and where a run is on GPUs the driver, cuDNN and NCCL that it found.
+std::vector<std::pair<std::string, std::string>> library_versions(const DeviceRequest& devices);
 
 /// Versions, machine, devices, git hash of the build, data fingerprint: for env.json and bench.json.
 nlohmann::json environment(const std::string& data_fingerprint, const DeviceRequest& devices = {},

@@ -15,9 +15,9 @@
 #include "experiment/goal.h"
 #include "nn/optimizer.h"
 #include "runtime/replica.h"
-#include "session/build_info.h"
 #include "session/conv_cache.h"
 #include "session/dry_plan.h"
+#include "session/environment.h"
 #include "session/feeds.h"
 #include "session/slots.h"
 
