@@ -1,6 +1,6 @@
 // Several runs: what differs, and which is best.
 
-#include "report/comparison.h"
+#include "report/page.h"
 
 #include <gmock/gmock.h>
 
