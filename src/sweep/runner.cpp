@@ -1,9 +1,34 @@
 #include "sweep/runner.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <utility>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/format.h"
 #include "core/index.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "experiment/run_files.h"
 #include "sweep/schedule.h"
+#include "train/curves.h"
+#include "train/line_file.h"
+#include "train/signals.h"
 
 namespace dptrain::sweep {
 namespace {
@@ -63,5 +88,207 @@ class Loop {
 }  // namespace
 
 void run(Sweep& sweep, Runner& runner, Watcher& watcher) { Loop(sweep, runner, watcher).run(); }
+
+namespace fs = std::filesystem;
+namespace {
+
+constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr int kNotStarted = 127;
+constexpr std::size_t kMostReason = 300;
+
+/// The last words of the run that say what went wrong, in one line.
+std::string last_error(const std::string& log) {
+  std::string found;
+  for (const std::string& line : train::LineFile::read(log)) {
+    const bool error = line.starts_with("error: ") || line.starts_with("internal error: ") ||
+                       line.find(": error: ") != std::string::npos;
+    if (error) found = line;
+  }
+  if (found.starts_with("error: ")) found.erase(0, 7);
+  if (found.size() > kMostReason) found = found.substr(0, kMostReason) + "...";
+  return printable(found);
+}
+
+std::string reason_of(int status, const std::string& log) {
+  const std::string words = last_error(log);
+  const std::string behind = words.empty() ? "" : ": " + words;
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return fmt::format("killed by signal {} ({}){}", signal, strsignal(signal),
+                       signal == SIGKILL ? "; where nobody did, the system was short of memory" : behind);
+  }
+  const int code = WEXITSTATUS(status);
+  if (code == static_cast<int>(ErrorKind::kDiverged)) return words.empty() ? "diverged" : words;
+  if (code == static_cast<int>(ErrorKind::kMemory)) return "out of memory" + behind;
+  return words.empty() ? fmt::format("exit {}, see {}", code, log) : fmt::format("exit {}: {}", code, words);
+}
+
+/// In the child, between fork and exec: nothing but system calls.
+[[noreturn]] void become(const std::vector<char*>& words, const char* directory, int log, pid_t parent) {
+  setpgid(0, 0);  // Ctrl-C on the terminal is the sweep's, which passes it on
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kNotStarted);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
+      chdir(directory) != 0)
+    _exit(kNotStarted);
+  execv(words.front(), words.data());
+  _exit(kNotStarted);
+}
+
+/// Of a child that is not to be lost to an interrupted call.
+int status_of(pid_t process, int options, int& status) {
+  int got = 0;
+  do got = waitpid(process, &status, options);
+  while (got < 0 && errno == EINTR);
+  return got;
+}
+
+/// Nothing is left to train to there.
+bool has_ended(const Outcome& outcome, const std::optional<std::int64_t>& epochs) {
+  const bool early = outcome.exit == "early_stopping" || outcome.exit == "max_time";
+  return early || (outcome.exit == "completed" && (!epochs || outcome.epochs >= *epochs));
+}
+
+/// A file that is not as fit writes it says nothing.
+void read_result(const std::string& file, Outcome& outcome) try {
+  const nlohmann::json json = nlohmann::json::parse(train::read_text(file), nullptr, false);
+  if (!json.is_object()) return;
+  outcome.exit = json.value("exit", "");
+  outcome.reason = json.value("reason", "");
+  outcome.epochs = json.value("epochs", outcome.epochs);
+} catch (const nlohmann::json::exception& error) {
+  log::warn(fmt::format("{} is left out: {}", file, error.what()));
+}
+
+}  // namespace
+
+Outcome outcome_of(const Plan& plan, const std::string& run) {
+  Outcome outcome;
+  try {
+    const train::RunCurves curves = train::read_run(run, run);
+    const auto column = [&](const std::string& name) {
+      const auto found = curves.values.find(name);
+      return found == curves.values.end() ? std::vector<plot::Point>{} : found->second;
+    };
+    for (const plot::Point& point : column(plan.objective)) {
+      if (!std::isfinite(point.y) || (outcome.objective && !better(plan, point.y, *outcome.objective))) continue;
+      outcome.objective = point.y;
+      outcome.best_epoch = static_cast<std::int64_t>(point.x);
+    }
+    for (const plot::Point& point : column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
+    for (const plot::Point& point : column("epoch"))
+      outcome.epochs = std::max(outcome.epochs, static_cast<std::int64_t>(point.x));
+  } catch (const Error&) {  // no epoch is done
+  }
+  read_result((fs::path(run) / "result.json").string(), outcome);
+  return outcome;
+}
+
+bool wait_until_free(const std::string& run, double seconds) {
+  const int file = open((fs::path(run) / experiment::kRunLock).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;
+  const Stopwatch watch;
+  bool is_free = false;
+  while (!is_free && watch.seconds() < seconds) {
+    is_free = flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (!is_free) std::this_thread::sleep_for(kPoll);
+  }
+  close(file);
+  return is_free;
+}
+
+ProcessRunner::ProcessRunner(const Plan& plan, ProcessOptions options)
+    : plan_(plan), options_(std::move(options)), children_(options_.devices.size()) {}
+
+ProcessRunner::~ProcessRunner() {
+  for (const Child& child : children_) {
+    if (child.process == 0) continue;
+    kill(child.process, SIGKILL);
+    int status = 0;
+    status_of(child.process, 0, status);
+  }
+}
+
+void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) {
+  Child& child = children_[at(slot)];
+  child.run = (fs::path(options_.folder) / trial.folder()).string();
+  child.log = child.run + ".log";
+  const Outcome so_far = outcome_of(plan_, child.run);
+  if (has_ended(so_far, epochs) && so_far.objective) {
+    at_once_.push_back({.slot = slot, .how = Ended::How::kDone, .outcome = so_far});
+    return;
+  }
+  std::vector<std::string> words{options_.executable, "fit",         plan_.config, "--run-dir", child.run,
+                                 "--resume=auto",     "--no-report", "--progress", "off",       "--quiet"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    words.emplace_back(flag), words.push_back(value);
+  };
+  for (const std::string& set : options_.sets) add("--set", set);
+  for (const std::string& set : sets_of(plan_, trial)) add("--set", set);
+  for (const std::string& variable : plan_.variables) add("--var", variable);
+  if (epochs) add("--epochs", std::to_string(*epochs));
+  words.insert(words.end(), options_.devices[at(slot)].begin(), options_.devices[at(slot)].end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
+  const int log = open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (log < 0) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}", child.log, std::strerror(errno)));
+  const pid_t parent = getpid();
+  child.process = fork();
+  const int failure = errno;
+  if (child.process == 0) become(pointers, plan_.directory.c_str(), log, parent);
+  close(log);
+  if (child.process < 0) {
+    child.process = 0;
+    throw Error(ErrorKind::kDevice, fmt::format("cannot start a process: {}; run fewer trials side by side with "
+                                                "--parallel",
+                                                std::strerror(failure)));
+  }
+}
+
+std::vector<Ended> ProcessRunner::poll() {
+  std::vector<Ended> all = std::exchange(at_once_, {});
+  for (std::size_t slot = 0; slot < children_.size(); ++slot) {
+    int status = 0;
+    const pid_t process = children_[slot].process;
+    if (process == 0 || status_of(process, WNOHANG, status) != process) continue;
+    children_[slot].process = 0;
+    all.push_back(ended(static_cast<int>(slot), status));
+  }
+  if (all.empty()) std::this_thread::sleep_for(kPoll);
+  return all;
+}
+
+Ended ProcessRunner::ended(int slot, int status) const {
+  const Child& child = children_[at(slot)];
+  Ended ended{.slot = slot, .how = Ended::How::kDone, .outcome = outcome_of(plan_, child.run)};
+  ended.outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (ended.outcome.exit_code == 0) {
+    if (ended.outcome.objective) return ended;
+    ended.how = Ended::How::kFailed;
+    ended.outcome.reason = ended.outcome.epochs == 0 ? "it has no whole epoch, so there is no " + plan_.objective
+                                                     : fmt::format("no epoch has a finite {}", plan_.objective);
+    return ended;
+  }
+  const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+  const bool by_request =
+      WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGTERM || WEXITSTATUS(status) == train::kStoppedUnsaved);
+  // Whoever stops the whole group may have told the trial before this process has seen it.
+  const bool stops = stopping_ || train::Signals::stop_signal() != 0;
+  ended.how = stops && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
+  if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, child.log);
+  return ended;
+}
+
+void ProcessRunner::stop() {
+  stopping_ = true;
+  for (const Child& child : children_)
+    if (child.process != 0) kill(child.process, SIGTERM);
+}
 
 }  // namespace dptrain::sweep
