@@ -3,7 +3,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "plot/confusion_matrix.h"
+#include "plot/class_results.h"
 #include "report/html.h"
 #include "report/sections.h"
 

@@ -12,7 +12,7 @@
 
 #include "experiment/experiment.h"
 #include "graph/model.h"
-#include "plot/class_bars.h"
+#include "plot/class_results.h"
 #include "plot/regression.h"
 #include "train/curves.h"
 

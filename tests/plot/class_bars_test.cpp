@@ -1,4 +1,4 @@
-#include "plot/class_bars.h"
+#include "plot/class_results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plot/confusion_matrix.h"
+#include "plot/class_results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,10 @@
 #pragma once
 
-// Predicted against true classes as a matrix of cells. Pure; any thread.
+// Results of a classification by class: predicted against true classes as a matrix of cells, and precision, recall and
+// F1 as a bar and two marks in each row. Pure; any thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +22,16 @@ struct ConfusionCounts {
 /// square root, so that one in a hundred is seen). Counts stand in cells that have room for them, and in titles. Of
 /// more than 60 classes the 40 with most mistakes are drawn, and the picture says so.
 Drawing confusion_matrix(const ConfusionCounts& confusion);
+
+struct ClassBar {
+  std::string name;
+  std::int64_t samples = 0;
+  std::optional<double> precision{}, recall{}, f1{};  ///< from 0 to 1; nothing where the divisor is zero
+};
+
+/// The classes in their order, and `mean` below them and as a line through them. With more than 60 classes only the 40
+/// with the smallest F1 are drawn, the smallest first, and a note gives the numbers.
+Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classes, const ClassBar& mean,
+                   double width = 900);
 
 }  // namespace dptrain::plot
