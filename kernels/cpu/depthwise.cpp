@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/depthwise_line.h"
+#include "kernels/cpu/depthwise_taps.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 

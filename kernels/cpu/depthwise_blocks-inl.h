@@ -12,7 +12,7 @@
 
 #include <utility>
 
-#include "kernels/cpu/depthwise_line.h"
+#include "kernels/cpu/depthwise_taps.h"
 #include "kernels/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,6 +4,7 @@
 // the result combines taps of the window with source elements at a constant distance.
 
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/geometry.h"
 
@@ -62,6 +63,23 @@ struct Run {
     const int64_t end = high > extent - 1 ? 0 : std::min(count, (extent - 1 - high) / advance + 1);
     return {begin, std::max(begin, end)};
   }
+};
+
+/// A line of the result, and the image and weights that it is computed from. Extents in floats.
+struct DepthwiseLine {
+  const float* image;
+  const float* weights;
+  const float* bias;  ///< or null
+  bool relu;
+  int64_t in_w;  ///< pixels
+  int64_t in_channels, weight_channels, channels;
+  int64_t kernel_w, multiplier;
+  Taps rows;  ///< inside the image
+  float* to;
+
+  /// The first pixel of the source line that row r of the window meets, and that row's first weights.
+  const float* source(int64_t r) const { return image + (rows.in + r * rows.in_step) * in_w * in_channels; }
+  const float* taps(int64_t r) const { return weights + (rows.tap + r * rows.tap_step) * kernel_w * weight_channels; }
 };
 
 }  // namespace dptrain::kernels::cpu

@@ -1,6 +1,7 @@
 #include "kernels/cpu/isa.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string_view>
 
@@ -35,6 +36,38 @@ float multiply_adds(int64_t rounds) {
     for (int k = 0; k < kChains; ++k) chain[k] = hn::MulAdd(chain[k], factor, term);
   for (int k = 1; k < kChains; ++k) chain[0] = hn::Add(chain[0], chain[k]);
   return sum_lanes(chain[0]);
+}
+
+// Vectors in flight: enough to hide the latency of an addition, few enough for 16 registers.
+inline constexpr int kStreams = 8;
+
+/// Between two rounds: without it the compiler may do the work of both while it has an element in a register.
+HWY_INLINE void end_round() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+/// Reads all of x `rounds` times and returns something that depends on all of it.
+float read_all(const float* x, int64_t n, int64_t rounds) {
+  Vec sum[kStreams];
+  for (int k = 0; k < kStreams; ++k) sum[k] = hn::Zero(kFloats);
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (int64_t i = 0; i < n; i += kStreams * kLanes)
+      for (int k = 0; k < kStreams; ++k) sum[k] = hn::Add(sum[k], hn::Load(kFloats, x + i + k * kLanes));
+    end_round();
+  }
+  for (int k = 1; k < kStreams; ++k) sum[0] = hn::Add(sum[0], sum[k]);
+  return sum_lanes(sum[0]);
+}
+
+/// x = 1 - x, `rounds` times.
+void update_all(float* x, int64_t n, int64_t rounds) {
+  const Vec one = splat(1.0F);
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (int64_t i = 0; i < n; i += kStreams * kLanes)
+      for (int k = 0; k < kStreams; ++k) {
+        float* const at = x + i + k * kLanes;
+        hn::Store(hn::Sub(one, hn::Load(kFloats, at)), kFloats, at);
+      }
+    end_round();
+  }
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -93,6 +126,67 @@ double measure_fma_peak_gflops_side_by_side() {
                             }));
   static_cast<void>(sink);
   return gflops(thread_count(), best_seconds);
+}
+
+HWY_EXPORT(read_all);
+HWY_EXPORT(update_all);
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kRunFloats = int64_t{1} << 20;     // of each thread, 4 MiB: long against the clock in any cache,
+                                                     // short against a time slice of the system
+constexpr std::chrono::milliseconds kTime{20};       // of all runs of a kind
+constexpr std::chrono::milliseconds kMostTime{100};  // where the system holds threads up, for kWantedRuns
+constexpr int kLeastRuns = 3, kWantedRuns = 30, kMostRuns = 200;
+
+/// What a run passes over: all of a thread's floats several times, or the next part of them, for what was used last
+/// may be in a cache yet.
+struct Pass {
+  int64_t begin = 0, floats = 0, rounds = 1;
+};
+
+Pass pass_of(int64_t run, int64_t floats) {
+  if (floats <= kRunFloats) return {.begin = 0, .floats = floats, .rounds = kRunFloats / floats};
+  const int64_t parts = floats / kRunFloats;
+  return {.begin = run % parts * kRunFloats, .floats = kRunFloats};
+}
+
+/// Bytes times 1e-9 per second that all threads together pass over, in the shortest of several runs of
+/// f(slot, Pass).
+template <class F>
+double best_rate(int64_t floats, const F& f) {
+  const Clock::time_point begin = Clock::now();
+  double best = 0;
+  const auto goes_on = [&](int run) {
+    const auto taken = Clock::now() - begin;
+    return run < kLeastRuns || (run < kMostRuns && taken < (run < kWantedRuns ? kMostTime : kTime));
+  };
+  for (int run = 0; goes_on(run); ++run) {
+    const Pass pass = pass_of(run, floats);
+    const double seconds = seconds_side_by_side([&](int slot) { f(slot, pass); });
+    const double bytes = static_cast<double>(pass.floats * pass.rounds) * sizeof(float) * thread_count();
+    best = std::max(best, bytes / seconds * 1e-9);
+  }
+  return best;
+}
+
+}  // namespace
+
+Bandwidth measure_bandwidth(float* memory, int64_t floats) {
+  seconds_side_by_side([&](int slot) { std::fill_n(memory + slot * floats, floats, 0.25F); });  // the first touch
+  volatile float sink = 0.0F;
+  const double read = best_rate(floats, [&](int slot, const Pass& pass) {
+    const float* const x = memory + slot * floats + pass.begin;
+    const float sum = HWY_DYNAMIC_DISPATCH(read_all)(x, pass.floats, pass.rounds);
+    if (slot == 0) sink = sum;
+  });
+  static_cast<void>(sink);
+  const double updated = best_rate(floats, [&](int slot, const Pass& pass) {
+    HWY_DYNAMIC_DISPATCH(update_all)(memory + slot * floats + pass.begin, pass.floats, pass.rounds);
+  });
+  return {.read = read, .update = 2 * updated};
 }
 
 }  // namespace dptrain::kernels::cpu

@@ -4,7 +4,7 @@
 // by the calling thread.
 //
 // Blocks lie in groups of four neighbours: row r of a group's blocks is 32 coefficients, 8 of each block, in natural
-// order, so that a vector holds the same row of several blocks (jpeg_idct.h).
+// order, so that a vector holds the same row of several blocks (jpeg_pixels.h).
 
 #include <cstddef>
 #include <cstdint>

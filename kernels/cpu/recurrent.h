@@ -9,13 +9,14 @@
 // overwritten.
 //
 // A row computes nothing at a step that its mask leaves out: at each step the rows of a block that take it close ranks.
-// So blocks of rows of like lengths cost least (valid_steps.h has an order of rows for that), and nothing of a row
+// So blocks of rows of like lengths cost least (masked_steps.h has an order of rows for that), and nothing of a row
 // depends on its block.
 
 #include <cstdint>
 #include <span>
 
 #include "kernels/activation_kind.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 
@@ -26,7 +27,7 @@ struct RecurrentSteps {
   bool backwards = false;          ///< takes the last step first
   const uint8_t* mask = nullptr;   ///< [rows, steps]: 0 where a step is left out; null: none is
   const int32_t* order = nullptr;  ///< [rows]: how blocks take the rows; null: as they lie
-  /// [rows, steps], of valid_steps.h: where a step stands among those that are valid, which sums and what is kept then
+  /// [rows, steps], of masked_steps.h: where a step stands among those that are valid, which sums and what is kept then
   /// have alone; null: they have all steps.
   const int32_t* places = nullptr;
   const float* state_factors = nullptr;       ///< recurrent dropout: [gates, rows, units], factors of h; null: none
@@ -127,5 +128,17 @@ struct GruBackward {
 int64_t gru_room(int64_t units);
 RecurrentWork gru_work(const GruForward& pass);
 RecurrentWork gru_work(const GruBackward& pass);
+
+// Order of the steps of recurrent layers: frames by row and by step (FramesShape), both directions of a bidirectional
+// layer. An output must not be an input. Elements of by_step that belong to no frame are not written.
+
+void frames_by_step(const FramesShape& shape, const float* by_row, float* by_step);
+void frames_by_row(const FramesShape& shape, const float* by_step, float* by_row);
+
+/// Merges the outputs of both directions.
+void merge_directions(const DirectionShape& shape, const float* forward, const float* backward, float* y);
+/// The gradients of both from that of y. `forward` and `backward` are read by products alone.
+void split_directions(const DirectionShape& shape, const float* dy, const float* forward, const float* backward,
+                      float* d_forward, float* d_backward);
 
 }  // namespace dptrain::kernels::cpu

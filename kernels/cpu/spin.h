@@ -1,8 +1,10 @@
 #pragma once
 
-// Waiting awake: who waits for another thread a little longer than waking up takes need not sleep. Any thread.
+// How threads wait for one another: awake for a short time, because to wake a thread takes as long; and the distance
+// between words that several threads write. Any thread.
 
 #include <chrono>
+#include <cstddef>
 
 namespace dptrain::kernels::cpu {
 
@@ -30,5 +32,9 @@ bool spin_until(const Done& done) noexcept {
   } while (std::chrono::steady_clock::now() < end);
   return done();
 }
+
+/// How far words are apart that several threads write, so that none waits for another's cache line: processors fetch
+/// lines of 64 bytes in pairs. Bytes; for alignas.
+inline constexpr std::size_t kApart = 128;
 
 }  // namespace dptrain::kernels::cpu

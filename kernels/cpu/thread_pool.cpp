@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cpu/apart.h"
 #include "kernels/cpu/spin.h"
 
 namespace dptrain::kernels::cpu {

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "kernels/activation_kind.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/geometry.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
@@ -116,5 +117,18 @@ struct GruStepBack {
 };
 void gru_step_unmix(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s, const GruStepBack& step);
 void gru_step_close(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s, const GruStepBack& step);
+
+// Order of the steps of recurrent layers: frames by row and by step (FramesShape), both directions of a bidirectional
+// layer. An output must not be an input. Elements of by_step that belong to no frame are not written.
+
+void frames_by_step(const Launch& at, DType type, const FramesShape& shape, const void* by_row, void* by_step);
+void frames_by_row(const Launch& at, DType type, const FramesShape& shape, const void* by_step, void* by_row);
+
+/// Merges the outputs of both directions.
+void merge_directions(const Launch& at, DType type, const DirectionShape& shape, const void* forward,
+                      const void* backward, void* y);
+/// The gradients of both from that of y. `forward` and `backward` are read by products alone.
+void split_directions(const Launch& at, DType type, const DirectionShape& shape, const void* dy, const void* forward,
+                      const void* backward, void* d_forward, void* d_backward);
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

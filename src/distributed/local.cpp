@@ -13,8 +13,8 @@
 #include "distributed/connector.h"
 #include "distributed/meeting.h"
 #include "distributed/parts.h"
-#include "kernels/cpu/apart.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cpu/spin.h"
 
 namespace dptrain::distributed {
 namespace {

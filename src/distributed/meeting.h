@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/apart.h"
+#include "kernels/cpu/spin.h"
 
 namespace dptrain::distributed {
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cpu/apart.h"
+#include "kernels/cpu/spin.h"
 
 namespace dptrain::runtime {
 

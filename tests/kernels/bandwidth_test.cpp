@@ -1,4 +1,4 @@
-#include "kernels/cpu/bandwidth.h"
+#include "kernels/cpu/isa.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/directions.h"
+#include "kernels/cpu/recurrent.h"
 
 #include "kernels/support.h"
 

@@ -8,8 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu/jpeg_color.h"
-#include "kernels/cpu/jpeg_idct.h"
+#include "kernels/cpu/jpeg_pixels.h"
 #include "kernels/cpu/jpeg_scan.h"
 #include "kernels/support.h"
 

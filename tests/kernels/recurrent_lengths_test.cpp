@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/cpu/masked_steps.h"
 #include "kernels/cpu/recurrent.h"
-#include "kernels/cpu/valid_steps.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu::lengths {

@@ -8,7 +8,6 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "core/memory.h"
-#include "kernels/cpu/bandwidth.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/thread_pool.h"
 

@@ -10,8 +10,8 @@
 #include "backend/cpu/per_rows.h"
 #include "backend/recurrent_context.h"
 #include "kernels/cpu/dropout.h"
+#include "kernels/cpu/masked_steps.h"
 #include "kernels/cpu/room.h"
-#include "kernels/cpu/valid_steps.h"
 
 namespace dptrain::backend::cpu {
 

@@ -6,10 +6,8 @@
 #include "backend/gpu/gpu_op.h"
 #include "backend/gpu/recurrent_op.h"
 #include "kernels/cuda/bias.h"
-#include "kernels/cuda/directions.h"
 #include "kernels/cuda/dropout.h"
 #include "kernels/cuda/elementwise.h"
-#include "kernels/cuda/frames.h"
 #include "nn/recurrent.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {

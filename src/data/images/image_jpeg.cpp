@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/images/jpeg/jpeg_plain.h"
-#include "kernels/cpu/jpeg_idct.h"
+#include "kernels/cpu/jpeg_pixels.h"
 
 namespace dptrain::data {
 namespace {

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "data/images/jpeg/jpeg_tables.h"
-#include "kernels/cpu/jpeg_color.h"
-#include "kernels/cpu/jpeg_idct.h"
+#include "kernels/cpu/jpeg_pixels.h"
 
 namespace dptrain::data {
 namespace {
