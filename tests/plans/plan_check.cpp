@@ -17,19 +17,142 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "backend/cuda/cudnn_api.h"
 #include "backend/cuda/cudnn_descriptor.h"
 #include "backend/cuda/cudnn_pass.h"
+#include "backend/cuda/cudnn_planner.h"
 #include "backend/cuda/paper_gpus.h"
-#include "backend/cuda/plan_check.h"
+#include "backend/gpu/convolution.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "core/threads.h"
+
+namespace dptrain::backend::cuda {
+namespace {
+
+struct PlanCase {
+  std::string where;  ///< the layer's name in the output
+  gpu::ConvProblem problem;
+  gpu::ConvPasses passes;
+};
+
+struct PlanLine {
+  std::string where, pass, problem;
+  std::string engine;  ///< "eng57 k13=2 (A0, 12.0 MiB)", or empty
+  std::string error;   ///< why there is none
+  std::uint64_t workspace = 0;
+  bool runtime_compiled = false;
+  bool finished = false;    ///< taken from an equal GPU as a finished plan, not by the engine's name
+  bool bias_apart = false;  ///< a step of its own after the convolution, as the ReLU always is
+};
+
+struct PlanCheck {
+  std::vector<PlanLine> lines;
+  int convolutions = 0;  ///< different ones
+  int missing = 0;       ///< passes without an engine
+  int runtime_compiled = 0;
+  int apart = 0;  ///< forward passes whose bias is a step of its own
+  std::uint64_t largest_workspace = 0;
+  int taken = 0;      ///< plans that replicas took from one another, over all replicas
+  int finished = 0;   ///< of these, as finished plans
+  int different = 0;  ///< lines that differ on another replica
+  double seconds = 0;
+};
+
+/// How the plans are made.
+struct PlanParallelism {
+  int threads = 1;   ///< total of all replicas
+  int replicas = 1;  ///< on equal GPUs, which share engines
+};
+
+std::vector<PlanCase> without_repeats(const std::vector<PlanCase>& cases) {
+  std::vector<PlanCase> different;
+  for (const PlanCase& one : cases) {
+    const auto same = std::ranges::find(different, one.problem, &PlanCase::problem);
+    if (same == different.end()) {
+      different.push_back(one);
+      continue;
+    }
+    same->passes.forward |= one.passes.forward;
+    same->passes.data |= one.passes.data;
+    same->passes.weights |= one.passes.weights;
+  }
+  return different;
+}
+
+PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
+  PlanLine line;
+  line.where = one.where;
+  line.pass = name_of(pass);
+  line.problem = describe(one.problem);
+  try {
+    const CudnnPass planned = planner.plan(one.problem, pass);
+    line.engine = planned.name();
+    line.workspace = planned.workspace();
+    line.runtime_compiled = planned.plan()->runtime_compiled;
+    line.finished = !planned.plan()->taken.empty();
+    line.bias_apart = pass == ConvPass::kForward && one.problem.bias && !planned.fused().bias;
+  } catch (const Error& error) {
+    line.error = error.what();
+  }
+  return line;
+}
+
+/// Cases with equal problems are planned once, under the name of the first, with all passes that any of them has.
+PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
+                      const PlanParallelism& parallelism) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto share = parallelism.replicas > 1 ? std::make_shared<EngineShare>() : nullptr;
+  std::deque<CudnnPlanner> planners;
+  while (std::ssize(planners) < parallelism.replicas)
+    planners.emplace_back(DeviceProperties::from_json(device_json), options, nullptr, share);
+  PlanCheck check;
+  const std::vector<PlanCase> different = without_repeats(cases);
+  check.convolutions = static_cast<int>(different.size());
+  std::vector<std::vector<std::future<PlanLine>>> lines(planners.size());
+  TaskPool pool(parallelism.threads);
+  const auto plan = [&](const PlanCase& one, ConvPass pass) {
+    for (std::size_t r = 0; r < planners.size(); ++r)
+      lines[r].push_back(pool.send([&planner = planners[r], &one, pass] { return plan_line(planner, one, pass); }));
+  };
+  for (const PlanCase& one : different) {
+    if (one.passes.forward) plan(one, ConvPass::kForward);
+    if (one.passes.data) plan(one, ConvPass::kData);
+    if (one.passes.weights) plan(one, ConvPass::kWeights);
+  }
+  for (auto& line : lines.front()) check.lines.push_back(line.get());
+  for (const PlanLine& line : check.lines) check.finished += line.finished;
+  for (std::size_t r = 1; r < lines.size(); ++r)
+    for (std::size_t i = 0; i < lines[r].size(); ++i) {
+      const PlanLine line = lines[r][i].get();
+      check.finished += line.finished;
+      check.different += line.engine != check.lines[i].engine || line.error != check.lines[i].error;
+    }
+  for (const CudnnPlanner& planner : planners) check.taken += planner.taken();
+  for (const PlanLine& line : check.lines) {
+    check.missing += line.engine.empty();
+    check.runtime_compiled += line.runtime_compiled;
+    check.apart += line.bias_apart;
+    check.largest_workspace = std::max(check.largest_workspace, line.workspace);
+  }
+  check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return check;
+}
+
+}  // namespace
+}  // namespace dptrain::backend::cuda
 
 namespace dptrain {
 namespace {
@@ -160,8 +283,9 @@ int run(std::vector<std::string> arguments) {
       return 0;
     }
   }
-  backend::cuda::PlanCrew crew;
-  for (const auto& [flag, number] : {std::pair{"--threads", &crew.threads}, std::pair{"--replicas", &crew.replicas}})
+  backend::cuda::PlanParallelism parallelism;
+  for (const auto& [flag, number] :
+       {std::pair{"--threads", &parallelism.threads}, std::pair{"--replicas", &parallelism.replicas}})
     if (arguments.size() >= 2 && arguments[0] == flag) {
       *number = std::stoi(arguments[1]);
       arguments.erase(arguments.begin(), arguments.begin() + 2);
@@ -182,7 +306,7 @@ int run(std::vector<std::string> arguments) {
       continue;
     }
     const auto check =
-        backend::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, crew);
+        backend::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, parallelism);
     const std::size_t slash = arguments[i].rfind('/');
     print(arguments[i].substr(slash == std::string::npos ? 0 : slash + 1), arguments[0], check);
     missing += check.missing;
