@@ -1,18 +1,17 @@
-# CUDA, FFmpeg and Pango: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
+# CUDA and FFmpeg: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
 # is compiled, and both define the same functions.
 #
 #   backend  src/backend/cuda/*.cpp   or   src/backend/cuda_stub.cpp
 #   backend  src/backend/emu/*.cpp    or   src/backend/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   backend  src/backend/cpu/bench/*.cpp   or   src/backend/kernel_bench_stub.cpp   (Google Benchmark)
 #   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
-#   plot     src/plot/cairo/*.cpp   or   src/plot/png_stub.cpp   (the headers of Pango and Cairo)
 #   distributed src/distributed/nccl.cpp  or   nothing: it only holds our declarations of NCCL against nccl.h
 #
 # CUDA (12.0 or newer) takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
 # first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
 #
 # FFmpeg takes the headers of libavformat, libavcodec and libswscale alone: the libraries are opened when the first file of
-# a clip is read, in the version of the headers. Pango and Cairo likewise, when the first PNG is drawn.
+# a clip is read, in the version of the headers.
 #
 #   CUDAToolkit_ROOT        where to look for the toolkit
 #   CUDNN_ROOT, NCCL_ROOT   where to look for cudnn.h and nccl.h; without them, in the toolkit and the system's folders
@@ -87,38 +86,6 @@ if(NOT DPTRAIN_FFMPEG STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
     endif()
   endif()
 endif()
-
-set(DPTRAIN_PANGO_STATE "no (DPTRAIN_PANGO=OFF)")
-set(DPTRAIN_HAVE_PANGO OFF)
-if(NOT DPTRAIN_PANGO MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "DPTRAIN_PANGO must be AUTO, ON or OFF, found '${DPTRAIN_PANGO}'")
-endif()
-if(NOT DPTRAIN_PANGO STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
-  find_package(PkgConfig QUIET)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(PANGOCAIRO QUIET pangocairo)
-  endif()
-  if(PANGOCAIRO_FOUND)
-    set(DPTRAIN_HAVE_PANGO ON)
-    set(DPTRAIN_PANGO_STATE "yes")
-  else()
-    set(DPTRAIN_PANGO_STATE "no (pkg-config does not find pangocairo)")
-    if(DPTRAIN_PANGO STREQUAL "ON")
-      message(FATAL_ERROR "DPTRAIN_PANGO=ON cannot be met: ${DPTRAIN_PANGO_STATE}")
-    endif()
-  endif()
-endif()
-
-# Leaves one side of the pair among the sources of the plot module.
-function(dptrain_plot_sources out)
-  set(list ${${out}})
-  if(DPTRAIN_HAVE_PANGO)
-    list(REMOVE_ITEM list ${PROJECT_SOURCE_DIR}/src/plot/png_stub.cpp)
-  else()
-    list(FILTER list EXCLUDE REGEX "/src/plot/cairo/")
-  endif()
-  set(${out} ${list} PARENT_SCOPE)
-endfunction()
 
 # Leaves one side of the pair among the sources of the data module.
 function(dptrain_data_sources out)

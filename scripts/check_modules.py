@@ -75,7 +75,6 @@ LIBRARIES = [
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write", r"(stb/)?stb_image_write\.h", (r"src/plot/\w+\.cpp",), single=True),
-    Library("Pango and Cairo", r"(pango|cairo)/", (r"src/plot/cairo/\w+\.(cpp|h)",)),
     Library("MPI", r"mpi\.h", (r"src/distributed/mpi/\w+\.cpp",), single=True),
     Library("ONNX and protobuf", r"(onnx|google/protobuf)/", (r"src/formats/onnx/module/\w+\.cpp",), single=True),
     Library("FFmpeg", r"lib(av\w+|swscale)/", (r"src/data/video/libav/\w+\.(cpp|h)",)),
@@ -281,8 +280,6 @@ PLANTED = [
     ("kernels/cuda/b.cu", '#include "core/shape.h"', "include no module"),
     ("kernels/cuda/c.cu", '#include "kernels/step_state.h"', None),
     ("kernels/cuda/d.cu", "#include <cuda_runtime.h>", None),
-    ("src/plot/cairo/png.cpp", "#include <pango/pangocairo.h>", None),
-    ("src/plot/chart.cpp", "#include <pango/pangocairo.h>", "Pango and Cairo is not allowed here"),
     ("src/plot/axis.cpp", '#include "config/node.h"', "must not include sideways into 'config'"),
     ("src/cellar/a.h", "#include <string>", "is no module of the table"),
 ]

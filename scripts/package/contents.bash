@@ -16,7 +16,7 @@ package_of() {
 # Libraries that dptrain opens when a command wants them, by what was there when it was built.
 opened_packages() {
   local file
-  for file in libavformat.so libavcodec.so libavutil.so libswscale.so libpangocairo-1.0.so; do
+  for file in libavformat.so libavcodec.so libavutil.so libswscale.so; do
     package_of "$file" || true
   done
 }
@@ -43,7 +43,7 @@ Description: trains neural networks from one YAML file
  computes, a resumed run continues bit for bit, and the checkpoint is a file
  that Keras opens. No Python is needed to train.
  .
- CUDA's driver, cuDNN, NCCL, MPI, FFmpeg and Pango are opened when a command
+ CUDA's driver, cuDNN, NCCL, MPI and FFmpeg are opened when a command
  wants them; without them dptrain trains on the CPU.
 TEXT
 }

@@ -236,12 +236,9 @@ int run_preview(const DataCommandFlags& flags) {
   options.samples = flags.samples.value_or(options.samples);
   options.epochs = flags.epochs;
   options.evaluation = flags.evaluation;
-  const plot::Sheet sheet = preview(data, data.sets.front(), options);
-  const plot::Drawing drawing = plot::contact_sheet(sheet);
-  const std::string path = flags.output.value_or(plot::can_png() ? "preview.png" : "preview.svg");
-  // A PNG keeps the pixels of images that are not enlarged.
-  const double scale = plot::enlargement(sheet.rows) > 1 ? 2 : 1;
-  plot::write(path, drawing, scale);
+  const plot::Drawing drawing = plot::contact_sheet(preview(data, data.sets.front(), options));
+  const std::string path = flags.output.value_or("preview.svg");
+  plot::write(path, drawing);
   log::info(fmt::format("wrote {} ({:.0f} x {:.0f} pixels)", path, drawing.width(), drawing.height()));
   return 0;
 }
@@ -268,7 +265,7 @@ void add_data(App& app) {
       "of clips a row of frames, and prints rows of a table without such.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")
-      .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.png");
+      .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.svg");
   command.positional("scan|stats|preview", flags->action, "what to do");
   command.positional("DIR|FILE|CONFIG", flags->path,
                      "a folder of images or clips, in class folders or not, or one with train/ and val/; a CSV file; "
@@ -279,7 +276,7 @@ void add_data(App& app) {
       .whole("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
       .whole("--epochs", "N", flags->epochs, "preview: the same sample in so many epochs (6; of clips 2)")
       .flag("--eval-transforms", flags->evaluation, "preview: the eval transforms, once")
-      .option("--output,-o", "FILE", flags->output, "preview: FILE.png or FILE.svg (preview.png)");
+      .option("--output,-o", "FILE.svg", flags->output, "preview: an SVG file (preview.svg)");
   flags->overrides.add(command);
   command.run([flags](const Context&) { return run(*flags); });
 }

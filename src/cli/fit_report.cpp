@@ -1,6 +1,5 @@
 #include "cli/fit_report.h"
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -11,14 +10,11 @@
 #include "evaluation/judgement_files.h"
 #include "experiment/run_files.h"
 #include "formats/checkpoint/weights.h"
-#include "plot/file.h"
 #include "report/page.h"
 #include "session/session.h"
 #include "session/shared_file.h"
-#include "train/callbacks/tensor_board.h"
 #include "train/signals.h"
 #include "train/step_log.h"
-#include "train/tensorboard/board.h"
 
 namespace dptrain::cli {
 namespace fs = std::filesystem;
@@ -45,24 +41,6 @@ void write_judgement(session::Session& session, const train::RunDirectory& run, 
                         train::values_text(judgement.values)));
 }
 
-/// For who looks at the run there; nothing where PNG files cannot be drawn here.
-void show_in_tensorboard(const session::Session& session, const train::RunDirectory& run,
-                         const evaluation::Judgement& judgement, std::int64_t epoch) {
-  for (const experiment::CallbackConfig& callback : session.experiment().config.callbacks) {
-    const auto* const spec = callback.get_if<train::TensorBoardSpec>();
-    if (spec == nullptr || !plot::can_png()) continue;
-    train::tensorboard::Board board(run.file(spec->log_dir));
-    for (const evaluation::OutputJudgement& output : judgement.outputs) {
-      if (!output.confusion) continue;
-      const std::vector<std::uint8_t> png = plot::to_png(evaluation::draw_confusion(
-          session.experiment().config.name + " on " + judgement.on, *output.confusion, output.classes));
-      board.validation_picture(output.name.empty() ? "confusion" : output.name + "_confusion", epoch,
-                               {reinterpret_cast<const char*>(png.data()), png.size()});
-    }
-    board.flush();
-  }
-}
-
 template <class Work>
 void try_to(const char* otherwise, const Work& work) {
   try {
@@ -72,7 +50,7 @@ void try_to(const char* otherwise, const Work& work) {
   }
 }
 
-std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run, std::int64_t epochs,
+std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run,
                                        train::ProgressMode progress) {
   // Signals are requests.
   const train::Training no_more("leaving out the evaluation; press Ctrl-C again to quit at once",
@@ -85,10 +63,7 @@ std::optional<LastEvaluation> evaluate(session::Session& session, const train::R
   if (!judgement)
     log::info("the evaluation was stopped and is left out");
   else if (run.is_here())
-    try_to("the evaluation is not written whole", [&] {
-      write_judgement(session, run, weights.path(), *judgement);
-      show_in_tensorboard(session, run, *judgement, std::max<std::int64_t>(0, epochs - 1));
-    });
+    try_to("the evaluation is not written whole", [&] { write_judgement(session, run, weights.path(), *judgement); });
   if (!judgement) return std::nullopt;
   return LastEvaluation{.checkpoint = weights.path(), .judgement = std::move(*judgement)};
 }
@@ -104,9 +79,9 @@ std::optional<LastEvaluation> leave_report(session::Session& session, const trai
   std::optional<LastEvaluation> last;
   if (has_ended_well(end) && session.validation_loader() != nullptr) {
     if (session.processes() != nullptr)  // what fails in one of several is an error of all
-      last = evaluate(session, run, end.epochs, progress);
+      last = evaluate(session, run, progress);
     else
-      try_to("the last evaluation is left out", [&] { last = evaluate(session, run, end.epochs, progress); });
+      try_to("the last evaluation is left out", [&] { last = evaluate(session, run, progress); });
   }
   if (run.is_here())
     try_to("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });

@@ -42,16 +42,16 @@ int run(PlotFlags flags) {
 
 void add_plot(App& app) {
   const auto flags = std::make_shared<PlotFlags>();
-  Command& command = app.command("plot", "learning curves of runs as a picture, SVG or PNG");
+  Command& command = app.command("plot", "learning curves of runs as a picture, SVG");
   command.describe(
       "Reads train.csv of each run and draws loss and every metric over the epochs, validation as lines, training "
       "dashed, the best epoch in a ring; several runs share the panels. Small panels have the learning rate and the "
       "throughput.");
-  command.example("runs/fashion-mnist/001").example("runs/fashion-mnist/001 runs/fashion-mnist/002 -o compare.png");
+  command.example("runs/fashion-mnist/001").example("runs/fashion-mnist/001 runs/fashion-mnist/002 -o compare.svg");
   command.positionals("RUN_DIR", flags->runs, "folders of runs");
   command.section("Picture")
-      .option("--output,-o", "FILE", flags->output,
-              "FILE.svg or FILE.png (default: curves.svg in the run's folder; of several runs, in the current one)")
+      .option("--output,-o", "FILE.svg", flags->output,
+              "the picture (default: curves.svg in the run's folder; of several runs, in the current one)")
       .option("--title", "TEXT", flags->title, "above the picture")
       .flag("--log-scale", flags->log,
             "logarithmic axes for every metric (default: for a loss or error whose values span decades)")

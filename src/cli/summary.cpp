@@ -84,7 +84,7 @@ void add_summary(App& app) {
             "the steps of one replica, what runs them on this device, the memory table; on a GPU on "
             "paper (--gpus h100, h200) also how long a step would take")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
-      .option("--plot-schedule", "FILE", flags->schedule, "the learning rate over the training, .svg or .png")
+      .option("--plot-schedule", "FILE.svg", flags->schedule, "the learning rate over the training")
       .former("--lr");
   flags->devices.add(command);
   flags->overrides.add_batch(command);

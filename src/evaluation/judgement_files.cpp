@@ -34,8 +34,6 @@ plot::ClassBar bar_of(const ClassScore& score) {
           .f1 = score.f1};
 }
 
-}  // namespace
-
 plot::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes) {
   plot::ConfusionCounts counts{.title = title, .names = {}, .counts = {}};
   for (std::int64_t label = 0; label < classes.count(); ++label) {
@@ -52,6 +50,10 @@ plot::Drawing draw_scores(const std::string& title, const std::vector<ClassScore
   return plot::class_bars(title, bars, bar_of(macro_average(scores)));
 }
 
+struct ValuePictures {
+  plot::Drawing predicted, residuals;
+};
+/// A panel for each value; nothing where none is_drawable().
 std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<plot::ValuePairs>& values) {
   plot::Chart predicted{.title = title}, residuals{.title = title};
   for (const plot::ValuePairs& pairs : values) {
@@ -62,8 +64,6 @@ std::optional<ValuePictures> draw_values(const std::string& title, const std::ve
   if (predicted.panels.empty()) return std::nullopt;
   return ValuePictures{plot::draw(predicted), plot::draw(residuals)};
 }
-
-namespace {
 
 // The samples that a model does worst on as a sheet of pictures: worst.svg. Main thread.
 

@@ -5,30 +5,15 @@
 // that writes.
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/source.h"
-#include "evaluation/class_scores.h"
 #include "evaluation/judgement.h"
 #include "experiment/experiment.h"
-#include "plot/drawing.h"
 
 namespace dptrain::evaluation {
-
-// The pictures of an evaluation: confusion.svg and scores.svg of classes, predicted.svg and residuals.svg of a
-// regression. Pure; any thread.
-
-plot::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes);
-/// With macro_average() of them.
-plot::Drawing draw_scores(const std::string& title, const std::vector<ClassScore>& scores);
-
-struct ValuePictures {
-  plot::Drawing predicted, residuals;
-};
-/// A panel for each value; nothing where none is_drawable().
-std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<plot::ValuePairs>& values);
 
 /// What has been judged.
 struct Judged {

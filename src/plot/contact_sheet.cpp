@@ -91,13 +91,14 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
   return out;
 }
 
-}  // namespace
-
+/// How many pixels a pixel of these images becomes in a sheet.
 double enlargement(const std::vector<SheetRow>& rows) {
   const Extent image = largest_image(rows);
   return std::max(
       1.0, std::ceil((columns_of(rows) == 1 ? kLeastAlone : kLeastImage) / std::max(image.width, image.height) - 0.5));
 }
+
+}  // namespace
 
 Drawing contact_sheet(const Sheet& sheet) {
   const double factor = enlargement(sheet.rows);

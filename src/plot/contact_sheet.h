@@ -29,7 +29,5 @@ struct Sheet {
 /// as wide as a page, with a line for each of label, answer and note below the image. Small images are enlarged by a
 /// whole factor, to some 96 pixels, or 128 for a single one.
 Drawing contact_sheet(const Sheet& sheet);
-/// How many pixels a pixel of these images becomes in a sheet.
-double enlargement(const std::vector<SheetRow>& rows);
 
 }  // namespace dptrain::plot

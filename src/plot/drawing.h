@@ -1,6 +1,6 @@
 #pragma once
 
-// Drawing: a picture as a list of boxes, lines, marks, words and images, which svg.h and cairo/ write. Colours are
+// Drawing: a picture as a list of boxes, lines, marks, words and images, which svg.h writes. Colours are
 // inks, named by their purpose; a drawing has no notion of charts. Lengths are in pixels, y counts downwards. A value:
 // one thread at a time.
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
 #include <filesystem>
 #include <span>
-#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -13,32 +11,24 @@
 #include "plot/svg.h"
 
 namespace dptrain::plot {
-namespace {
-
-std::string suffix_of(const std::string& path) {
-  std::string suffix = std::filesystem::path(path).extension().string();
-  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
-  return suffix;
-}
-
-}  // namespace
 
 void require_picture(const std::string& path, const std::string& flag) {
-  const std::string suffix = suffix_of(path);
-  if (suffix == ".png") return need_png();
+  std::filesystem::path name(path);
+  std::string suffix = name.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
   if (suffix.empty() || suffix == ".svg") return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} {}: pictures are written as .svg or .png, found the suffix '{}'", flag, path, suffix));
+  const std::string svg = name.replace_extension(".svg").string();
+  if (suffix == ".png")
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{} {}: PNG is no longer supported for charts and contact sheets; use {}", flag, path, svg));
+  throw Error(ErrorKind::kUsage, fmt::format("{} {}: pictures are written as .svg, found the suffix '{}'; use {}", flag,
+                                             path, suffix, svg));
 }
 
-void write(const std::string& path, const Drawing& drawing, double scale) {
-  if (suffix_of(path) == ".png") {
-    const std::vector<std::uint8_t> bytes = to_png(drawing, scale);
-    write_atomically(path, {std::as_bytes(std::span(bytes))});
-  } else {
-    const std::string text = to_svg(drawing);
-    write_atomically(path, {std::as_bytes(std::span(text))});
-  }
+void write(const std::string& path, const Drawing& drawing) {
+  const std::string text = to_svg(drawing);
+  write_atomically(path, {std::as_bytes(std::span(text))});
 }
 
 }  // namespace dptrain::plot

@@ -8,7 +8,7 @@
 
 namespace dptrain::plot {
 
-/// The families in order of preference, as CSS writes them and Pango reads them.
+/// The families in order of preference, as CSS writes them.
 inline constexpr const char* kFontFamilies =
     "Arial,'Liberation Sans',Helvetica,Arimo,'Nimbus Sans','dptrain fallback',sans-serif";
 /// The rule for "dptrain fallback": the wider fonts of Linux, reduced to the widths of this file.

@@ -335,10 +335,14 @@ TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
          {"predict", "tiny.yaml", "--input", "images-idx3-ubyte"});
 }
 
-TEST_F(ExitCode, PicturesAreSvgOrPng) {
-  expect(2, "--output curves.jpg: pictures are written as .svg or .png", {"plot", "runs/tiny/001", "-o", "curves.jpg"});
-  expect(2, "--plot-schedule rate.pdf: pictures are written as .svg or .png",
-         {"summary", "tiny.yaml", "--plot-schedule", "rate.pdf"});
+TEST_F(ExitCode, PicturesAreSvg) {
+  expect(2, "--output curves.jpg: pictures are written as .svg", {"plot", "runs/tiny/001", "-o", "curves.jpg"});
+  expect(2, "--output chart.png: PNG is no longer supported for charts and contact sheets; use chart.svg",
+         {"plot", "runs/tiny/001", "-o", "chart.png"});
+  expect(2, "--plot-schedule rate.png: PNG is no longer supported for charts and contact sheets; use rate.svg",
+         {"summary", "tiny.yaml", "--plot-schedule", "rate.png"});
+  expect(2, "--output sheet.png: PNG is no longer supported for charts and contact sheets; use sheet.svg",
+         {"data", "preview", "tiny.yaml", "-o", "sheet.png"});
 }
 
 TEST_F(ExitCode, UnevenReplicasShowTheirShares) {

@@ -57,8 +57,8 @@ fi
 say "statistics and a picture"
 clips 0 "data stats"
 says "Normalization: {mean: ["
-clips 0 "data preview" --samples 3 -o sheet.png
-says "wrote sheet.png ("
+clips 0 "data preview" --samples 3 -o sheet.svg
+says "wrote sheet.svg ("
 
 say "training: stop and resume is training through"
 clips 0 fit --cpus 2x1 --epochs $epochs --run-dir whole "${logged[@]}"

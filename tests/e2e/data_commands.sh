@@ -117,16 +117,19 @@ run 2 data stats photos.yaml --on test
 says "the config has no data.test"
 
 say "preview"
-run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.png
-says "wrote sheet.png"
-[ "$(head -c 8 sheet.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "sheet.png is no PNG"
-cp sheet.png again.png
-run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.png
-cmp -s sheet.png again.png || fail "another picture of the same draws"
-run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.png --set seed=4
-! cmp -s sheet.png again.png || fail "the seed changes nothing"
+run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.svg
+says "wrote sheet.svg"
+python3 "$support" xml sheet.svg || fail "sheet.svg is not well-formed"
+cp sheet.svg again.svg
+run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.svg
+cmp -s sheet.svg again.svg || fail "another picture of the same draws"
+run 0 data preview photos.yaml --samples 3 --epochs 4 -o sheet.svg --set seed=4
+! cmp -s sheet.svg again.svg || fail "the seed changes nothing"
 run 0 data preview photos.yaml --eval-transforms
-[ -s preview.png ] || fail "no preview.png"
+[ -s preview.svg ] || fail "no preview.svg"
+run 2 data preview photos.yaml -o chart.png
+says "use chart.svg"
+[ ! -e chart.png ] || fail "chart.png"
 run 2 data preview photos
 run 2 data scna photos
 says "did you mean 'scan'?"

@@ -41,10 +41,14 @@ TEST(ContactSheet, HoldsEveryImageUnderItsNames) {
 }
 
 TEST(ContactSheet, EnlargesSmallImagesByAWholeFactor) {
-  EXPECT_EQ(enlargement({{"a", "", {plain(8, 10), plain(8, 10)}}}), 10);
-  EXPECT_EQ(enlargement({{"a", "", {plain(32, 32)}}}), 4);
-  EXPECT_EQ(enlargement({{"a", "", {plain(90, 80), plain(90, 80)}}}), 1);
-  EXPECT_EQ(enlargement({{"a", "", {plain(500, 500)}}}), 1);
+  const auto width = [](std::vector<std::shared_ptr<const RgbImage>> row) {
+    return images(contact_sheet({.title = "", .note = "", .columns = {}, .rows = {{"a", "", std::move(row)}}}))[0]
+        .width;
+  };
+  EXPECT_EQ(width({plain(8, 10), plain(8, 10)}), 100);
+  EXPECT_EQ(width({plain(32, 32)}), 128);
+  EXPECT_EQ(width({plain(90, 80), plain(90, 80)}), 80);
+  EXPECT_EQ(width({plain(500, 500)}), 500);
 }
 
 TEST(ContactSheet, RowsOfOneImageStandSideBySide) {

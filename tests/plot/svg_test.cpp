@@ -74,17 +74,20 @@ TEST(Svg, HoldsImages) {
   EXPECT_EQ(count(to_svg(drawing), "href=\"data:image/png;base64,iVBORw0KGgo"), 1U);
 }
 
-TEST(Picture, IsWrittenAsItsSuffixSays) {
+TEST(Picture, IsSvg) {
   for (const char* good : {"curves.svg", "CURVES.SVG", "curves", "a.b/curves", "/dev/stdout"})
     EXPECT_NO_THROW(require_picture(good, "--output")) << good;
-  try {
-    require_picture("out/curves.pdf", "--output");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_STREQ(error.what(),
-                 "--output out/curves.pdf: pictures are written as .svg or .png, found the suffix '.pdf'");
-  }
+  const std::vector<std::pair<std::string, std::string>> bad{
+      {"out/curves.pdf",
+       "--output out/curves.pdf: pictures are written as .svg, found the suffix '.pdf'; use out/curves.svg"},
+      {"a.b/c.PNG", "--output a.b/c.PNG: PNG is no longer supported for charts and contact sheets; use a.b/c.svg"}};
+  for (const auto& [path, message] : bad) try {
+      require_picture(path, "--output");
+      FAIL() << "accepted " << path;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_EQ(error.what(), message);
+    }
 }
 
 }  // namespace

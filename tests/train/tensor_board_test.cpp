@@ -245,20 +245,6 @@ TEST(TensorBoard, SamplesAreAnImageOfEachEpoch) {
   EXPECT_EQ(count(control.run_directory() + "/logs/train", "samples"), 2);
 }
 
-TEST(TensorBoard, APictureOfTheEndTakesThePlaceOfAnEarlierOne) {
-  FakeControl control;
-  const std::string logs = control.run_directory() + "/logs";
-  const std::string png(40, 'p');
-  for (const std::int64_t epoch : {3, 3, 5}) {
-    tensorboard::Board board(logs);
-    board.validation_picture("confusion", epoch, png);
-    board.validation_picture("other_confusion", epoch, png);
-    ASSERT_TRUE(board.flush());
-  }
-  EXPECT_EQ(count(logs + "/validation", "confusion"), 1);
-  EXPECT_EQ(count(logs + "/validation", "other_confusion"), 1);
-}
-
 TEST(TensorBoard, ARunThatGoesBackForgetsWhatItUndoes) {
   FakeControl control;
   const auto callback = make_callback(TensorBoardSpec{.update_freq = {1}});

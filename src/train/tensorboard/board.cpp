@@ -301,19 +301,6 @@ void Board::image(const std::string& tag, std::int64_t step, const plot::RgbImag
   const std::vector<std::uint8_t> png = plot::encode_png(image);
   add(kTrain, image_event(tag, step, image.height, image.width, 3, text_of(png)));
 }
-void Board::validation_picture(const std::string& tag, std::int64_t step, std::string_view png) {
-  // PNG's first chunk begins with width and height, big-endian.
-  const auto extent = [&](std::size_t at) {
-    std::int64_t value = 0;
-    for (std::size_t i = at; i < at + 4 && i < png.size(); ++i) value = value << 8 | static_cast<std::uint8_t>(png[i]);
-    return value;
-  };
-  flush();
-  files_[kValidation].reset();  // the next event begins a new file
-  for (const std::string& file : event_files((fs::path(folder_) / kFolders[kValidation]).string()))
-    filter_records(file, [&](std::string_view record) { return head_of(record).tag != tag; });
-  add(kValidation, image_event(tag, step, extent(20), extent(16), 3, png));
-}
 void Board::graph(const graph::Model& model) { add(kTrain, graph_event(graph_def(model))); }
 void Board::hyper_parameters(const std::vector<HyperParameter>& all, const std::string& group) {
   add(kRoot, hyper_parameters_event(all, group));

@@ -68,8 +68,6 @@ class Board final : public RunSink {
   void scalar(const std::string& tag, std::int64_t step, double value);
   void histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
   void image(const std::string& tag, std::int64_t step, const plot::RgbImage& image);
-  /// Adds the bytes of a PNG file to `validation`, in place of older ones of this tag.
-  void validation_picture(const std::string& tag, std::int64_t step, std::string_view png);
   void graph(const graph::Model& model);
   void hyper_parameters(const std::vector<HyperParameter>& all, const std::string& group);
 
