@@ -199,9 +199,9 @@ class Predictor {
     }
     if (!request_.step && !device_.on_gpus())
       throw Error(ErrorKind::kDevice,
-                  "--predict: there is no GPU here whose step could be measured; give one of one "
-                  "replica, as in step=85ms");
-    device_.replicas = 1;  // of a given step the plan's weights and buckets alone are wanted, which a CPU has alike
+                  "--predict: there is no GPU here to measure a step; give step=..., measured with 'dptrain bench "
+                  "CONFIG --gpus 0'");
+    device_.replicas = 1;  // a given step needs only the plan's weights and buckets, which are the same on a CPU
     device_.gpus.resize(std::min<std::size_t>(device_.gpus.size(), 1));
   }
 

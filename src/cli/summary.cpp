@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/paper_step.h"
+#include "bench/gpu_launches.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
@@ -32,13 +32,12 @@ struct SummaryFlags {
   bool plan = false;
 };
 
-/// How long a step would take on a GPU on paper.
-std::string prediction(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
-                       const session::DryPlan& plan) {
+/// Launches of a step and memory of a replica on a GPU on paper.
+std::string paper_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
   const std::int64_t micro_batches =
-      plan.plan.has_loss() ? session::slices_of_replica(experiment.config, devices.replicas, plan.micro_batches) : 1;
-  const bench::PaperStep step = bench::paper_step(plan, devices.paper, micro_batches, experiment.config.runtime.tf32);
-  return bench::paper_step_text(step, plan.all_bytes(), plan.device_bytes);
+      plan.plan.has_loss() ? session::slices_of_replica(experiment.config, replicas, plan.micro_batches) : 1;
+  return bench::launches_text(bench::launch_items(plan, micro_batches)) +
+         fmt::format("memory of a replica: {} of {}\n", human_bytes(plan.all_bytes()), human_bytes(plan.device_bytes));
 }
 
 int run(const SummaryFlags& flags) {
@@ -56,7 +55,7 @@ int run(const SummaryFlags& flags) {
     print_fitted(plan.device + "\n" + plan.text());
     if (const std::string line = choices ? session::conv_choices_line(*choices, runtime) : ""; !line.empty())
       print_fitted(line);
-    if (!devices.paper.empty()) print_fitted(prediction(experiment, devices, plan));
+    if (!devices.paper.empty()) print_fitted(paper_text(experiment, devices.replicas, plan));
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));
@@ -82,7 +81,7 @@ void add_summary(App& app) {
   command.section("Summary")
       .flag("--plan", flags->plan,
             "the steps of one replica, what runs them on this device, the memory table; on a GPU on "
-            "paper (--gpus h100, h200) also how long a step would take")
+            "paper (--gpus h100, h200) also the launches of a step")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
       .option("--plot-schedule", "FILE.svg", flags->schedule, "the learning rate over the training")
       .former("--lr");

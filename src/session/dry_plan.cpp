@@ -99,11 +99,6 @@ Needs needs_of(backend::Device& device, const experiment::Experiment& experiment
     const auto [forward, backward] = ops[s] ? ops[s]->flops_per_sample() : std::pair<double, double>{};
     const auto frames = static_cast<double>(result.plan.steps[s].frames);
     result.flops.emplace_back(forward * frames, backward * frames);
-    const plan::Step& step = result.plan.steps[s];
-    const std::uint64_t saved = needs.back().saved;
-    result.traffic.emplace_back(
-        plan::forward_traffic(result.plan, step, device, rows, saved),
-        step.has_backward ? plan::backward_traffic(result.plan, step, device, rows, saved) : plan::Traffic{});
   }
   plan::Need& losses = all.of_losses;
   for (const plan::LossStep& loss : result.plan.losses) {

@@ -114,7 +114,8 @@ if python3 "$support" json out 'j["cudnn"] != ""' >/dev/null; then
   say "an H200 on paper, by the cuDNN that is here"
   run 0 summary "$config" --plan --gpus h200 --set train.dtype_policy=mixed_bfloat16
   says "NVIDIA H200, on paper"
-  says "prediction, not measured: a step on an NVIDIA H200"
+  says "launches of a step"
+  says "memory of a replica: "
   [ "$(grep -c 'forward cudnn eng' out)" -eq 5 ] || fail "three convolutions and two dense layers have engines"
   run 0 check "$config" --data synthetic --gpus h200
 else
