@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/typed.h"
+#include "core/shape.h"
 
 namespace dptrain::nn {
 

@@ -17,6 +17,7 @@
 #include "dptrain_version.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
+#include "nn/optimizer.h"
 #include "nn/reshaping.h"
 #include "support/test_data.h"
 

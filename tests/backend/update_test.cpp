@@ -78,7 +78,7 @@ class OnDevice {
     for (std::size_t i = 0; i < all.size(); ++i)
       device_.copy_to_device(memory_[i]->data(), all[i]->data(), memory_[i]->bytes(), *stream_);
     if (arena_.loss_scale) device_.copy_to_device(scale_->data(), &*arena_.loss_scale, scale_->bytes(), *stream_);
-    const UpdateArgs args{.step = number, .learning_rate = learning_rate};
+    const backend::UpdateArgs args{.step = number, .learning_rate = learning_rate};
     kernels::StepState state;
     update_->describe(args, state);
     device_.copy_to_device(state_->data(), &state, sizeof(state), *stream_);

@@ -104,11 +104,11 @@ TEST(BoundReplicas, RunOnTheirCpus) {
 }
 
 TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
-  EXPECT_EQ(short_name({.replicas = 2, .threads = 3}), "2x3");
-  EXPECT_EQ(short_name(emu({4})), "1 emu");
-  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {2, 3})), "2 gpu");
-  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {1, 1, 1})), "3 on 1 gpu");
-  EXPECT_EQ(short_name(on(DeviceKind::kCuda, {1, 3, 1})), "3 on 2 gpu");
+  EXPECT_EQ(session::short_name({.replicas = 2, .threads = 3}), "2x3");
+  EXPECT_EQ(session::short_name(emu({4})), "1 emu");
+  EXPECT_EQ(session::short_name(on(DeviceKind::kCuda, {2, 3})), "2 gpu");
+  EXPECT_EQ(session::short_name(on(DeviceKind::kCuda, {1, 1, 1})), "3 on 1 gpu");
+  EXPECT_EQ(session::short_name(on(DeviceKind::kCuda, {1, 3, 1})), "3 on 2 gpu");
 }
 
 TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {

@@ -52,14 +52,14 @@ class Log : public testing::Test {
 TEST_F(Log, ResultsGoToStdoutFaultsToStderr) {
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "i\np\n");
-  EXPECT_EQ(plain.err, "warning: w\ne\n");
+  EXPECT_EQ(plain.err, "warning: w\nerror: e\n");
 }
 
 TEST_F(Log, OfAnotherProcessHasFaultsAlone) {
   log::speak_as("process 1 (node-b)");
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "");
-  EXPECT_EQ(plain.err, "[process 1 (node-b)] warning: w\n[process 1 (node-b)] e\n");
+  EXPECT_EQ(plain.err, "[process 1 (node-b)] warning: w\n[process 1 (node-b)] error: e\n");
   log::configure({.format = log::Format::kJson});
   EXPECT_EQ(printed([] { log::error("e"); }).err, "{\"level\":\"error\",\"message\":\"[process 1 (node-b)] e\"}\n");
 }
@@ -67,7 +67,7 @@ TEST_F(Log, OfAnotherProcessHasFaultsAlone) {
 TEST_F(Log, QuietAndVerbose) {
   log::configure({.quiet = true, .verbose = true});
   EXPECT_EQ(printed(all_levels).out, "p\n");
-  EXPECT_EQ(printed(all_levels).err, "warning: w\ne\n");
+  EXPECT_EQ(printed(all_levels).err, "warning: w\nerror: e\n");
   EXPECT_EQ(printed([] { log::notice("saving"); }).err, "saving\n");
   log::configure({.verbose = true});
   EXPECT_EQ(printed(all_levels).out, "d\ni\np\n");

@@ -26,14 +26,14 @@ class FakeNccl {
  public:
   struct Trouble {
     int rank = 0;
-    std::int64_t call = 0;    ///< the rank's how many-th all-reduce or gather after those of its openings, from 0
-    nccl::Result result = 0;  ///< returned, or kInProgress: for ever
-    bool later = false;       ///< the call is taken in; what `result` says is found by polling afterwards
+    std::int64_t call = 0;  ///< the rank's how many-th all-reduce or gather after those of its openings, from 0
+    distributed::nccl::Result result = 0;  ///< returned, or kInProgress: for ever
+    bool later = false;                    ///< the call is taken in; what `result` says is found by polling afterwards
   };
   struct Call {
     const void* begin;
     std::size_t count;
-    int type = nccl::kFloat32;
+    int type = distributed::nccl::kFloat32;
     bool operator==(const Call&) const = default;
   };
   /// Where a call of some kind was made.
@@ -45,9 +45,9 @@ class FakeNccl {
 
   int polls = 0;  ///< answered with "in progress" before a call is taken in
   std::optional<Trouble> trouble{};
-  nccl::Result init_result = nccl::kSuccess;  ///< of rank 1
-  bool absent = false;                        ///< rank 1 is never there
-  std::function<void(int rank)> on_call{};    ///< at every all-reduce and gather, under a lock
+  distributed::nccl::Result init_result = distributed::nccl::kSuccess;  ///< of rank 1
+  bool absent = false;                                                  ///< rank 1 is never there
+  std::function<void(int rank)> on_call{};  ///< at every all-reduce and gather, under a lock
 
   // What has happened; read when no communicator is in use.
   int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
@@ -55,8 +55,8 @@ class FakeNccl {
   std::map<int, std::set<Place>> sums_at, gathers_at;  ///< per rank, likewise
   int max_blocks = 0;                                  ///< of any gather's communicator; 0: any number
 
-  nccl::Api api() {
-    using namespace nccl;  // NOLINT(google-build-using-namespace)
+  distributed::nccl::Api api() {
+    using namespace distributed::nccl;  // NOLINT(google-build-using-namespace)
     return {
         .get_version = [](int* version) { return *version = 22809, kSuccess; },
         .get_unique_id =
@@ -78,7 +78,7 @@ class FakeNccl {
   }
 
  private:
-  using Result = nccl::Result;
+  using Result = distributed::nccl::Result;
 
   /// Collectives that a rank makes when it is attached.
   static constexpr std::int64_t kOpening = 3;
@@ -90,7 +90,7 @@ class FakeNccl {
     std::int64_t calls = -1;  ///< taken up; the initialisation is call -1
     int polls_left = 0;
     bool open = false, lost = false, broken = false;
-    Result result = nccl::kSuccess;
+    Result result = distributed::nccl::kSuccess;
   };
   struct Round {
     int arrived = 0;
@@ -104,7 +104,8 @@ class FakeNccl {
     int joined = 0, max_blocks = 0;
   };
 
-  Result init(nccl::Handle* handle, int ranks, const nccl::UniqueId& id, int rank, const nccl::Config& config) {
+  Result init(distributed::nccl::Handle* handle, int ranks, const distributed::nccl::UniqueId& id, int rank,
+              const distributed::nccl::Config& config) {
     const std::lock_guard lock(mutex_);
     if (config.size != sizeof config || config.magic != 0xcafebeef || config.blocking != 0 || id.internal[127] != 42)
       ++wrong_configs;
@@ -115,23 +116,23 @@ class FakeNccl {
     Rank& mine = all.ranks[static_cast<std::size_t>(rank)];
     mine = {.communicator = &all, .rank = rank, .polls_left = polls, .open = true};
     *handle = &mine;
-    if (rank == 1 && init_result != nccl::kSuccess) return init_result;
-    if (rank == 1 && absent) return mine.lost = true, nccl::kInProgress;
+    if (rank == 1 && init_result != distributed::nccl::kSuccess) return init_result;
+    if (rank == 1 && absent) return mine.lost = true, distributed::nccl::kInProgress;
     ++all.joined;
-    return nccl::kInProgress;
+    return distributed::nccl::kInProgress;
   }
 
   /// Starts the rank's next call; null where it goes wrong at once.
-  Rank* next(nccl::Handle handle, Result& result) {
+  Rank* next(distributed::nccl::Handle handle, Result& result) {
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, result = 3, nullptr;
     ++rank.calls;
     const std::int64_t call = made_[rank.rank]++ - kOpening;
     rank.polls_left = polls;
-    result = nccl::kInProgress;
+    result = distributed::nccl::kInProgress;
     if (on_call) on_call(rank.rank);
     if (!trouble || trouble->rank != rank.rank || trouble->call != call) return &rank;
-    if (trouble->result == nccl::kInProgress) return rank.lost = true, nullptr;
+    if (trouble->result == distributed::nccl::kInProgress) return rank.lost = true, nullptr;
     if (trouble->later) return rank.broken = true, &rank;
     result = trouble->result;
     return nullptr;
@@ -150,14 +151,15 @@ class FakeNccl {
   /// Whether the call that the rank has just made belongs to a step.
   bool is_open(const Rank& rank) const { return made_.at(rank.rank) > kOpening; }
 
-  Result all_reduce(const void* in, void* out, std::size_t n, int type, int operation, nccl::Handle handle,
+  Result all_reduce(const void* in, void* out, std::size_t n, int type, int operation, distributed::nccl::Handle handle,
                     void* stream) {
     const std::lock_guard lock(mutex_);
     Result result = 0;
     Rank* rank = next(handle, result);
     if (rank == nullptr) return result;
-    const bool rounded = type == nccl::kBfloat16;
-    if (in != out || (type != nccl::kFloat32 && !rounded) || operation != nccl::kSum) return 4;
+    const bool rounded = type == distributed::nccl::kBfloat16;
+    if (in != out || (type != distributed::nccl::kFloat32 && !rounded) || operation != distributed::nccl::kSum)
+      return 4;
     if (is_open(*rank)) {
       sums[rank->rank].push_back({in, n, type});
       sums_at[rank->rank].insert({rank->communicator->id, stream});
@@ -167,12 +169,13 @@ class FakeNccl {
     return result;
   }
 
-  Result all_gather(const void* in, void* out, std::size_t n, int type, nccl::Handle handle, void* stream) {
+  Result all_gather(const void* in, void* out, std::size_t n, int type, distributed::nccl::Handle handle,
+                    void* stream) {
     const std::lock_guard lock(mutex_);
     Result result = 0;
     Rank* rank = next(handle, result);
     if (rank == nullptr) return result;
-    if (type != nccl::kInt8) return 4;
+    if (type != distributed::nccl::kInt8) return 4;
     if (is_open(*rank)) {
       gathers_at[rank->rank].insert({rank->communicator->id, stream});
       max_blocks = rank->communicator->max_blocks;
@@ -182,32 +185,33 @@ class FakeNccl {
     return result;
   }
 
-  Result poll(nccl::Handle handle, Result* state) {
+  Result poll(distributed::nccl::Handle handle, Result* state) {
     const std::lock_guard lock(mutex_);
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, 3;
     Communicator& all = *rank.communicator;
     const bool taken_in = !rank.lost && (rank.calls < 0 ? all.joined == static_cast<int>(all.ranks.size())
                                                         : complete(all.rounds[rank.calls]));
-    *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : nccl::kSuccess) : nccl::kInProgress;
-    return nccl::kSuccess;
+    *state = taken_in && rank.polls_left-- <= 0 ? (rank.broken ? trouble->result : distributed::nccl::kSuccess)
+                                                : distributed::nccl::kInProgress;
+    return distributed::nccl::kSuccess;
   }
 
-  Result finalize(nccl::Handle handle) {
+  Result finalize(distributed::nccl::Handle handle) {
     const std::lock_guard lock(mutex_);
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, 3;
     ++finalized;
     rank.polls_left = polls;
-    return polls > 0 ? nccl::kInProgress : nccl::kSuccess;
+    return polls > 0 ? distributed::nccl::kInProgress : distributed::nccl::kSuccess;
   }
-  Result end(nccl::Handle handle, int& counter) {
+  Result end(distributed::nccl::Handle handle, int& counter) {
     const std::lock_guard lock(mutex_);
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, 3;
     rank.open = false;
     ++counter;
-    return nccl::kSuccess;
+    return distributed::nccl::kSuccess;
   }
 
   std::mutex mutex_;

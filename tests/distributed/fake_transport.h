@@ -1,7 +1,7 @@
 #pragma once
 
-// Processes as threads of one: a Transport whose messages go through memory, late and in an order drawn from a seed, as
-// far as MPI allows; with links that fall silent.
+// distributed::Processes as threads of one: a distributed::Transport whose messages go through memory, late and in an
+// order drawn from a seed, as far as MPI allows; with links that fall silent.
 
 #include <cstring>
 #include <deque>
@@ -69,7 +69,7 @@ class FakeNetwork {
   int finalized_ = 0;
 };
 
-class FakeTransport final : public Transport {
+class FakeTransport final : public distributed::Transport {
  public:
   FakeTransport(FakeNetwork& network, int process)
       : network_(network), process_(process), random_(network.seed(), 1, 0, static_cast<std::uint32_t>(process)) {}
@@ -80,19 +80,19 @@ class FakeTransport final : public Transport {
   std::string library() const override { return "threads"; }
   bool shares_memory() const override { return network_.shares_memory(); }
 
-  Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
+  distributed::Ticket send(const void* data, std::size_t bytes, int to, int tag) override {
     sends_[++last_] = {static_cast<const char*>(data), bytes, {process_, to, tag}, random_.below(3)};
     order_[{process_, to, tag}].push_back(last_);
     return last_;
   }
 
-  Ticket receive(void* data, std::size_t bytes, int from, int tag) override {
+  distributed::Ticket receive(void* data, std::size_t bytes, int from, int tag) override {
     receives_[++last_] = {static_cast<char*>(data), bytes, false};
     order_[{from, process_, tag}].push_back(last_);
     return last_;
   }
 
-  bool done(Ticket& ticket) override {
+  bool done(distributed::Ticket& ticket) override {
     if (const auto send = sends_.find(ticket); send != sends_.end()) return sent(send);
     const auto receive = receives_.find(ticket);
     if (receive == receives_.end()) throw Error(ErrorKind::kInternal, "a ticket is used after it was done");
@@ -123,8 +123,8 @@ class FakeTransport final : public Transport {
   };
 
   /// Read at the end only: whoever changes a message before it is done is found out. In the order of its channel.
-  bool sent(std::map<Ticket, Send>::iterator at) {
-    std::deque<Ticket>& tickets = order_[at->second.channel];
+  bool sent(std::map<distributed::Ticket, Send>::iterator at) {
+    std::deque<distributed::Ticket>& tickets = order_[at->second.channel];
     if (tickets.front() != at->first || at->second.looks-- > 0) return false;
     tickets.pop_front();
     network_.put(at->second.channel, {at->second.data, at->second.bytes});
@@ -132,7 +132,7 @@ class FakeTransport final : public Transport {
     return true;
   }
 
-  void deliver(const FakeNetwork::Channel& channel, std::deque<Ticket>& tickets) {
+  void deliver(const FakeNetwork::Channel& channel, std::deque<distributed::Ticket>& tickets) {
     std::string message;
     while (!tickets.empty() && network_.take(channel, message)) {
       Receive& receive = receives_.at(tickets.front());
@@ -148,26 +148,26 @@ class FakeTransport final : public Transport {
   FakeNetwork& network_;
   const int process_;
   RandomStream random_;
-  Ticket last_ = 0;
-  std::map<Ticket, Send> sends_;
-  std::map<Ticket, Receive> receives_;
-  std::map<FakeNetwork::Channel, std::deque<Ticket>> order_;
+  distributed::Ticket last_ = 0;
+  std::map<distributed::Ticket, Send> sends_;
+  std::map<distributed::Ticket, Receive> receives_;
+  std::map<FakeNetwork::Channel, std::deque<distributed::Ticket>> order_;
 };
 
 /// One process of the network; its communication thread runs.
-inline std::unique_ptr<Processes> fake_process(FakeNetwork& network, int process,
-                                               const Processes::Patience& patience = {}) {
-  return std::make_unique<Processes>([&network, process] { return std::make_unique<FakeTransport>(network, process); },
-                                     patience);
+inline std::unique_ptr<distributed::Processes> fake_process(FakeNetwork& network, int process,
+                                                            const distributed::Processes::Patience& patience = {}) {
+  return std::make_unique<distributed::Processes>(
+      [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
 }
 
 /// Runs f(process) for every process on a thread of its own.
 template <class F>
-void in_processes(FakeNetwork& network, const F& f, const Processes::Patience& patience = {}) {
+void in_processes(FakeNetwork& network, const F& f, const distributed::Processes::Patience& patience = {}) {
   std::vector<std::thread> threads;
   for (int p = 0; p < network.processes(); ++p)
     threads.emplace_back([&, p] {
-      const std::unique_ptr<Processes> process = fake_process(network, p, patience);
+      const std::unique_ptr<distributed::Processes> process = fake_process(network, p, patience);
       f(*process);
     });
   for (std::thread& thread : threads) thread.join();

@@ -25,7 +25,7 @@ void add_ranks(const std::vector<const void*>& in, const std::vector<void*>& out
 
 /// Added in the order of the ranks; of bfloat16 each sum of two is rounded. `type`: kFloat32 or kBfloat16.
 inline void all_reduce_of(const std::vector<const void*>& in, const std::vector<void*>& out, std::size_t n, int type) {
-  if (type == nccl::kBfloat16)
+  if (type == distributed::nccl::kBfloat16)
     add_ranks<std::uint16_t>(in, out, n, bf16_of, float_of_bf16);
   else
     add_ranks<float>(in, out, n, std::identity{}, std::identity{});

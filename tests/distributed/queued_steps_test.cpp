@@ -31,14 +31,15 @@ void append(const StepSums& sums, std::vector<double>& all) {
 }
 
 /// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
-QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, Graphs graphs,
+QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, backend::Graphs graphs,
                          std::int64_t accumulate_steps = 1) {
   std::vector<std::unique_ptr<backend::Device>> devices;
   for (int rank = 0; rank < replicas; ++rank) devices.push_back(device_of(device_name, rank));
   QueuedStepsOutcome o{.sums = {}, .model = model_of(kSmallNet), .waits = {}};
   const plan::Plan plan = small_plan(o.model, *devices.front());
   NoReduction none;
-  const auto connector = device_name == "cpu" ? make_local(replicas) : make_local_streams(replicas);
+  const auto connector =
+      device_name == "cpu" ? distributed::make_local(replicas) : distributed::make_local_streams(replicas);
   SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(replicas), 1.0),
                      .accumulate_steps = accumulate_steps,
                      .batch_sizes = {kQueuedRows, 4},
@@ -72,8 +73,9 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
         if (test::kThreadSanitizer && replicas == 1) continue;  // two have its threads, and one another
         SCOPED_TRACE(fmt::format("{} on {}, {} micro-batches, seed {}", replicas, device, accumulate, seed));
         backend::emu::reseed(seed);
-        const QueuedStepsOutcome one_by_one = train(device, replicas, 1, Graphs::kOff, accumulate);
-        const QueuedStepsOutcome queued = train(device, replicas, Replica::kMostQueued, Graphs::kAuto, accumulate);
+        const QueuedStepsOutcome one_by_one = train(device, replicas, 1, backend::Graphs::kOff, accumulate);
+        const QueuedStepsOutcome queued =
+            train(device, replicas, Replica::kMostQueued, backend::Graphs::kAuto, accumulate);
         EXPECT_EQ(one_by_one.sums, queued.sums);
         EXPECT_EQ(distance(one_by_one.model, queued.model), 0);
         EXPECT_EQ(queued.sums.size(), kQueuedSteps * 5U);
@@ -84,12 +86,12 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
 TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
   // Eager or recorded. Host and device meet at the event of the oldest step only, when kMostQueued are queued: the
   // device still has the younger ones to do.
-  for (const Graphs graphs : {Graphs::kOff, Graphs::kOn}) {
+  for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn}) {
     const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
     EXPECT_EQ(queued.waits.streams, 0U);
     EXPECT_LE(queued.waits.events, kQueuedSteps - Replica::kMostQueued + 1);
   }
-  EXPECT_EQ(train("emu:0", 2, Replica::kMostQueued, Graphs::kOff).waits.streams, 0U);
+  EXPECT_EQ(train("emu:0", 2, Replica::kMostQueued, backend::Graphs::kOff).waits.streams, 0U);
 }
 
 TEST(QueuedSteps, AreBounded) {

@@ -24,7 +24,7 @@ namespace dptrain::test {
 
 class StreamNccl {
  public:
-  using Result = nccl::Result;
+  using Result = distributed::nccl::Result;
   static constexpr Result kRefused = 5;
 
   /// A rank whose second call in a recording is an error, when the others have done theirs.
@@ -46,8 +46,8 @@ class StreamNccl {
   std::atomic<int> replayed_early = 0;          ///< before all ranks had recorded it
   std::atomic<int> ended_beside_recordings = 0;
 
-  nccl::Api api() {
-    using namespace nccl;  // NOLINT(google-build-using-namespace)
+  distributed::nccl::Api api() {
+    using namespace distributed::nccl;  // NOLINT(google-build-using-namespace)
     return {
         .get_version = [](int* version) { return *version = 22809, kSuccess; },
         .get_unique_id =
@@ -107,7 +107,7 @@ class StreamNccl {
     int joined = 0;
   };
 
-  Result init(nccl::Handle* handle, int ranks, const nccl::UniqueId& id, int rank) {
+  Result init(distributed::nccl::Handle* handle, int ranks, const distributed::nccl::UniqueId& id, int rank) {
     const std::lock_guard lock(mutex_);
     Communicator& all = communicators_[id.internal[0]];
     while (static_cast<int>(all.ranks.size()) < ranks) all.ranks.emplace_back();
@@ -115,10 +115,10 @@ class StreamNccl {
     mine.communicator = &all, mine.rank = rank, mine.open = true;
     ++all.joined;
     *handle = &mine;
-    return nccl::kInProgress;
+    return distributed::nccl::kInProgress;
   }
 
-  Result call(nccl::Handle handle, const Part& part, bool sums, void* stream) {
+  Result call(distributed::nccl::Handle handle, const Part& part, bool sums, void* stream) {
     Rank& rank = *static_cast<Rank*>(handle);
     const bool recorded_call = backend::emu::is_recorded(stream);
     std::shared_ptr<Collective> all;
@@ -149,7 +149,7 @@ class StreamNccl {
           const std::lock_guard lock(all->mutex);
           return rank.stopped.load() || (!all->lost[me] && all->done >= all->arrived[me]);
         });
-    return nccl::kInProgress;
+    return distributed::nccl::kInProgress;
   }
 
   /// On the device.
@@ -185,8 +185,10 @@ class StreamNccl {
     const Communicator& all = *rank.communicator;
     const bool busy =
         all.joined < static_cast<int>(all.ranks.size()) || (rank.finalizing && rank.in_recordings()) || ++polls_ % 2;
-    *state = broken == rank.rank ? nccl::kRemoteError : busy ? nccl::kInProgress : nccl::kSuccess;
-    return nccl::kSuccess;
+    *state = broken == rank.rank ? distributed::nccl::kRemoteError
+             : busy              ? distributed::nccl::kInProgress
+                                 : distributed::nccl::kSuccess;
+    return distributed::nccl::kSuccess;
   }
 
   Result finalize(Rank& rank) {
@@ -195,14 +197,14 @@ class StreamNccl {
     ++finalized;
     rank.finalizing = true;
     if (rank.in_recordings()) ++ended_beside_recordings;
-    return nccl::kInProgress;
+    return distributed::nccl::kInProgress;
   }
   Result destroy(Rank& rank) {
     const std::lock_guard lock(mutex_);
     if (!rank.open) return ++used_after_end, 3;
     rank.open = false;
     ++destroyed;
-    return nccl::kSuccess;
+    return distributed::nccl::kSuccess;
   }
   /// What waits on the device goes on at once; the call itself comes back when the recordings are gone, as NCCL's does.
   Result abort(Rank& rank) {
@@ -214,7 +216,7 @@ class StreamNccl {
     rank.stopped = true;
     while (rank.in_recordings()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ++aborted;
-    return nccl::kSuccess;
+    return distributed::nccl::kSuccess;
   }
 
   std::mutex mutex_;

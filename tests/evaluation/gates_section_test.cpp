@@ -30,7 +30,7 @@ std::string read(const std::string& text, experiment::GatesSection* out = nullpt
   return "";
 }
 
-TEST(experiment::GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
+TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
   experiment::GatesSection section;
   ASSERT_EQ(read("metrics:\n"
                  "  accuracy: {at_least: 0.9}\n"
@@ -52,7 +52,7 @@ TEST(experiment::GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
   EXPECT_TRUE(config::same(written, config::Value<experiment::GatesSection>::write(again))) << config::to_yaml(written);
 }
 
-TEST(experiment::GatesSection, SaysWhatIsWrongAndWhere) {
+TEST(GatesSection, SaysWhatIsWrongAndWhere) {
   using testing::HasSubstr;
   EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"),
               HasSubstr("gates.yaml:2:14: error: gates.accuracy: unknown key "));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "config/schema.h"
 #include "graph/build.h"
 
 namespace dptrain::experiment {

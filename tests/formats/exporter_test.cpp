@@ -33,7 +33,7 @@ TEST(ExporterRollCall, EveryExporterHasItsPlaces) {
   std::set<std::string> taken;
   for (const Exporter& exporter : exporters()) {
     SCOPED_TRACE(exporter.name);
-    EXPECT_TRUE(std::filesystem::is_directory(root / "src/export" / folder_of(exporter)));
+    EXPECT_TRUE(std::filesystem::is_directory(root / "src/formats" / folder_of(exporter)));
     ASSERT_FALSE(exporter.suffixes.empty());
     for (const std::string& suffix : exporter.suffixes) {
       EXPECT_TRUE(suffix.starts_with(".")) << suffix;

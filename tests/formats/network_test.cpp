@@ -41,7 +41,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-std::string class_of(const Layer& layer) { return keras::class_name(layer.spec); }
+std::string class_of(const Layer& layer) { return formats::keras::class_name(layer.spec); }
 
 const Node& call_of(const Graph& graph, int layer) {
   for (const Node& node : graph.nodes)
@@ -69,7 +69,7 @@ bool same_value(const std::string& key, const std::string& expected, const std::
 }
 
 void expect_config(const Layer& layer, const std::string& expected) {
-  const config::Node keras = keras::layer_arguments(layer.spec);
+  const config::Node keras = formats::keras::layer_arguments(layer.spec);
   if (expected.empty()) return;
   for (const std::string& pair : split(expected, ' ')) {
     const std::size_t sign = pair.find('=');

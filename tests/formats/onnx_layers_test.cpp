@@ -98,9 +98,10 @@ graph::Model model_of(const OnnxExample& example) {
 
 TEST(OnnxRollCall, EveryLayerHasAForm) {
   for (const config::TypeDef* type : nn::layer_family().types()) {
+    if (type->name.starts_with("Test")) continue;  // a layer of these tests
     SCOPED_TRACE(type->name);
     const Form* form = forms().find(type->type);
-    ASSERT_NE(form, nullptr) << "no form: src/export/onnx/layers/";
+    ASSERT_NE(form, nullptr) << "no form: src/formats/onnx/layers/";
     EXPECT_TRUE(form->heeds_masks || !static_cast<const nn::LayerType*>(type)->heeds_masks);
   }
 }
@@ -124,7 +125,7 @@ TEST(OnnxRollCall, OnnxsCheckerTakesAFileOfEveryLayer) {
       EXPECT_THAT(read.outputs.back(), ::testing::HasSubstr(shape + "] 1"));
     }
   for (const config::TypeDef* type : nn::layer_family().types())
-    EXPECT_TRUE(seen.contains(type->name)) << "no example of " << type->name;
+    EXPECT_TRUE(seen.contains(type->name) || type->name.starts_with("Test")) << "no example of " << type->name;
 }
 
 }  // namespace

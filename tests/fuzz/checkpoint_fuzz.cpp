@@ -28,6 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::byte> bytes(span.begin(), span.end());
   attempt(bytes, [](const formats::FileContents& contents) { contents.state(); });
   attempt(bytes, [](const formats::FileContents& contents) { load_weights(contents, model); });
-  attempt(bytes, [](const formats::FileContents& contents) { describe(contents); });
+  attempt(bytes, [](const formats::FileContents& contents) { describe_file(contents); });
   return 0;
 }

@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto contents = formats::FileContents::over(formats::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
     load_all_ways(contents);
     attempt([&] { build_from(contents.model_config(), &contents); });
-    describe(contents);
+    describe_file(contents);
   });
   return 0;
 }

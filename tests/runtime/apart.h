@@ -11,9 +11,9 @@
 
 namespace dptrain::test {
 
-class Apart final : public Connector {
+class Apart final : public runtime::Connector {
  public:
-  GradientSink& sink(int) override { return none_; }
+  runtime::GradientSink& sink(int) override { return none_; }
   backend::Collective* collective(int) override { return nullptr; }
   void attach(int lane, backend::Device&, backend::Stream&, float*, const plan::Plan&) override {
     const std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ class Apart final : public Connector {
 
  private:
   std::mutex mutex_;
-  NoReduction none_;
+  runtime::NoReduction none_;
 };
 
 }  // namespace dptrain::test

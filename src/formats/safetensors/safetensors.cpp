@@ -16,6 +16,7 @@
 #include "core/format.h"
 #include "core/json_depth.h"
 #include "core/text.h"
+#include "formats/stored_layers.h"
 #include "graph/definitions.h"
 
 namespace dptrain::formats {

@@ -15,9 +15,10 @@
 #include "core/dtype.h"
 #include "core/files.h"
 #include "core/shape.h"
-#include "formats/stored_layers.h"
 
 namespace dptrain::formats {
+
+struct StoredLayers;
 
 /// One tensor; its values stay in the file until they are asked for.
 class SafetensorsArray {

@@ -17,7 +17,7 @@
 #include "init/draft.h"
 #include "support/folder.h"
 
-namespace dptrain::cli {
+namespace dptrain::init {
 namespace {
 
 using testing::AllOf;
@@ -229,4 +229,4 @@ TEST_F(InitTest, WhatCannotBeDraftedIsSaid) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::init

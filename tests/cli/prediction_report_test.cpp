@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/prediction_report.h"
+#include "cli/prediction_flags.h"
 #include "core/error.h"
 
 namespace dptrain::bench {
@@ -29,7 +30,7 @@ PredictionReport report(const std::string& text, bool weak, std::vector<BenchRow
   const experiment::Experiment experiment = experiment::load_experiment_text(kPredicted, "tiny.yaml", {});
   BenchOptions options;
   options.devices = {.replicas = 1, .threads = 1};
-  return predict_steps(experiment, {text, "tiny.yaml", weak, options, std::move(measured)});
+  return predict_steps(experiment, {cli::parse_prediction(text), "tiny.yaml", weak, options, std::move(measured)});
 }
 
 const std::string kGpus = "gpus=4,nodes=3,link=1Gbit,latency=3us,step=100ms";
