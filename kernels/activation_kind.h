@@ -1,9 +1,9 @@
 #pragma once
 
 // The activations, one row each: config, checkpoint, plan, devices, benchmarks and tests all read this table. Plain
-// data. A new one is a row here, its function in kernels/cpu/activation-inl.h and kernels/cuda/activation_kinds.h, a case
-// in kernels/cuda/activation.cu, its reference in tests/support/activations.h, its equation in docs/numerics.md, and Keras's
-// values in tests/golden/activations.json.
+// data. A new one is a row here, its function in kernels/cpu/activation-inl.h and kernels/cuda/activation_kinds.h, a
+// case in kernels/cuda/activation.cu, its reference in tests/support/activations.h, its equation in docs/numerics.md,
+// and Keras's values in tests/golden/activations.json.
 
 #include <array>
 #include <cstddef>

@@ -123,7 +123,9 @@ TEST(Synonyms, OfConfigsAreAnswered) {
       const std::string said = said_of(with(text, word));
       EXPECT_NE(said, "accepted") << word << " in " << row.context;
       answered = answered || said.find(answer) != std::string::npos;
-      if (!row.context.starts_with('.')) EXPECT_THAT(said, HasSubstr(answer)) << word << " in " << row.context;
+      if (!row.context.starts_with('.')) {
+        EXPECT_THAT(said, HasSubstr(answer)) << word << " in " << row.context;
+      }
     }
     EXPECT_TRUE(answered) << word << " in " << row.context << ": no message has '" << answer << "'";
   }
@@ -157,8 +159,10 @@ TEST(Synonyms, AreNoWordsOfDptrain) {
   for (const Synonym& row : synonyms()) {
     EXPECT_TRUE(seen.emplace(row.word, row.context).second) << row.word << " in " << row.context << " twice";
     EXPECT_FALSE(row.answer.empty()) << row.word;
-    for (const Family* family : families())
-      if (family->what() == row.context) EXPECT_EQ(family->find(plain(row.word)), nullptr) << row.word;
+    for (const Family* family : families()) {
+      if (family->what() != row.context) continue;
+      EXPECT_EQ(family->find(plain(row.word)), nullptr) << row.word;
+    }
   }
 }
 

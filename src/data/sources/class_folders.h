@@ -92,7 +92,7 @@ std::shared_ptr<const Source> open_folder_as(const std::string& path, const Open
   spec.on_error.skip = true;
   if (sub_folders(path, files_beside).empty()) return open_loose({path}, spec);
   spec.directory.value = path;
-  return open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, {}, 0).train;
+  return open_sources({.train = config::Of<dataset_family>(spec), .validation = {}, .test = {}}, {}, 0).train;
 }
 
 }  // namespace dptrain::data

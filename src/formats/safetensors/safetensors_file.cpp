@@ -16,10 +16,10 @@ constexpr std::size_t kAlignment = 64;  ///< alignment of the data; the format r
 
 /// The text's length in eight bytes, little endian, and the text, padded with spaces.
 std::vector<std::byte> header_bytes(std::string text) {
-  constexpr std::size_t kLengthBytes = 8;
-  while ((kLengthBytes + text.size()) % kAlignment != 0) text += ' ';
+  constexpr std::size_t kPrefixBytes = 8;
+  while ((kPrefixBytes + text.size()) % kAlignment != 0) text += ' ';
   std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
+  for (std::size_t i = 0; i < kPrefixBytes; ++i)
     bytes.push_back(static_cast<std::byte>(text.size() >> (8 * i) & 0xFFU));
   for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
   return bytes;
