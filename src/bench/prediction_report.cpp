@@ -201,7 +201,7 @@ class Predictor {
       throw Error(ErrorKind::kDevice,
                   "--predict: there is no GPU here to measure a step; give step=..., measured with 'dptrain bench "
                   "CONFIG --gpus 0'");
-    device_.replicas = 1;  // a given step needs only the plan's weights and buckets, which are the same on a CPU
+    device_.replicas = 1;  // a given step needs only the plan's weights and operations, which are the same on a CPU
     device_.gpus.resize(std::min<std::size_t>(device_.gpus.size(), 1));
   }
 
@@ -281,9 +281,19 @@ class Predictor {
     report_.rows.push_back(row);
   }
 
+  /// The config with the buckets of GPUs, also where a CPU makes the plan.
+  experiment::Experiment with_buckets() const {
+    experiment::Experiment planned = experiment_;
+    auto& parallel = planned.config.parallel;
+    if (request_.on_gpus())
+      parallel.bucket_size =
+          config::ByteSize{*session::bucket_bytes(parallel, session::request_of({session::GpuId{}}))};
+    return planned;
+  }
+
   StepParts parts_of(const PredictedRow& row) {
     if (request_.step) {
-      if (!given_) given_ = given_parts(experiment_, device_, std::min(whole_batch(), kPlanRows), *request_.step);
+      if (!given_) given_ = given_parts(with_buckets(), device_, std::min(whole_batch(), kPlanRows), *request_.step);
       return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
     }
     Cluster alike = row.cluster;  // here, in one process

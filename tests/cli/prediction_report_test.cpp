@@ -26,8 +26,9 @@ const char* const kPredicted =
     "data: {train: {Synthetic: {samples: 40}}}\n"
     "train: {epochs: 1, batch_size: 12, loss: categorical_crossentropy, optimizer: SGD}\n";
 
-PredictionReport report(const std::string& text, bool weak, std::vector<BenchRow> measured = {}) {
-  const experiment::Experiment experiment = experiment::load_experiment_text(kPredicted, "tiny.yaml", {});
+PredictionReport report(const std::string& text, bool weak, std::vector<BenchRow> measured = {},
+                        const char* config = kPredicted) {
+  const experiment::Experiment experiment = experiment::load_experiment_text(config, "tiny.yaml", {});
   BenchOptions options;
   options.devices = {.replicas = 1, .threads = 1};
   return predict_steps(experiment, {cli::parse_prediction(text), "tiny.yaml", weak, options, std::move(measured)});
@@ -62,6 +63,19 @@ TEST(PredictSteps, ShareOneBatchOut) {
                 HasSubstr("16 replicas for a batch of 12; give batch=N, of each replica, or --mode weak"));
   }
   EXPECT_EQ(report("gpus=16,step=1s,batch=3", false).rows.back().global_batch, 48);
+}
+
+TEST(PredictSteps, OfGpusHaveTheBucketsOfGpus) {
+  const char* const deep =
+      "dptrain: 1\n"
+      "name: deep\n"
+      "model: {layers: [{Input: [100]}, {Dense: 300}, {Dense: 300}, {Dense: 300}, {Dense: {units: 300, activation: "
+      "softmax}}]}\n"
+      "data: {train: {Synthetic: {samples: 40}}}\n"
+      "train: {epochs: 1, batch_size: 12, loss: categorical_crossentropy, optimizer: SGD}\n";
+  EXPECT_EQ(report("gpus=2,step=1ms", false, {}, deep).parts.buckets.size(), 2U) << "1 MiB, then up to 25 MiB";
+  const std::string cpus = "processes=2,cores=2,step=1ms,inner=1GB/s,inner_latency=10us";
+  EXPECT_GT(report(cpus, false, {}, deep).parts.buckets.size(), 2U) << "an eighth of all";
 }
 
 TEST(PredictSteps, WantAStepWhereThereIsNoGpu) {
