@@ -1,5 +1,4 @@
-// The activations of single elements in vectors, and passes of them over a piece of a flat array. Toggle as in
-// simd-inl.h.
+// Element-wise activations on vectors, and passes over a piece of a flat array. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_ACTIVATION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_ACTIVATION_INL_H
@@ -21,7 +20,7 @@ inline constexpr float kSeluAlpha = 1.6732632423543772F;
 
 HWY_INLINE auto positive(Vec x) { return hn::Gt(x, hn::Zero(kFloats)); }
 
-// Each kind: its value, and dy times its derivative, from the input and, where the output tells it, from the output.
+// Each kind: its value and dy times its derivative, computed from the input or, where possible, from the output.
 
 struct Linear {
   HWY_INLINE Vec value(Vec x) const { return x; }
@@ -127,8 +126,8 @@ struct Mish {
   }
 
  private:
-  /// tanh(ln(1 + e^x)), and what it lacks to 1, both accurate where they are small: with e = e^-|x|, n / (n + m) and
-  /// m / (n + m), where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
+  /// gate = tanh(ln(1 + e^x)) and rest = 1 - gate, both accurate where they are small. With e = e^-|x| they are n / (n
+  /// + m) and m / (n + m). x >= 0: n = 1 + 2 e, m = 2 e^2; else n = e (e + 2), m = 2.
   struct Gate {
     Vec gate, rest;
     HWY_INLINE explicit Gate(Vec x) {
@@ -165,19 +164,19 @@ struct Softsign {
 HWY_INLINE ScaledElu elu(float alpha) { return {splat(1.0F), splat(alpha)}; }
 HWY_INLINE ScaledElu selu() { return {splat(kSeluScale), splat(kSeluScale * kSeluAlpha)}; }
 
-/// x times the share of a standard normal distribution below x.
+/// x times the standard normal cumulative distribution function.
 struct Gelu {
-  /// That share, and the distribution's density at x.
+  /// The cumulative distribution function and the density at x.
   struct Normal {
     Vec below, density;
   };
   static HWY_INLINE Normal normal(Vec x) {
-    // e^(-x^2 / 2), where half the square has its rounding error beside it: far from zero that is what counts.
+    // e^(-x^2 / 2), with the rounding error of x^2 / 2 added back: it dominates far from zero.
     const Vec size = hn::Min(hn::Abs(x), splat(20.0F)), half = hn::Mul(splat(-0.5F), size);
     const Vec power = hn::Mul(half, size), rest = hn::MulSub(half, size, power);
     const Vec bell = hn::Exp(kFloats, power);
     const Vec fine = hn::MulAdd(bell, rest, bell);
-    // The share beyond |x| is that times t p(t), t = 1 / (1 + 0.3 |x|); p is fitted to 3e-9 of it.
+    // The tail beyond |x| is this times t p(t), t = 1 / (1 + 0.3 |x|); the relative error of the fit p is 3e-9.
     const Vec t = hn::Div(splat(1.0F), hn::MulAdd(splat(0.3F), size, splat(1.0F)));
     Vec p = splat(-0.0206235517F);
     for (const float next : {0.112436064F, -0.228214651F, 0.191785932F, -0.0794246346F, 0.0961574391F, 0.0783894435F,
@@ -192,10 +191,10 @@ struct Gelu {
     const Normal at = normal(x);
     return hn::Mul(dy, hn::MulAdd(x, at.density, at.below));
   }
-  HWY_INLINE Vec from_output(Vec, Vec dy) const { return dy; }  // has no gradient from its output
+  HWY_INLINE Vec from_output(Vec, Vec dy) const { return dy; }  // not used
 };
 
-/// Calls f with the kind's functions; those over rows (softmax.h) are the caller's.
+/// Calls f with the functions of an element-wise kind; the kinds over rows (softmax.h) do nothing.
 template <class F>
 HWY_INLINE void with_kind(Activation kind, float alpha, const F& f) {
   switch (kind) {
@@ -220,7 +219,7 @@ HWY_INLINE void with_kind(Activation kind, float alpha, const F& f) {
   }
 }
 
-/// y = f(x) over n floats; y == x allowed, and dx == dy below.
+/// y = f(x) over n floats. In place is allowed, also in the passes below.
 inline void forward_piece(Activation kind, float alpha, const float* x, float* y, int64_t n) {
   with_kind(kind, alpha, [&](const auto& function) HWY_ATTR {
     map(
@@ -228,7 +227,7 @@ inline void forward_piece(Activation kind, float alpha, const float* x, float* y
   });
 }
 
-/// dx = dy f'(x), from x.
+/// dx = dy f'(x), computed from x.
 inline void backward_from_input_piece(Activation kind, float alpha, const float* x, const float* dy, float* dx,
                                       int64_t n) {
   with_kind(kind, alpha, [&](const auto& function) HWY_ATTR {
@@ -237,7 +236,7 @@ inline void backward_from_input_piece(Activation kind, float alpha, const float*
   });
 }
 
-/// The same from y = f(x), for kinds with has_gradient_from_output.
+/// dx = dy f'(x), computed from y = f(x); only for kinds with has_gradient_from_output.
 inline void backward_from_output_piece(Activation kind, float alpha, const float* y, const float* dy, float* dx,
                                        int64_t n) {
   with_kind(kind, alpha, [&](const auto& function) HWY_ATTR {

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The layer ReLU.
+/// Keras's layer ReLU.
 struct BoundedRelu {
   Vec max_value, negative_slope, threshold;
   HWY_INLINE Vec value(Vec x) const {

@@ -1,8 +1,7 @@
 #pragma once
 
-// Activations of single elements and their gradients over flat arrays of n floats (over rows: softmax.h). May be called
-// from any thread; work is shared among the caller's threads. Everything is overwritten. In place is allowed: y == x,
-// dx == dy. NaN stays NaN.
+// Element-wise activations and their gradients over flat arrays of n floats (over rows: softmax.h). May be called from
+// any thread; work is shared among the caller's threads. In place (y == x, dx == dy) is allowed. NaN propagates.
 
 #include <cstdint>
 
@@ -21,8 +20,8 @@ void activation_forward(const Launch&, DType, Activation kind, float alpha, cons
 void activation_backward_from_output(const Launch&, DType, Activation kind, float alpha, const float* y,
                                      const float* dy, float* dx, int64_t n);
 
-/// dx = dy f'(x), from x; for all kinds. At a kink the gradient is that of the left side for relu, leaky_relu, elu, and
-/// relu6, hard_sigmoid and the gate of hard_silu have none at both of theirs.
+/// dx = dy f'(x), from x, for all kinds. At a kink relu, leaky_relu and elu use the slope on the left; relu6,
+/// hard_sigmoid and the gate of hard_silu have a zero gradient at both kinks.
 void activation_backward_from_input(const Launch&, DType, Activation kind, float alpha, const float* x, const float* dy,
                                     float* dx, int64_t n);
 

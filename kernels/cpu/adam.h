@@ -1,7 +1,6 @@
 #pragma once
 
-// The updates of Adam and its relatives: an average of gradients, and one of their squares or sizes. Arguments as in
-// optimizer.h; t is UpdateState::step.
+// Adam and related optimizers. Arguments as in optimizer.h; t is UpdateState::step.
 
 #include <cstdint>
 
@@ -10,11 +9,11 @@
 namespace dptrain::kernels::cpu {
 
 /// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2); w -= lr sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) +
-/// epsilon). v_max not null (amsgrad): v_max = max(v_max, v) is under the root.
+/// epsilon). If v_max is not null (amsgrad), v_max = max(v_max, v) replaces v under the root.
 void adam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
                  float* m, float* v, float* v_max);
 
-/// m and v as in Adam; w -= lr (a m + b g) / (sqrt(c v) + epsilon), a, b and c of kernels/nadam_momenta.h.
+/// m and v as in Adam; w -= lr (a m + b g) / (sqrt(c v) + epsilon), with a, b and c from kernels/nadam_momenta.h.
 void nadam_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
                   float* m, float* v);
 
@@ -22,12 +21,10 @@ void nadam_update(const Launch& at, const AdamPass& pass, const UpdateState& sta
 void adamax_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n,
                    float* w, float* m, float* u);
 
-/// The first half of Lamb, over any number of weight tensors. Updates m and v as Adam does, and applies the weight
-/// decay to w. Overwrites g with the step before the learning rate: g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t))
-/// + epsilon).
+/// First half of LAMB, over any number of weight tensors: updates m and v as Adam, applies the weight decay to w, and
+/// overwrites g with the step: g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 void lamb_step(const AdamPass& pass, const UpdateState& state, float* g, int64_t n, float* w, float* m, float* v);
-/// The second half, over one weight tensor: w -= learning_rate |w| / |g| g. If one of the norms is zero, w -=
-/// learning_rate g.
+/// Second half, over one weight tensor: w -= learning_rate |w| / |g| g, or learning_rate g if a norm is zero.
 void lamb_update(double learning_rate, const float* g, int64_t n, float* w);
 
 }  // namespace dptrain::kernels::cpu

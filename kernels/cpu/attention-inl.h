@@ -1,6 +1,5 @@
-// Operands and products of attention's blocks of scores, packed for the tiles of gemm-inl.h, and what both passes ask
-// of masks. A block of scores is a matrix in panels: [group of kTileRows queries][keys / 16][kTileRows][16], so that it
-// is an operand of the next product as it lies. Toggle as in simd-inl.h.
+// Packing and products of attention's blocks of scores for the tiles of gemm-inl.h, and masks. Scores are stored in
+// panels, [group of kTileRows queries][keys / 16][kTileRows][16], the layout of an operand of the next product.
 
 #if defined(DPTRAIN_KERNELS_CPU_ATTENTION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_ATTENTION_INL_H
@@ -20,27 +19,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// A block of scores stays in the nearest cache, packed keys and values in the second.
+/// A block of scores fits the L1 cache, packed keys and values fit the L2 cache.
 inline constexpr int64_t kKeyBlock = 128, kQueryBlock = 48;
 static_assert(kQueryBlock % kTileRows == 0 && kKeyBlock % kChannelBlock == 0 && kKeyBlock % kTileColumns == 0);
 
 inline constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 HWY_INLINE int64_t padded(int64_t n) { return channel_blocks(n) * kChannelBlock; }
-/// Floats between rows of a product with n columns: whole tiles.
+/// Row stride, in floats, of a product with n columns: whole tiles.
 HWY_INLINE int64_t tiled(int64_t n) { return (n + 31) / 32 * 32; }
 static_assert(32 % kTileColumns == 0);
 
-/// Where key c of a row of a group of panels is.
+/// Offset of key c in a row of a group of panels.
 HWY_INLINE int64_t in_panels(int64_t c) { return c / kChannelBlock * kPanelBlock + c % kChannelBlock; }
 
-/// The rows of a head from position `first` on.
+/// The rows of one head, starting at position `first`.
 HWY_INLINE AttentionRows<const float> head_rows(const AttentionRows<const float>& rows, int64_t row, int64_t head,
                                                 int64_t positions, int64_t first, int64_t dim) {
   return {rows.data + (row * positions + first) * rows.stride + head * dim, rows.stride};
 }
 
-/// Panels of rows times a factor; zeros fill the last group.
+/// Packs rows times a factor into panels; zeros fill the last group.
 inline void pack_panels(const float* from, int64_t stride, int64_t rows, int64_t dim, float factor, float* panels) {
   const int64_t blocks = channel_blocks(dim), all = (rows + kTileRows - 1) / kTileRows * kTileRows;
   const Vec scale = splat(factor);
@@ -55,7 +54,7 @@ inline void pack_panels(const float* from, int64_t stride, int64_t rows, int64_t
   }
 }
 
-/// [dim / 16][of_block rows][16] of rows times a factor.
+/// Packs rows times a factor as [dim / 16][of_block rows][16].
 inline void pack_row_blocks(const float* from, int64_t stride, int64_t rows, int64_t dim, float factor,
                             int64_t of_block, float* to) {
   const int64_t blocks = channel_blocks(dim);
@@ -72,7 +71,7 @@ inline void pack_row_blocks(const float* from, int64_t stride, int64_t rows, int
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Four rows of four numbers, turned.
+/// Transposes a 4 x 4 block.
 HWY_INLINE void turn_four(const float* from, int64_t stride, float* to, int64_t to_stride) {
   const hn::FixedTag<float, 4> four;
   const hn::Repartition<uint64_t, hn::FixedTag<float, 4>> two;
@@ -89,7 +88,7 @@ HWY_INLINE void turn_four(const float* from, int64_t stride, float* to, int64_t 
 }
 #endif
 
-/// Rows as the columns of a tile of `width`: to[k][column], zeros beyond rows and dim.
+/// Transposes rows into the columns of a tile of `width`: to[k][column], zeros beyond rows and dim.
 inline void turn_rows(const float* from, int64_t stride, int64_t rows, int64_t dim, int64_t width, float* to) {
   const int64_t depth = padded(dim);
   int64_t c = 0;
@@ -105,7 +104,7 @@ inline void turn_rows(const float* from, int64_t stride, int64_t rows, int64_t d
     for (int64_t i = c; i < width; ++i) to[k * width + i] = k < dim && i < rows ? from[i * stride + k] : 0.0F;
 }
 
-/// Tiles of the turned matrix: products of panels with it are [.., rows].
+/// Packs the transposed matrix as tiles: products of panels with them are [.., rows].
 inline void pack_turned(const float* from, int64_t stride, int64_t rows, int64_t dim, float* to) {
   const int64_t depth = padded(dim);
   for (int64_t tile = 0; tile < padded(rows); tile += kTileColumns)
@@ -113,7 +112,7 @@ inline void pack_turned(const float* from, int64_t stride, int64_t rows, int64_t
               to + tile * depth);
 }
 
-/// Tiles of rows as they are: products of panels with them are [.., dim].
+/// Packs rows without transposing as tiles: products of panels with them are [.., dim].
 inline void pack_tiles(const float* from, int64_t stride, int64_t rows, int64_t dim, float* to) {
   const int64_t depth = padded(rows);
   for (int64_t tile = 0; tile < dim; tile += kTileColumns) {
@@ -131,7 +130,7 @@ inline void pack_tiles(const float* from, int64_t stride, int64_t rows, int64_t 
   }
 }
 
-/// Panels [rows][columns] = panels a [rows][depth blocks] times the tiles b. Columns: a multiple of 16.
+/// Panels [rows][columns] = panels a [rows][depth blocks] times tiles b. `columns` is a multiple of 16.
 inline void multiply_to_panels(int64_t rows, int64_t depth, const float* a, const float* b, int64_t columns,
                                float* panels) {
   const int64_t group = columns / kChannelBlock * kPanelBlock;
@@ -156,8 +155,8 @@ inline void multiply_to_panels(int64_t rows, int64_t depth, const float* a, cons
     });
 }
 
-/// c [rows][columns] += panels a [rows][depth blocks] times the tiles b. c's rows are tiled(columns) floats apart and
-/// as many as the groups have.
+/// c [rows][columns] += panels a [rows][depth blocks] times tiles b. c has whole groups of rows, tiled(columns) floats
+/// apart.
 inline void multiply_panels_add(int64_t rows, int64_t depth, const float* a, const float* b, int64_t columns,
                                 float* c) {
   const int64_t stride = tiled(columns);
@@ -188,8 +187,8 @@ HWY_INLINE void multiply_turned_part(int64_t rows, int64_t group, const float* a
   products.store(c, stride);
 }
 
-/// c [keys][columns] += the turned panels [rows][keys] times b of pack_row_blocks(). Keys: a multiple of 16; c as
-/// above.
+/// c [keys][columns] += transposed panels [rows][keys] times b of pack_row_blocks(). `keys` is a multiple of 16; the
+/// rows of c are tiled(columns) floats apart.
 inline void multiply_turned_add(int64_t rows, int64_t keys, const float* panels, const float* b, int64_t of_block,
                                 int64_t columns, float* c) {
   const int64_t stride = tiled(columns), group = keys / kChannelBlock * kPanelBlock;
@@ -214,7 +213,7 @@ inline void multiply_turned_add(int64_t rows, int64_t keys, const float* panels,
     });
 }
 
-/// What a sample's queries see of its keys.
+/// Masks of one sample: which keys each query attends to.
 class SeenKeys {
  public:
   SeenKeys(const AttentionInputs& of, int64_t row)
@@ -230,7 +229,7 @@ class SeenKeys {
   bool is_seen(int64_t key) const {
     return (values_ == nullptr || values_[key] != 0) && (of_keys_ == nullptr || of_keys_[key] != 0);
   }
-  /// The query sees no key.
+  /// Whether all keys are masked for the query.
   bool is_blind(int64_t query) const {
     return (queries_ != nullptr && queries_[query] == 0) || first_ >= (causal_ ? std::min(query + 1, keys_) : keys_);
   }
@@ -239,11 +238,11 @@ class SeenKeys {
       if (is_blind(i)) return true;
     return false;
   }
-  /// Of keys [first, first + count) those in front of which the causal mask stands.
+  /// How many of keys [first, first + count) the causal mask leaves visible.
   int64_t limit(int64_t query, int64_t first, int64_t count) const {
     return causal_ ? std::clamp<int64_t>(query + 1 - first, 0, count) : count;
   }
-  /// 0 or minus infinity for each of the keys; whether there is one that is seen.
+  /// Sets `hidden` to 0 (visible) or minus infinity for each key; returns whether any key is visible.
   bool hide(int64_t first, int64_t count, float* hidden) const {
     bool any = false;
     for (int64_t c = 0; c < padded(count); ++c) {
@@ -253,7 +252,8 @@ class SeenKeys {
     }
     return any;
   }
-  /// No query of [query, query + queries) takes anything of the keys from `first` on, of which `any_seen` tells.
+  /// Whether queries [query, query + queries) ignore the block of keys from `first` on; `any_seen` is the result of
+  /// hide().
   bool skips(int64_t query, int64_t queries, int64_t first, bool any_seen) const {
     const bool beyond = causal_ && first >= query + queries;
     return (beyond || !any_seen) && !any_blind(query, queries);
@@ -265,21 +265,21 @@ class SeenKeys {
   const uint8_t *queries_, *values_, *of_keys_;
 };
 
-/// The keys of a block, as a row of scores sees them.
+/// The keys of a block and how they are masked for one query.
 struct RowOfKeys {
-  int64_t count, limit;  ///< of count keys the first `limit` are seen, by the causal mask
-  const float* hidden;   ///< 0 or minus infinity for each; null: all are seen
-  const float* factors;  ///< dropout's of the row; null: none
+  int64_t count, limit;  ///< the causal mask leaves the first `limit` visible
+  const float* hidden;   ///< 0 or minus infinity for each; null: all are visible
+  const float* factors;  ///< dropout factors of the row; null: none
 };
 
-/// v with the lanes set to `other` that stand for keys from `limit` on.
+/// v with the lanes of keys from `limit` on set to `other`.
 HWY_INLINE Vec up_to(int64_t limit, int64_t c, Vec v, Vec other) {
   if (c + kLanes <= limit) return v;
   const int64_t left = std::max<int64_t>(0, limit - c);
   return hn::IfThenElse(hn::FirstN(kFloats, static_cast<size_t>(left)), v, other);
 }
 
-/// Calls f(key, where it is in the row of panels) for whole vectors that cover the keys, rounded up to 16.
+/// Calls f(key, offset in the row of panels) for whole vectors that cover the keys, rounded up to 16.
 template <class F>
 HWY_INLINE void each_key(const RowOfKeys& keys, const F& f) {
   for (int64_t c = 0; c < padded(keys.count); c += kLanes) f(c, in_panels(c));
@@ -289,7 +289,7 @@ HWY_INLINE Vec hide(const RowOfKeys& keys, int64_t c, Vec score) {
   return keys.hidden == nullptr ? score : hn::Add(score, hn::LoadU(kFloats, keys.hidden + c));
 }
 
-/// Draws the factors of dropout for a row of a block.
+/// Draws the dropout factors for a row of a block.
 class WeightDropout {
  public:
   WeightDropout(const AttentionInputs& of, int64_t row, int64_t head, float* room)
@@ -300,7 +300,7 @@ class WeightDropout {
         groups_((of.shape.keys + 3) / 4),
         room_(room) {}
 
-  /// Null where nothing is dropped. `key` is a multiple of 4.
+  /// Null without dropout. `key` is a multiple of 4.
   const float* factors(int64_t query, int64_t key, int64_t count) const {
     if (dropout_.rate <= 0) return nullptr;
     drop_factors(dropout_, keep_, row_, static_cast<uint32_t>((first_query_ + query) * groups_ + key / 4),

@@ -14,12 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The most queries of a piece: enough for the packing of keys and values to be small beside the products.
+/// Maximum number of queries of a piece: enough for packing keys and values to cost little compared with the products.
 inline constexpr int64_t kPieceQueries = 3 * kQueryBlock;
 
 int64_t piece_queries(const AttentionShape& s) { return even_block(kPieceQueries, s.queries, kTileRows); }
 
-/// What a piece wants, cut from a slot's room.
+/// Scratch memory of a piece, cut from the workspace of one thread.
 struct AttentionForwardRoom {
   float *q, *k, *v, *scores, *y, *most, *sum, *hidden, *factors;
   int64_t floats;
@@ -41,7 +41,7 @@ struct AttentionForwardRoom {
 
 int64_t forward_room(const AttentionShape& s) { return AttentionForwardRoom(s, nullptr).floats; }
 
-/// A block of queries of a head of a sample.
+/// A block of queries of one head of one sample.
 class AttentionForwardPiece {
  public:
   AttentionForwardPiece(const AttentionForward& pass, int64_t row, int64_t head, int64_t first, int64_t count,
@@ -94,7 +94,7 @@ class AttentionForwardPiece {
     }
   }
 
-  /// Scores become e^(score - the largest so far); sums and outputs are brought to it.
+  /// Replaces scores by e^(score - running maximum), and rescales sums and outputs when the maximum grows.
   void weigh(int64_t i, int64_t r, int64_t key, int64_t count) {
     float* const scores =
         room_.scores + r / kTileRows * (padded(count) / kChannelBlock) * kPanelBlock + r % kTileRows * kChannelBlock;
@@ -131,7 +131,7 @@ class AttentionForwardPiece {
     return max_lanes(most);
   }
 
-  /// Scores become the weights that f says, zeros beyond the last key, times the factors of dropout.
+  /// Replaces scores by the weights that f returns times the dropout factors; zeros beyond the last key.
   template <class F>
   static void put(const RowOfKeys& keys, float* scores, const F& f) {
     each_key(keys, [&](int64_t c, int64_t at) HWY_ATTR {

@@ -1,10 +1,10 @@
 #pragma once
 
-// Attention of one or more heads: y = softmax(scores of q and k) v for each head, without the matrix of scores in
-// memory. It is computed in blocks of queries by blocks of keys that stay in the caches; forward keeps each query's
-// largest score and 1 / sum, from which backward computes the scores again. May be called from any thread; work is
-// shared among the caller's threads. Everything written is overwritten; nothing is allocated: the workspace holds as
-// many floats as the functions beside say. A sample's results depend neither on the number of samples nor of threads.
+// Multi-head attention: y = softmax(scores of q and k) v for each head, without the matrix of scores in memory. Blocks
+// of queries times blocks of keys stay in the caches. Forward saves each query's largest score and 1 / sum, from which
+// backward recomputes the scores. May be called from any thread; work is shared among the caller's threads. Outputs are
+// overwritten. Nothing is allocated: see the *_workspace functions. Results of a sample depend neither on the number of
+// samples nor on the number of threads.
 
 #include <cstdint>
 
@@ -13,40 +13,40 @@
 
 namespace dptrain::kernels::cpu {
 
-/// [rows, positions, heads * dim], positions `stride` floats apart.
+/// [rows, positions, heads * dim], with positions `stride` floats apart.
 template <class T>
 struct AttentionRows {
   T* data = nullptr;
   int64_t stride = 0;
 };
 
-/// What both passes read.
+/// Inputs of both passes.
 struct AttentionInputs {
   AttentionShape shape;
   int64_t rows = 0;
   AttentionRows<const float> q, k, v;
-  const float* score_weights = nullptr;  ///< of additive scores: key_dim numbers, or one
-  const uint8_t* query_mask = nullptr;   ///< [rows, queries]: 0 where a query sees no key; null: all see
-  const uint8_t* value_mask = nullptr;   ///< [rows, keys]: 0 where a key is hidden; null: none is
-  const uint8_t* key_mask = nullptr;     ///< the same: a key is seen where both say so
-  /// Of the weights behind the softmax; rate 0: none. The weight of query i and key j of a head is element
-  /// (head * queries + i) * K + j of the row, where K is `keys` rounded up to a multiple of 4.
+  const float* score_weights = nullptr;  ///< additive scores: key_dim numbers, or one
+  const uint8_t* query_mask = nullptr;   ///< [rows, queries]: 0 masks the query; null: no mask
+  const uint8_t* value_mask = nullptr;   ///< [rows, keys]: 0 masks the key; null: no mask
+  const uint8_t* key_mask = nullptr;     ///< as value_mask; a key is visible if both masks allow it
+  /// Dropout of the softmax's output; rate 0: none. The weight of query i and key j of a head is element (head *
+  /// queries + i) * K + j of the row, where K is `keys` rounded up to a multiple of 4.
   Dropout dropout{};
 };
 
 struct AttentionForward {
   AttentionInputs of;
   float* y = nullptr;     ///< [rows, queries, heads * value_dim]
-  float* kept = nullptr;  ///< attention_kept() floats for backward; null: not wanted
+  float* kept = nullptr;  ///< saved for backward, attention_kept() floats; null: not saved
 };
 struct AttentionBackward {
   AttentionInputs of;
   const float *y = nullptr, *dy = nullptr;
   const float* kept = nullptr;
-  /// Gradients; null: not wanted. Each may take the place of what it is the gradient of.
+  /// Gradients; null: not computed. Each may overwrite the tensor it belongs to.
   AttentionRows<float> dq, dk, dv;
-  /// Gradients of each head of each sample, score_gradients() numbers: of additive scores those of w, one for each d in
-  /// any case; behind them that of the scale. Null: not wanted.
+  /// Gradients of each head of each sample, score_gradients() numbers; null: not computed. With additive scores key_dim
+  /// gradients of score_weights (also for a single weight), then that of the scale.
   float* of_scores = nullptr;
 };
 constexpr int64_t score_gradients(const AttentionShape& shape) { return (shape.additive ? shape.key_dim : 0) + 1; }

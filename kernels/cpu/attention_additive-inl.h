@@ -1,5 +1,5 @@
-// Additive scores of attention, the sum over d of w_d tanh(scale (q_d + k_d)), in panels as attention-inl.h has them,
-// and the gradients of what they are made of. Toggle as in simd-inl.h.
+// Additive scores of attention, sum over d of w_d tanh(scale (q_d + k_d)), in the panels of attention-inl.h, and their
+// gradients. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_ATTENTION_ADDITIVE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_ATTENTION_ADDITIVE_INL_H
@@ -18,7 +18,7 @@ class AdditiveScores {
   explicit AdditiveScores(const AttentionInputs& of)
       : dim_(of.shape.key_dim), one_(of.shape.one_weight), weights_(of.score_weights), scale_(of.shape.scale) {}
 
-  /// Panels [rows][count keys, zeros up to 16].
+  /// Writes panels [rows][count keys], zeros up to a multiple of 16.
   void score(const AttentionRows<const float>& q, int64_t rows, const AttentionRows<const float>& k, int64_t count,
              float* panels) const {
     const Vec scale = splat(scale_);
@@ -36,8 +36,7 @@ class AdditiveScores {
     }
   }
 
-  /// What a score's gradient gives to its query and key (both added to; rows tiled(dim) floats apart), to w (`dim`
-  /// numbers) and to the scale.
+  /// Adds the gradients of queries and keys (rows tiled(dim) floats apart), of w (`dim` numbers) and of the scale.
   void differentiate(const AttentionRows<const float>& q, int64_t rows, const AttentionRows<const float>& k,
                      int64_t count, const float* panels, float* dq, float* dk, float* dweights, float* dscale) const {
     const int64_t stride = tiled(dim_);

@@ -14,11 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 struct AttentionBackwardRoom {
-  float *turned_k, *turned_v, *k;    ///< of a block of keys
-  float *q, *dy, *q_rows, *dy_rows;  ///< of a block of queries
-  float *weights, *gradients;        ///< of a block of scores
-  float *dq, *dk, *dv;               ///< sums: of all queries, of a block of keys
-  float *along, *hidden, *factors;   ///< along: dy y of all queries
+  float *turned_k, *turned_v, *k;    ///< for a block of keys
+  float *q, *dy, *q_rows, *dy_rows;  ///< for a block of queries
+  float *weights, *gradients;        ///< for a block of scores
+  float *dq, *dk, *dv;               ///< sums: dq for all queries, dk and dv for a block of keys
+  float *along, *hidden, *factors;   ///< along: dot product of y and dy of each query
   float* dweights;                   ///< of additive scores, and of their scale
   int64_t floats, all_queries;
 
@@ -47,7 +47,7 @@ struct AttentionBackwardRoom {
 
 int64_t backward_room(const AttentionShape& s) { return AttentionBackwardRoom(s, nullptr).floats; }
 
-/// A head of a sample.
+/// One head of one sample.
 class AttentionBackwardPiece {
  public:
   AttentionBackwardPiece(const AttentionBackward& pass, int64_t row, int64_t head, float* slot)
@@ -70,7 +70,7 @@ class AttentionBackwardPiece {
     for (int64_t i = 0; i < s_.queries; ++i)
       room_.along[i] = product(y_.data + i * width, dy_.data + i * width, s_.value_dim);
     for (int64_t key = 0; key < s_.keys; key += kKeyBlock) take_keys(key, std::min(kKeyBlock, s_.keys - key));
-    if (p_.of_scores != nullptr) give_score_gradients();  // dq may take the place of q, which this reads
+    if (p_.of_scores != nullptr) give_score_gradients();  // reads q, which dq may overwrite
     give(room_.dq, s_.queries, s_.key_dim, s_.additive ? 1.0F : s_.scale, p_.dq, s_.queries, 0);
   }
 
@@ -144,7 +144,7 @@ class AttentionBackwardPiece {
       *to += product(q.data + i * q.stride, room_.dq + i * tiled(s_.key_dim), s_.key_dim);
   }
 
-  /// Scores become weights, the weights' gradients those of the scores.
+  /// Replaces scores by weights, and gradients of weights by gradients of scores.
   void differentiate(int64_t query, int64_t r, int64_t key, int64_t count) {
     const int64_t at_row =
         r / kTileRows * (padded(count) / kChannelBlock) * kPanelBlock + r % kTileRows * kChannelBlock;
@@ -173,7 +173,7 @@ class AttentionBackwardPiece {
     });
   }
 
-  /// Rows of sums, times a factor, to the places of [rows, positions, heads * dim] from `first` on.
+  /// Writes rows of sums times a factor to [rows, positions, heads * dim], from `first` on.
   void give(const float* sums, int64_t rows, int64_t dim, float factor, const AttentionRows<float>& to,
             int64_t positions, int64_t first) const {
     if (to.data == nullptr) return;

@@ -11,20 +11,19 @@
 #ifndef DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_BATCH_NORM_ONCE
 namespace dptrain::kernels::cpu {
-/// Floats behind a row of sums per channel, so that the last vector may be stored whole.
+/// Padding after a row of sums per channel, in floats, so that the last vector can be stored whole.
 inline constexpr int64_t kChannelPadding = 8;
-/// Sums go down at least so many positions before the next channels, so that they read memory nearly in order.
+/// Minimum number of positions summed before the next channels, so that memory is read nearly in order.
 inline constexpr int64_t kBlockPositions = 16;
-/// Where channels are few, a block of positions has so many elements instead.
+/// Minimum number of elements of a block of positions: more positions if there are few channels.
 inline constexpr int64_t kBlockElements = 1024;
-/// The sums of a gradient prefetch their arrays so many positions ahead.
+/// How many positions ahead the sums of a gradient prefetch.
 inline constexpr int64_t kAheadPositions = 4;
-/// With more channels than these they leave prefetching to the processor.
+/// With more channels they leave prefetching to the hardware.
 inline constexpr int64_t kAheadChannels = 512;
-/// From so many elements (8 MiB) on, the forward pass in training stores its output past the caches, so that no line is
-/// read only to be overwritten. Inference does not (its few buffers are used again and again: MobileNetV2 was 1.04
-/// times as fast without), nor does backward (two passes of a convolution read dx at once: steps were now faster, now
-/// slower).
+/// From this many elements (8 MiB) on, the forward pass in training uses non-temporal stores, which saves reading lines
+/// that are overwritten. Not in inference (its few buffers are reused: MobileNetV2 is 1.04 times as fast without) nor
+/// in backward (two convolution passes read dx at once; no consistent gain).
 inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -38,7 +37,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 using Doubles = hn::ScalableTag<double>;
-using Halves = hn::Rebind<float, Doubles>;  // as many floats
+using Halves = hn::Rebind<float, Doubles>;  // as many floats as Doubles has lanes
 using DoubleVec = hn::Vec<Doubles>;
 using HalfVec = hn::Vec<Halves>;
 
@@ -48,13 +47,13 @@ inline constexpr int64_t kDoubleLanes = static_cast<int64_t>(hn::MaxLanes(kDoubl
 
 static_assert(kDoubleLanes <= kChannelPadding);
 
-/// Moves as many floats as there are doubles in a vector.
+/// Loads and stores a whole HalfVec.
 struct WholeHalves {
   HWY_INLINE HalfVec load(const float* p) const { return hn::LoadU(kHalves, p); }
   HWY_INLINE void store(HalfVec v, float* p) const { hn::StoreU(v, kHalves, p); }
 };
 
-/// The first `count` of them, zeros behind; memory beyond is not touched.
+/// Loads and stores the first `count` floats; loads fill the rest with zeros, and memory beyond is not accessed.
 struct PartialHalves {
   int64_t count;
 
@@ -85,10 +84,9 @@ struct Terms {
   DoubleVec u, v;
 };
 
-/// A pass down the positions for two sums per channel: terms(at, io, constants) gives Terms of the elements `at`, with
-/// what constants_of(channel, io) had loaded; sum[c] gets u and product[c] u v, position after position. Both have room
-/// for kChannelPadding more channels. Four vectors of channels keep eight sums in flight: as many as two adders of four
-/// cycles want.
+/// Adds two sums per channel over positions, in order: terms(at, io, constants) returns Terms of the elements `at`,
+/// with the result of constants_of(channel, io). sum[c] += u, product[c] += u v; both arrays are padded by
+/// kChannelPadding. Four vectors of channels keep eight additions in flight: two adders with a latency of four cycles.
 template <class Constants, class F>
 HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, double* sum, double* product,
                               const Constants& constants_of, const F& terms) {
@@ -122,8 +120,7 @@ HWY_INLINE void add_positions(int64_t begin, int64_t end, int64_t channels, doub
   if (c < channels) columns(c, std::integral_constant<int, 1>{}, PartialHalves{channels - c});
 }
 
-/// The same for the first `count` positions, in blocks of few, so that memory is read nearly in order. Adds to the
-/// sums.
+/// Adds the first `count` positions to the sums, in small blocks, so that memory is read nearly in order.
 template <class Constants, class F>
 HWY_INLINE void sum_positions(int64_t count, int64_t channels, double* sum, double* product,
                               const Constants& constants_of, const F& terms) {
@@ -140,14 +137,14 @@ void sums_piece(const float* x, int64_t count, int64_t channels, double* sum, do
   });
 }
 
-/// Past the caches, for arrays larger than those.
+/// Non-temporal stores, for arrays larger than the caches.
 struct Streamed {
   HWY_INLINE Vec load(const float* p) const { return hn::LoadU(kFloats, p); }
   HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
 };
 
-/// f(at, c, io) for all elements `at` of the first `count` positions, c being their channels; `streamed`: what io
-/// stores goes past the caches.
+/// Calls f(at, c, io) for all elements `at` (of channel c) of the first `count` positions. `streamed`: io uses
+/// non-temporal stores.
 template <class F>
 HWY_INLINE void for_positions(int64_t count, int64_t channels, bool streamed, const F& f) {
   if (streamed) {
@@ -160,13 +157,13 @@ HWY_INLINE void for_positions(int64_t count, int64_t channels, bool streamed, co
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR { f(at + c, c, io); });
 }
 
-/// x scale + offset: what the forward pass gives and backward passes recompute for the mask, in the same roundings.
+/// x scale + offset, rounded alike in forward and in the backward passes that recompute the mask.
 template <class V>
 HWY_INLINE V affine(V x, V scale, V offset) {
   return hn::MulAdd(x, scale, offset);
 }
 
-/// Behind the normalisation. NaN passes.
+/// Applied after the normalisation. NaN propagates.
 struct NoRelu {
   HWY_INLINE Vec operator()(Vec v) const { return v; }
 };
@@ -193,7 +190,7 @@ void apply_piece(const float* x, const BatchNormAffine& f, int64_t count, int64_
   f.addend != nullptr ? with_relu(std::true_type{}) : with_relu(std::false_type{});
 }
 
-/// What dy is multiplied by, as functions of (place, channel, io): constants(c, io) is loaded once per channel.
+/// Factors of dy as functions of (place, channel, io); constants(c, io) is loaded once per channel.
 struct Unmasked {
   struct None {};
   template <class Io>
@@ -206,14 +203,14 @@ struct Unmasked {
   }
 };
 
-/// Whether a ReLU without a ceiling lets a gradient pass where its input or output is v.
+/// Gradient of a ReLU without a ceiling, from its input or output v.
 struct Open {
   template <class V>
   HWY_INLINE V through(V v, V dy) const {
     return hn::IfThenElseZero(hn::Gt(v, hn::Zero(hn::DFromV<V>())), dy);
   }
 };
-/// And one with a ceiling.
+/// Gradient of a ReLU with a ceiling.
 struct OpenBelow {
   float ceiling;
   template <class V>
@@ -275,7 +272,7 @@ HWY_INLINE void with_mask(const BatchNormGradient& g, const F& f) {
   });
 }
 
-/// What the sums of gradients load once per channel.
+/// Values that the sums of gradients load once per channel.
 template <class OfMask>
 struct GradientConstants {
   DoubleVec mean;
@@ -285,7 +282,7 @@ struct GradientConstants {
   HWY_INLINE GradientConstants(DoubleVec m, OfMask o) : mean(m), of_mask(o) {}
 };
 
-/// Adds the first `count` positions: sum_dy[c], and sum_dy_xhat[c] still without the factor inv_std.
+/// Adds the first `count` positions to sum_dy[c] and to sum_dy_xhat[c], the latter without the factor inv_std.
 void gradient_sums_piece(const BatchNormGradient& g, float* masked, int64_t count, int64_t channels, double* sum_dy,
                          double* sum_dy_xhat) {
   with_mask(g, [&](const auto& mask) HWY_ATTR {
@@ -347,15 +344,15 @@ HWY_EXPORT(gradient_frozen_piece);
 
 namespace {
 
-/// Doubles of one of the two sums that each step of positions has in the workspace.
+/// Doubles per step of positions in the workspace, for one of the two sums.
 int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
 
-/// Whole cache lines only, so that no two threads write into one.
+/// Whole cache lines only: two threads must not write to the same line.
 bool streams(const float* y, int64_t positions, int64_t channels) {
   return positions * channels >= kStreamElements && channels % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
-/// The sums of the step that a position belongs to, cleared where it begins one.
+/// The sums of the step that contains position `begin`; clears them where the step begins.
 double* sums_of(int64_t begin, int64_t positions, int64_t channels, double* workspace) {
   const int64_t step = batch_norm_step(positions, channels), room = room_of(channels);
   double* const sums = workspace + begin / step * 2 * room;
@@ -421,7 +418,7 @@ void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, 
   for (int64_t c = 0; c < channels; ++c) {
     const double m = sum[c] * share, v = sum_sq[c] * share - m * m;
     mean[c] = static_cast<float>(m);
-    variance[c] = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN passes
+    variance[c] = v < 0.0 ? 0.0F : static_cast<float>(v);  // keeps NaN
     inv_std[c] = 1.0F / std::sqrt(variance[c] + epsilon);
   }
 }

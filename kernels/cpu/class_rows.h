@@ -1,13 +1,12 @@
 #pragma once
 
-// Helpers of passes over rows of classes. Plain loops: such rows are short.
+// Helpers for passes over rows of classes. Scalar loops: such rows are short.
 
 #include "kernels/cpu/parallel.h"
 #include "kernels/loss_rows.h"
 
 namespace dptrain::kernels::cpu {
 
-/// Calls f(row) for all rows.
 template <class F>
 void for_rows(int64_t rows, int64_t width, const F& f) {
   parallel_ranges(rows, rows_per_piece(4 * width), [&](int64_t begin, int64_t end) {
@@ -22,12 +21,12 @@ inline int64_t first_largest(const float* x, int64_t n) {
   return best;
 }
 
-/// The class that counts as the right one: the label, or the first largest dense target.
+/// The true class: the label, or the first largest dense target.
 inline int64_t label_of(const LossTargets& targets, int64_t row, int64_t classes) {
   return targets.dense == nullptr ? targets.labels[row] : first_largest(targets.dense + row * classes, classes);
 }
 
-/// Target of one value where values are compared: of a label, 1 at its place; with one class, the label itself.
+/// Target of one value: dense, or one-hot from the label; with one class, the label itself.
 inline float element_target(const LossTargets& targets, int64_t row, int64_t classes, int64_t c) {
   if (targets.dense != nullptr) return targets.dense[row * classes + c];
   if (classes == 1) return static_cast<float>(targets.labels[row]);

@@ -1,4 +1,4 @@
-// Sums down the rows of [rows, columns]. Toggle as in simd-inl.h.
+// Column sums of [rows, columns]. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_COLUMN_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_COLUMN_SUMS_INL_H
@@ -14,8 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Rows that are added one after the other before their sum is added to the total: bounds the rounding error, which
-/// grows with the length of a chain of additions.
+/// Rows added in sequence before their sum is added to the total: bounds the rounding error of long chains.
 inline constexpr int64_t kSumChain = 256;
 
 /// sums[c] += x[row, c], row after row, for at least a vector of columns.
@@ -34,8 +33,8 @@ HWY_INLINE void add_wide_rows(const float* x, int64_t rows, int64_t columns, flo
   });
 }
 
-/// The same for fewer columns than a vector has lanes: kLanes rows are `columns` whole vectors, in which lane i of
-/// vector k always belongs to column (k kLanes + i) % columns.
+/// sums[c] += x[row, c] for fewer columns than a vector has lanes: kLanes rows are `columns` whole vectors, and lane i
+/// of vector k always belongs to column (k kLanes + i) % columns.
 HWY_INLINE void add_narrow_rows(const float* x, int64_t rows, int64_t columns, float* sums) {
   HWY_ALIGN float lanes[kLanes * kLanes] = {};
   const int64_t period = kLanes * columns;

@@ -1,6 +1,5 @@
-// Softmax cross-entropy of groups of rows, on softmax-inl.h. With t = z - max z and y' the smoothed targets:
-// loss = sum(y') ln(sum e^t) - sum(y' t), which keeps its digits where the logits are large; d loss / d z =
-// softmax(z) sum(y') - y'. Toggle as in simd-inl.h.
+// Softmax cross-entropy of groups of rows. With t = z - max z and smoothed targets y': loss = sum(y') ln(sum e^t) -
+// sum(y' t), accurate for large logits; d loss / d z = softmax(z) sum(y') - y'. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H
@@ -17,18 +16,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// y' t, and zero where y' is zero, whatever t is (a logit of -inf).
+/// y' t, but zero where y' is zero, even for a logit of -inf.
 HWY_INLINE Vec weigh(Vec target, Vec t) {
   return hn::IfThenElseZero(hn::Ne(target, hn::Zero(kFloats)), hn::Mul(target, t));
 }
 
-/// How smoothing changes a target: y' = y keep + spread.
+/// Label smoothing: y' = y keep + spread.
 struct Smoothing {
   float keep, spread;
   Smoothing(float amount, int64_t classes) : keep(1.0F - amount), spread(amount / static_cast<float>(classes)) {}
 };
 
-// ---- few classes: lanes are rows
+// ---- few classes: one row per lane
 
 /// The smoothed targets of a group; `at` receives the target class of each row.
 HWY_INLINE void read_targets(const LossTargets& targets, int64_t row, int64_t rows, int64_t classes, RowGroup& smoothed,
@@ -87,9 +86,9 @@ HWY_INLINE void cross_entropy_group(const float* logits, int64_t row, int64_t ro
   }
 }
 
-// ---- many classes: lanes are classes
+// ---- many classes: one class per lane
 
-/// Smoothed targets of one row given in full.
+/// Smoothed targets of one row with dense targets.
 struct DenseTarget {
   const float* row;
   Vec keep, spread;
@@ -101,7 +100,6 @@ struct DenseTarget {
   }
 };
 
-/// Whether x[i] equals `value` for an i < n.
 HWY_INLINE bool holds(const float* x, int64_t n, float value) {
   const Vec wanted = splat(value);
   int64_t i = 0;
@@ -119,7 +117,7 @@ inline int64_t first_largest_of(const float* x, int64_t n, float most) {
   return -1;
 }
 
-/// Destinations of one row's results. Either pointer may be null.
+/// Results of one row. Either pointer may be null.
 struct RowOutputs {
   float *loss, *gradient;
   float scale;
@@ -146,7 +144,7 @@ HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float mo
   });
 }
 
-/// A target is `off` + `keep` at the label and `off` elsewhere. Sums of targets follow from these two numbers.
+/// The target is `off` + `keep` at the label and `off` elsewhere; sums of targets follow from these two numbers.
 HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float most, int32_t label,
                                   const Smoothing& smoothing, const RowOutputs& to) {
   const bool inside = label >= 0 && label < classes;
@@ -174,7 +172,7 @@ HWY_INLINE void cross_entropy_row(const float* logits, int64_t classes, float mo
   if (inside) to.gradient[label] = own;
 }
 
-/// Whether `at` is the class of the first largest logit. `most` is the largest logit.
+/// Whether `at` is the class of the first largest logit; `most` is the largest logit.
 HWY_INLINE bool row_hits(const float* logits, int64_t classes, float most, int64_t at) {
   return at >= 0 && at < classes && logits[at] == most && !holds(logits, at, most);
 }

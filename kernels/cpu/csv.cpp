@@ -27,12 +27,12 @@ HWY_INLINE uint64_t mask_bits(hn::Mask<Text> mask) {
   return bits;
 }
 
-/// Writes the places of the bits, eight at a time: about as many as a piece has marks, and no branch for each.
+/// Writes the positions of the set bits, eight at a time: about as many as a piece has marks, without a branch per bit.
 HWY_INLINE uint32_t* write_places(uint64_t bits, uint32_t base, uint32_t* to) {
   const int count = std::popcount(bits);
   for (int done = 0; done < count; done += 8)
     for (int i = 0; i < 8; ++i) {
-      // Without a bit left: 64, a place that the next piece overwrites.
+      // No bit left: countr_zero is 64, and the next piece overwrites the entry.
       to[done + i] = base + static_cast<uint32_t>(std::countr_zero(bits));
       bits &= bits - 1;
     }
@@ -103,21 +103,19 @@ bool find_byte(const char* text, size_t n, char byte) {
   return n > at && std::memchr(text + at, byte, n - at) != nullptr;
 }
 
-/// 1 or 0, by arithmetic: as a flag it would go into the lowest byte of a register of the number before, which the
-/// processor then waits for.
+/// 1 or 0, by arithmetic: a flag would go into the lowest byte of a register, with a false dependency.
 HWY_INLINE uint32_t is_minus(char c) { return ((static_cast<uint32_t>(static_cast<uint8_t>(c)) ^ '-') - 1) >> 31; }
 
-/// digits * power, a negative power of ten, as a float; false where that may not be the nearest one.
+/// digits * power, a negative power of ten, as a float; false if the result may not be the nearest float.
 HWY_INLINE bool to_float(uint64_t digits, double power, uint32_t negative, float* out) {
-  // Digits of up to 53 bits are an exact double; the power and the product are each off by half a unit in the last
-  // place at most, together by less than two of the product's. Unless a midpoint between two floats is as near as that,
-  // the product lies on the same side of all midpoints as the number itself, and rounding it gives the float nearest to
-  // that. (No float here is subnormal.)
+  // Digits of up to 53 bits are an exact double. The power and the product are each off by at most half an ulp,
+  // together by less than two ulps of the product. If no midpoint between two floats is that near, rounding the product
+  // gives the nearest float. (No float here is subnormal.)
   constexpr uint32_t kNear = 4, kMidpoint = 1U << 28, kBelowFloat = (1U << 29) - 1;
   const double magnitude = static_cast<double>(static_cast<int64_t>(digits)) * power;
   const auto below = static_cast<uint32_t>(std::bit_cast<uint64_t>(magnitude)) & kBelowFloat;
   if ((below - (kMidpoint - kNear) <= 2 * kNear) | (digits >> 53 != 0)) return false;
-  // By bits: signs are as good as random, and a wrong guess costs more than all the rest.
+  // Without a branch: signs are unpredictable.
   const auto bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude)) | (negative << 31);
   std::memcpy(out, &bits, sizeof bits);
   return true;
@@ -128,7 +126,8 @@ HWY_INLINE bool to_float(uint64_t digits, double power, uint32_t negative, float
 using Digits = hn::Full128<uint8_t>;
 inline constexpr Digits kDigits{};
 
-/// What takes the point out of sixteen characters: those before it move up by one. The last row moves nothing.
+/// Shuffles that remove the point from sixteen characters by moving those before it up by one; the last one is the
+/// identity.
 struct Closing {
   alignas(16) uint8_t rows[17][16];
   constexpr Closing() : rows{} {
@@ -138,15 +137,15 @@ struct Closing {
   }
 };
 constexpr Closing kClosing;
-/// 16 - n bytes of zeros and n of ones stand behind the n-th byte.
+/// Bytes [n, n + 16) are 16 - n zeros and n ones.
 alignas(64) constexpr uint8_t kKept[32] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
                                            0,    0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
                                            0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-/// By the place of the point among sixteen characters; 16: there is none.
+/// Indexed by the position of the point in sixteen characters; 16: no point.
 constexpr double kPowers[17] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,
                                 1e-6,  1e-5,  1e-4,  1e-3,  1e-2,  1e-1,  1e0,  1e0};
 
-/// Sixteen characters at once, and no branch that depends on what they are but the last one.
+/// Parses sixteen characters at once; the only branch on their values is the last one.
 HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
   const hn::Repartition<uint16_t, Digits> pairs;
   const hn::Repartition<uint32_t, Digits> fours;
@@ -164,7 +163,7 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
   const auto point = static_cast<size_t>(std::countr_zero(points | 1U << 16));
   const auto digits = hn::TableLookupBytesOr0(values, hn::Load(kDigits, kClosing.rows[point]));
   const bool no_digits = !hn::AllTrue(kDigits, hn::Eq(hn::Min(digits, hn::Set(kDigits, uint8_t{9})), digits));
-  // Neighbours in one step each: (a + 256 b) * (10 * 256 + 1) has 10 a + b in its upper half, and so on.
+  // Each step combines neighbours: (a + 256 b) * (10 * 256 + 1) has 10 a + b in its upper half, and so on.
   const auto two = hn::ShiftRight<8>(hn::Mul(hn::BitCast(pairs, digits), hn::Set(pairs, uint16_t{10 * 256 + 1})));
   const auto four = hn::ShiftRight<16>(hn::Mul(hn::BitCast(fours, two), hn::Set(fours, uint32_t{100 * 65536 + 1})));
   const auto all = hn::BitCast(eights, four);
@@ -176,7 +175,7 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
 
 #else
 
-// Eight bytes of text at a time in a 64-bit word, the first character in its lowest byte.
+// Eight characters at a time in a 64-bit word, the first one in the lowest byte.
 
 constexpr uint64_t kEach = 0x0101010101010101;
 constexpr uint64_t kPoint = ('.' ^ '0') * kEach;
@@ -189,20 +188,19 @@ HWY_INLINE uint64_t load_word(const char* p) {
   return word;
 }
 
-/// Of eight digits as bytes 0 to 9.
+/// Eight digits, as bytes 0 to 9, to a number.
 HWY_INLINE uint64_t eight_digits(uint64_t x) {
   x = (x * 10 + (x >> 8)) & 0x00FF00FF00FF00FF;
   x = (x * 100 + (x >> 16)) & 0x0000FFFF0000FFFF;
   return (x * 10000 + (x >> 32)) & 0xFFFFFFFF;
 }
 
-/// The highest bit of the first byte that is a point; bytes behind it may be marked too.
+/// Sets the highest bit of the first byte that is a point; bytes after it may be marked too.
 HWY_INLINE uint64_t first_point(uint64_t x) {
   const uint64_t t = x ^ kPoint;
   return (t - kEach) & ~t & (0x80 * kEach);
 }
 
-/// Whether a byte is more than 9.
 HWY_INLINE bool no_digits(uint64_t x) { return (((x + 0x76 * kEach) | x) & (0x80 * kEach)) != 0; }
 
 HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
@@ -250,7 +248,7 @@ HWY_INLINE bool short_decimal(const char* begin, const char* end, float* out) {
 
 size_t decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
                 uint32_t* left) {
-  // Copies: the compiler must think that a float is stored over what it reads by reference.
+  // Copies: the compiler must assume that storing a float may change what it reads by reference.
   const char* const text = in.text;
   const uint32_t *const fields = columns.field, *const slots = columns.slot;
   const size_t count = columns.count;

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Slab k of every position of window `line` of all rows * out_d windows.
+/// Copies slab k of every position for window `line` of all rows * out_d windows.
 void gather_window(const DepthWindow& w, const float* volume, int64_t line, float* slabs) {
   const int64_t blocks = w.positions * w.groups, step = w.kernel * w.channels;
   for (int64_t k = 0; k < w.kernel; ++k) {
@@ -31,7 +31,7 @@ void gather_window(const DepthWindow& w, const float* volume, int64_t line, floa
   }
 }
 
-/// Frame `line` of all rows * in_d frames.
+/// Adds the slabs of frame `line` of all rows * in_d frames.
 void sum_frame(const DepthWindow& w, const float* slabs, int64_t line, float* volume) {
   const int64_t blocks = w.positions * w.groups, step = w.kernel * w.channels, d = line % w.in_d;
   float* const to = volume + line * blocks * w.channels;

@@ -16,8 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// How a vector of channels of the result finds its source and its weights. A source pixel and a tap's weights are given
-// by their first channel.
+// Policies that load the source and the weights for a vector of channels of the result. A source pixel and the weights
+// of a tap are pointers to their first channel.
 
 template <class Io>
 struct OneToOne {
@@ -29,7 +29,7 @@ struct OneToOne {
   HWY_INLINE Vec weight(const float* tap, int64_t) const { return io.load(tap + c); }
 };
 
-/// Lane i stands for channel min(first + i, last).
+/// f(channel) for each lane; lane i is channel min(first + i, last).
 template <class F>
 HWY_INLINE IntVec indices(int64_t first, int64_t channels, const F& f) {
   HWY_ALIGN int32_t lanes[kLanes];
@@ -37,7 +37,7 @@ HWY_INLINE IntVec indices(int64_t first, int64_t channels, const F& f) {
   return hn::Load(kInts, lanes);
 }
 
-/// Forward with a multiplier: several channels of the result read one of the source.
+/// Forward with a multiplier: several channels of the result read one channel of the source.
 template <class Io>
 struct Spread {
   Io io;
@@ -50,7 +50,7 @@ struct Spread {
   HWY_INLINE Vec weight(const float* tap, int64_t) const { return io.load(tap + c); }
 };
 
-/// Backward with a multiplier: a channel of the result sums over several of the source.
+/// Backward with a multiplier: a channel of the result sums several channels of the source.
 template <class Io>
 struct Folded {
   int64_t multiplier;
@@ -63,8 +63,8 @@ struct Folded {
   HWY_INLINE Vec weight(const float* tap, int64_t part) const { return hn::GatherIndex(kFloats, tap + part, from); }
 };
 
-/// kCount elements of the line side by side, so that a weight is loaded once for all of them. The first one's column
-/// taps are `columns`; the next one's stand `advance` pixels on, and it is stored `step` pixels on.
+/// kCount neighbouring elements of the line share each load of a weight. `columns`: column taps of the first one; those
+/// of the next are `advance` pixels further, and its output is `step` pixels further.
 template <int kCount, class Io, class Channels>
 HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t advance, int64_t step, Io io, int64_t c,
                          const Channels& channels, float* to) {
@@ -85,12 +85,12 @@ HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t ad
     }
   }
   for (int b = 0; b < kCount; ++b) {
-    const Vec value = l.relu ? hn::IfThenZeroElse(hn::Le(sum[b], hn::Zero(kFloats)), sum[b]) : sum[b];  // NaN passes
+    const Vec value = l.relu ? hn::IfThenZeroElse(hn::Le(sum[b], hn::Zero(kFloats)), sum[b]) : sum[b];  // keeps NaN
     io.store(value, to + b * step * l.channels + c);
   }
 }
 
-/// One run of a line for one vector of channels.
+/// Computes one run of a line for one vector of channels.
 template <template <class> class Channels, class Io>
 HWY_INLINE void run_of_line(const DepthwiseLine& l, const Run& run, Io io, int64_t c) {
   const Channels<Io> channels(io, c, l);
@@ -174,7 +174,7 @@ void backward_data_piece(const DepthwiseShape& s, const float* dy, const float* 
 template <int kTaps, class Io, class Channels>
 HWY_INLINE void tap_gradients(const DepthwiseShape& s, const float* x, const float* dy, int64_t begin, int64_t end,
                               int64_t kh, int64_t kw, Io io, int64_t c, const Channels& channels, float* sums) {
-  constexpr int kChains = kTaps < 4 ? 4 : 2;  // enough sums in flight for the latency of a multiply-add
+  constexpr int kChains = kTaps < 4 ? 4 : 2;  // enough independent sums to hide the latency of a multiply-add
   Vec sum[kTaps][kChains];
   for (auto& chains : sum)
     for (Vec& chain : chains) chain = hn::Zero(kFloats);
@@ -228,8 +228,8 @@ HWY_INLINE void window_gradients(const DepthwiseShape& s, const float* x, const 
   }
 }
 
-/// Positions whose products are added one after the other before their sum is added to the total: bounds the rounding
-/// error, and the lines that a vector of channels walks down once per tap: few, or they fall out of the nearest cache.
+/// Positions added in sequence before their sum is added to the total. Bounds the rounding error, and the lines that a
+/// vector of channels reads once per tap, so that they stay in the L1 cache.
 inline constexpr int64_t kGradientChain = 16;
 
 /// sums [kernel_h, kernel_w, out channels] of lines [begin, end) of the output.

@@ -1,9 +1,9 @@
 #pragma once
 
-// Depthwise convolution of NHWC images: any window, stride, dilation and multiplier. A number of the result is one
-// chain of multiply-adds over the window, row by row, whatever the instruction set, the number of rows or of threads;
-// weight gradients are partial sums of fixed pieces of the batch, added in order. May be called from any thread; work
-// is shared among the caller's threads. Outputs are overwritten and are not inputs.
+// Depthwise convolution of NHWC images: any window, stride, dilation and multiplier. An output is one chain of
+// multiply-adds over the window, row by row, with any instruction set. Weight gradients are partial sums of fixed
+// pieces of the batch, added in order. Results do not depend on the number of rows or threads. May be called from any
+// thread; work is shared among the caller's threads. Outputs are overwritten and are not inputs.
 
 #include "kernels/geometry.h"
 

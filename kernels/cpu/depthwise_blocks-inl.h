@@ -1,7 +1,6 @@
-// Depthwise convolution with one filter per channel and windows of up to five taps without dilation: blocks of
-// neighbouring elements, all channels of a block before the next block. So memory is read and written pixel after
-// pixel, and a source pixel is loaded once per row of the window for all elements of its block. Toggle as in
-// simd-inl.h.
+// Depthwise convolution with one filter per channel and windows of up to five taps without dilation. Computes blocks of
+// neighbouring elements, all channels of a block before the next block: memory is accessed pixel by pixel, and a source
+// pixel is loaded once per row of the window for the whole block. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H
@@ -20,21 +19,21 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 #define DPTRAIN_UNROLL_TAPS _Pragma("GCC unroll 24")
 
-/// The taps of a row of the window: kTaps of them, source pixels kStep apart (forward 1, backward -1); a block's
-/// elements are kAdvance source pixels apart.
+/// A row of the window: kTaps taps that read source pixels kStep apart (forward 1, backward -1). Neighbouring elements
+/// of a block are kAdvance source pixels apart.
 template <int kTapsOfRow, int kStepOfTaps, int kAdvanceOfElements>
 struct RowTaps {
   static constexpr int kTaps = kTapsOfRow, kStep = kStepOfTaps, kAdvance = kAdvanceOfElements;
-  /// Source pixels of a block, counted in the direction of the taps.
+  /// Source pixels that a block reads, counted in the direction of the taps.
   static constexpr int pixels(int count) { return (count - 1) * kAdvance + kTaps; }
-  /// Place of the first of them behind the first tap's pixel of the first element.
+  /// Offset of the first of them from the pixel that the first tap of the first element reads.
   static constexpr int first(int count) { return kStep > 0 ? 0 : count - 1; }
-  /// The tap at which element `b` meets pixel number `p`; none outside [0, kTaps).
+  /// The tap with which element `b` reads pixel number `p`; no tap if outside [0, kTaps).
   static constexpr int tap(int count, int p, int b) { return kStep > 0 ? p - b * kAdvance : p - (count - 1 - b); }
 };
 
-/// What an element's first taps meet, and how to go on from there: in locals, since what is stored might be anything to
-/// a compiler. Floats.
+/// Pointers to the first taps of an element, and strides in floats. Copied into locals, because the compiler must
+/// assume that a store may change the line.
 struct BlockWalk {
   const float *pixel, *taps, *bias;
   int64_t rows, next_line, next_taps, next_pixel, next_tap, channels;
@@ -57,21 +56,21 @@ struct BlockWalk {
     return bias == nullptr ? hn::Zero(kFloats) : io.load(bias + c);
   }
   HWY_INLINE Vec end(Vec v) const {
-    return relu ? hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v) : v;  // NaN passes
+    return relu ? hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v) : v;  // keeps NaN
   }
 };
 
-// What is unrolled is written in folds over sequences: compilers leave nested loops of a size as loops.
+// Unrolled loops are folds over sequences: compilers do not unroll all nested loops of constant size.
 template <int kCount>
 using Sequence = std::make_integer_sequence<int, kCount>;
 
-/// sum += source weight[k], for the tap k at which an element meets a pixel.
+/// sum += source weight[k] if k is a tap of the window.
 template <class Row, int k>
 HWY_INLINE void add_tap(Vec source, const Vec* weight, Vec& sum) {
   if constexpr (k >= 0 && k < Row::kTaps) sum = hn::MulAdd(source, weight[k], sum);
 }
 
-/// The next pixel, to all elements that it meets.
+/// Adds the products of the next pixel to all elements that read it.
 template <class Row, int kCount, int p, class Io, int... b>
 HWY_INLINE void add_pixel(const float*& pixel, int64_t next, Io io, const Vec* weight, Vec* sum,
                           std::integer_sequence<int, b...>) {
@@ -80,23 +79,22 @@ HWY_INLINE void add_pixel(const float*& pixel, int64_t next, Io io, const Vec* w
   (add_tap<Row, Row::tap(kCount, p, b)>(source, weight, sum[b]), ...);
 }
 
-/// A row of the window, to all elements.
+/// Adds one row of the window to all elements.
 template <class Row, int kCount, class Io, int... p>
 HWY_INLINE void add_row(const float* pixel, int64_t next, Io io, const Vec* weight, Vec* sum,
                         std::integer_sequence<int, p...>) {
   (add_pixel<Row, kCount, p>(pixel, next, io, weight, sum, Sequence<kCount>()), ...);
 }
 
-/// Asks for what a block of `kCount` pixels at `block` holds, by the time that all its channels c are passed: the line
-/// that the next line of the result needs, which lies too far ahead for the processor to guess.
+/// Prefetches, spread over the channels c, a block of `kCount` pixels at `block`: the line that the next line of the
+/// result reads, too far ahead for the hardware prefetcher.
 template <int kCount>
 HWY_INLINE void fetch(const float* block, int64_t c) {
   const float* const part = block + c * kCount;
   DPTRAIN_UNROLL_TAPS for (int b = 0; b < kCount; ++b) __builtin_prefetch(part + kLanes * b, 0, 2);
 }
 
-/// kCount elements whose taps all lie in the image; the first one's are `columns`, the next one is stored `step` pixels
-/// on.
+/// kCount elements whose taps are all inside the image. `columns`: taps of the first; outputs are `step` pixels apart.
 template <class Row, int kCount>
 HWY_INLINE void block_of_line(const DepthwiseLine& l, const Taps& columns, int64_t step, float* to) {
   const BlockWalk walk(l, columns);
@@ -118,7 +116,7 @@ HWY_INLINE void block_of_line(const DepthwiseLine& l, const Taps& columns, int64
   });
 }
 
-/// One element with the taps that lie in the image.
+/// One element, with the taps that are inside the image.
 template <int kTaps>
 HWY_INLINE void element_of_line(const DepthwiseLine& l, const Taps& columns, float* to) {
   const BlockWalk walk(l, columns);
@@ -157,7 +155,7 @@ void run_in_blocks_of(const DepthwiseLine& l, const Run& run) {
   for (; i < run.count; ++i) edge(i);
 }
 
-/// Computes the run, or says that its taps are others than blocks are made for.
+/// Computes the run, or returns false if there are no blocks for its taps.
 inline bool run_in_blocks(const DepthwiseLine& l, const Run& run) {
   const auto is = [&](int64_t taps, int64_t step, int64_t advance) {
     return run.taps.count == taps && run.taps.in_step == step && run.advance == advance;
@@ -173,14 +171,14 @@ inline bool run_in_blocks(const DepthwiseLine& l, const Run& run) {
   return false;
 }
 
-/// A line of the output and the lines of the input that its windows meet.
+/// A line of the output and the input lines that its windows read.
 struct GradientLine {
   const float* image;  ///< the sample's input
-  const float* dy;     ///< of the line
+  const float* dy;
   Taps rows;           ///< inside the image
 };
 
-/// Sums of products of one row of the window; as many chains per tap as registers allow.
+/// Sums of products for one row of the window; as many chains per tap as registers allow.
 template <class Row>
 struct TapSums {
   static constexpr int kChains = Row::kTaps > 3 ? 1 : 2;
@@ -210,7 +208,7 @@ struct TapSums {
   }
 };
 
-/// sums += the products of kCount elements from `i` whose taps all lie in the image.
+/// sums += products of kCount elements from `i` on, all of whose taps are inside the image.
 template <class Row, int kCount>
 HWY_INLINE void block_gradients(const DepthwiseShape& s, const GradientLine& l, int64_t i, float* sums) {
   const int64_t n = s.channels, rows = l.rows.count;
@@ -236,7 +234,7 @@ HWY_INLINE void block_gradients(const DepthwiseShape& s, const GradientLine& l, 
   });
 }
 
-/// The same of one element with the taps that lie in the image.
+/// sums += products of one element, with the taps that are inside the image.
 inline void element_gradients(const DepthwiseShape& s, const GradientLine& l, int64_t i, const Taps& columns,
                               float* sums) {
   const int64_t n = s.channels;
@@ -272,8 +270,8 @@ void gradients_in_blocks_of(const DepthwiseShape& s, const float* x, const float
   }
 }
 
-/// Adds the weights' gradients of lines [begin, end) of the output, or says that the windows are others than blocks are
-/// made for.
+/// Adds the weight gradients of lines [begin, end) of the output, or returns false if there are no blocks for the
+/// windows.
 inline bool gradients_in_blocks(const DepthwiseShape& s, const float* x, const float* dy, int64_t begin, int64_t end,
                                 float* sums) {
   if (s.dilation_w != 1) return false;

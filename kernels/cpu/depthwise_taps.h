@@ -1,7 +1,7 @@
 #pragma once
 
-// Elements of one axis that a depthwise convolution combines. Forward and backward data share this code: an element of
-// the result combines taps of the window with source elements at a constant distance.
+// Elements along one axis that a depthwise convolution combines. Forward and backward data share this code: an element
+// of the result combines taps of the window with equidistant source elements.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Taps {
   /// The taps whose source element is in [0, extent).
   Taps inside(int64_t extent) const {
     const int64_t step = in_step > 0 ? in_step : -in_step;
-    const int64_t before = in_step > 0 ? -in : in - extent + 1;  // elements that the first tap is out by
-    const int64_t room = in_step > 0 ? extent - 1 - in : in;     // elements from the first tap to the far end
+    const int64_t before = in_step > 0 ? -in : in - extent + 1;  // distance of the first tap to the near end
+    const int64_t room = in_step > 0 ? extent - 1 - in : in;     // distance of the first tap to the far end
     const int64_t first = before > 0 ? (before + step - 1) / step : 0;
     const int64_t end = room < 0 ? 0 : std::min(count, room / step + 1);
     return {std::max<int64_t>(0, end - first), tap + first * tap_step, tap_step, in + first * in_step, in_step};
@@ -37,22 +37,21 @@ struct TapAxis {
     return {s.kernel_w, s.stride_w, s.dilation_w, s.pad_left, s.in_w, s.out_w};
   }
 
-  /// The taps of output o.
   Taps forward(int64_t o) const { return {kernel, 0, 1, o * stride - pad, dilation}; }
-  /// The taps with which outputs read input i: every stride-th tap of the window.
+  /// The taps through which outputs read input i: every stride-th tap of the window.
   Taps backward(int64_t i) const {
     const int64_t tap = (i + pad) % stride;
     return {tap < kernel ? (kernel - tap + stride - 1) / stride : 0, tap, stride, (i + pad - tap) / stride, -dilation};
   }
 };
 
-/// `count` elements of a line of the result, at first, first + step and so on. Each has the taps of the previous one,
-/// moved by `advance` source elements.
+/// `count` elements of a line of the result: first, first + step and so on. The taps of each are those of the previous
+/// one, moved by `advance` source elements.
 struct Run {
   int64_t first, step, count, advance;
   Taps taps;
 
-  /// [begin, end): the elements whose taps are all in [0, extent).
+  /// [begin, end): the elements whose taps are all inside [0, extent).
   struct Range {
     int64_t begin, end;
   };
@@ -65,19 +64,19 @@ struct Run {
   }
 };
 
-/// A line of the result, and the image and weights that it is computed from. Extents in floats.
+/// A line of the result, and the image and weights it is computed from. Widths in pixels, channels in floats.
 struct DepthwiseLine {
   const float* image;
   const float* weights;
   const float* bias;  ///< or null
   bool relu;
-  int64_t in_w;  ///< pixels
+  int64_t in_w;
   int64_t in_channels, weight_channels, channels;
   int64_t kernel_w, multiplier;
   Taps rows;  ///< inside the image
   float* to;
 
-  /// The first pixel of the source line that row r of the window meets, and that row's first weights.
+  /// First pixel of the source line under row r of the window, and the first weights of that row.
   const float* source(int64_t r) const { return image + (rows.in + r * rows.in_step) * in_w * in_channels; }
   const float* taps(int64_t r) const { return weights + (rows.tap + r * rows.tap_step) * kernel_w * weight_channels; }
 };

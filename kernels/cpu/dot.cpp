@@ -8,7 +8,7 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-/// Row i of c where it and b(., k) lie side by side: all of it at once for each k.
+/// Row i of c where c and b(., k) are contiguous: adds a whole row for each k.
 void add_multiples(const StridedProduct& p, const float* a, const float* b, float* c) {
   std::fill_n(c, p.n, 0.0F);
   for (int64_t k = 0; k < p.depth; ++k) {
@@ -26,7 +26,7 @@ void sum_products(const StridedProduct& p, const float* a, const float* b, float
   }
 }
 
-/// The same sums with a and b in each other's place.
+/// The same product with a and b swapped.
 StridedProduct turned(const StridedProduct& p) {
   return {.m = p.n,
           .n = p.m,

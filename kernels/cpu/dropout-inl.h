@@ -1,5 +1,4 @@
-// The numbers that decide what dropout keeps (dropout.h), for kernels that drop inside their own passes. Toggle as in
-// simd-inl.h.
+// Random numbers of dropout (dropout.h), for kernels that apply it in their own passes. Guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_DROPOUT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_DROPOUT_INL_H
@@ -17,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
+/// uniform >= rate in integers: an element is kept if (bits >> 8) >= threshold.
 struct Keep {
   uint32_t threshold;
   float factor;
@@ -26,7 +25,7 @@ struct Keep {
         factor(static_cast<float>(1.0 / (1.0 - static_cast<double>(rate)))) {}
 };
 
-/// The random words of elements [4 * group, 4 * group + 4) of a row of the global batch.
+/// Random words of elements [4 * group, 4 * group + 4) of a row of the global batch.
 HWY_INLINE PhiloxBlock drawn_words(const Dropout& dropout, uint32_t row, uint32_t group) {
   return philox4x32({{row, group, static_cast<uint32_t>(dropout.step), static_cast<uint32_t>(dropout.step >> 32)}},
                     {{dropout.seed, dropout.layer}});
@@ -40,7 +39,7 @@ HWY_INLINE Vec drop(const Keep& keep, WordVec bits, Vec x) {
   return hn::IfThenElseZero(float_mask(kept), hn::Mul(x, splat(keep.factor)));
 }
 
-/// The words of kLanes groups of four elements: c[k] has those of elements 4 * (group + lane) + k.
+/// Random words of kLanes groups of four elements: c[k] holds those of elements 4 * (group + lane) + k.
 HWY_INLINE void draw_groups(const Dropout& dropout, uint32_t row, uint32_t group, WordVec c[4]) {
   const Words words;
   c[0] = hn::Set(words, row);
@@ -52,7 +51,7 @@ HWY_INLINE void draw_groups(const Dropout& dropout, uint32_t row, uint32_t group
 
 #endif
 
-/// Room that drop_factors() may write for n elements.
+/// Floats that drop_factors() may write for n elements.
 HWY_INLINE int64_t drop_factors_room(int64_t n) { return (n + 4 * kLanes - 1) / (4 * kLanes) * 4 * kLanes; }
 
 /// Factors of elements [4 * group, 4 * group + n) of a row: 0 or keep.factor.

@@ -15,7 +15,7 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Whole groups of 4 kLanes elements of a row; returns how many elements that were.
+/// Processes whole groups of 4 kLanes elements of a row; returns the number of elements processed.
 HWY_INLINE int64_t drop_groups(const Dropout& dropout, const Keep& keep, uint32_t row, const float* x, int64_t width,
                                float* y) {
   int64_t i = 0;
@@ -46,8 +46,7 @@ void drop_row(const Dropout& dropout, int64_t row, const float* x, int64_t width
   }
 }
 
-/// A line along the innermost axis: y = x times the factors at `factors`, or times the one that is there, zero where
-/// that is.
+/// One line along the innermost axis: y = x factors[i], or x factors[0] if `one_factor`; 0 where the factor is 0.
 void scale_line(const float* factors, bool one_factor, const float* x, int64_t n, float* y) {
   const auto scaled = [](Vec v, Vec factor) HWY_ATTR {
     return hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(kFloats)), hn::Mul(v, factor));
@@ -58,7 +57,7 @@ void scale_line(const float* factors, bool one_factor, const float* x, int64_t n
       n, y, [=](Vec v) HWY_ATTR { return scaled(v, factor); }, x);
 }
 
-/// Positions [begin, end) of all rows: y = x times its channel's factor, zero where that is.
+/// Positions [begin, end) of all rows: y = x times the factor of its channel; 0 where the factor is 0.
 void scale_channels(const float* factors, const float* x, int64_t begin, int64_t end, int64_t positions,
                     int64_t channels, float* y) {
   for (int64_t position = begin; position < end; ++position)
@@ -82,7 +81,7 @@ HWY_EXPORT(scale_line);
 void dropout_forward(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t width,
                      float* y) {
   parallel_ranges(rows, rows_per_piece(4 * width),
-                  [&](int64_t begin, int64_t end) {  // 4: ten rounds cost more than a move
+                  [&](int64_t begin, int64_t end) {  // 4: ten rounds cost more than a copy
                     for (int64_t row = begin; row < end; ++row)
                       HWY_DYNAMIC_DISPATCH(drop_row)(dropout, row, x + row * width, width, y + row * width);
                   });

@@ -57,7 +57,7 @@ void subtract_piece(const float* a, const float* b, float* y, int64_t n) {
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::Sub(u, v); }, a, b);
 }
 
-// A comparison with NaN is false: u is taken where it is NaN, and v where that is.
+// A comparison with NaN is false: the result is u if u is NaN, else v if v is NaN.
 
 void maximum_piece(const float* a, const float* b, float* y, int64_t n) {
   map(

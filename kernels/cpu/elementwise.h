@@ -1,8 +1,7 @@
 #pragma once
 
-// Elementwise passes over flat arrays, and the bias of a layer. May be called from any thread; work is shared among the
-// caller's threads. In place (an output equal to an input, not merely overlapping it) is allowed except for
-// u8_to_f32.
+// Element-wise passes over flat arrays, and the bias of a layer. Any thread; work is shared among the caller's threads.
+// Outputs may equal inputs but not partly overlap them; u8_to_f32 is not in place.
 
 #include <cstdint>
 
@@ -15,36 +14,32 @@ void copy(const Launch&, DType, const float* x, float* y, int64_t n);
 
 /// y = a + b.
 void add(const float* a, const float* b, float* y, int64_t n);
-
 /// y = a + b factor.
 void add_scaled(const float* a, const float* b, float factor, float* y, int64_t n);
-
-/// y = max(a + b, 0), NaN where the sum is.
+/// y = max(a + b, 0); NaN propagates.
 void add_relu(const float* a, const float* b, float* y, int64_t n);
 
-/// Its gradients: da = db = dy where y is positive, else 0.
+/// Gradients of add_relu: da = db = dy where y is positive, else 0.
 void add_relu_backward(const float* y, const float* dy, float* da, float* db, int64_t n);
 
 /// y += x.
 void accumulate(const float* x, float* y, int64_t n);
-
 /// y = a b.
 void multiply(const float* a, const float* b, float* y, int64_t n);
-
 /// y = a - b.
 void subtract(const float* a, const float* b, float* y, int64_t n);
 
-/// y = the larger (smaller) of a and b; NaN where one of them is.
+/// y = the larger (smaller) of a and b; NaN if either is NaN.
 void maximum(const float* a, const float* b, float* y, int64_t n);
 void minimum(const float* a, const float* b, float* y, int64_t n);
 
-/// Where a == b moves `left` to `taken`, which is zero elsewhere, and leaves zero. `taken` may be null.
+/// Where a == b: taken = left, left = 0; elsewhere taken = 0. `taken` may be null.
 void take_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n);
 
 /// y = x scale + offset.
 void scale_offset(const float* x, float scale, float offset, float* y, int64_t n);
 
-/// y = x scale + offset, from bytes.
+/// y = x scale + offset.
 void u8_to_f32(const uint8_t* x, float scale, float offset, float* y, int64_t n);
 
 /// y[row, c] = x[row, c] + bias[c].

@@ -14,7 +14,7 @@ void gather_rows(const int32_t* ids, int64_t count, const float* table, int64_t 
 
 void scatter_rows(const int32_t* ids, int64_t count, const float* dy, int64_t table_rows, int64_t width,
                   float* gradient) {
-  // A piece has some columns of all rows to itself, so that no two add to one element and the order is that of i.
+  // A piece has exclusive access to some columns of all rows: no data races, and sums in the order of i.
   constexpr int64_t kColumns = 16;
   parallel_ranges(width, kColumns, [&](int64_t begin, int64_t end) {
     for (int64_t r = 0; r < table_rows; ++r) std::fill(gradient + r * width + begin, gradient + r * width + end, 0.0F);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of a table by number, in parallel; any thread. Ids are in [0, table rows).
+// Rows of a table by number; any thread, work is shared among the caller's threads. Ids are in [0, table rows).
 
 #include <cstdint>
 
@@ -9,8 +9,7 @@ namespace dptrain::kernels::cpu {
 /// y[i] = table[ids[i]], rows of `width` floats.
 void gather_rows(const int32_t* ids, int64_t count, const float* table, int64_t width, float* y);
 
-/// gradient[r] = the sum of dy[i] over all i with ids[i] == r, added in the order of i; overwritten, zeros where there
-/// is none.
+/// gradient[r] = sum of dy[i] over all i with ids[i] == r, in the order of i; overwritten, zeros without such an i.
 void scatter_rows(const int32_t* ids, int64_t count, const float* dy, int64_t table_rows, int64_t width,
                   float* gradient);
 

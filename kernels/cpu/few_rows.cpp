@@ -17,9 +17,8 @@ struct FewRows {
   const float* bias = nullptr;
 };
 
-/// Columns of a piece of rows_times_matrix(), where all threads have one: the longer the parts of lines, the better
-/// they are read; the sums of the most are in the second cache. Nothing is summed over columns, so pieces change no
-/// bits.
+/// Columns of a piece of rows_times_matrix(). Longer parts of lines are read faster; the maximum keeps the sums in the
+/// L2 cache. No sum runs over columns, so the split does not change the result.
 inline constexpr int64_t kLeastColumns = 128, kMostColumns = 4096;
 
 }  // namespace dptrain::kernels::cpu
@@ -33,7 +32,7 @@ inline constexpr int64_t kLeastColumns = 128, kMostColumns = 4096;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Rows and lines whose products are summed side by side: sums in as many registers as there are.
+/// Rows and lines whose products are summed at once: as many sums as there are registers.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 inline constexpr int kRowsAtOnce = 8;
 #else
@@ -41,11 +40,11 @@ inline constexpr int kRowsAtOnce = 4;
 #endif
 inline constexpr int kLinesAtOnce = 2;
 
-/// Floats of the rows, in blocks of columns that are multiplied with all lines of a piece before the next: 32 KiB.
+/// Floats of the rows in a block of columns, which is multiplied with all lines of a piece before the next: 32 KiB.
 inline constexpr int64_t kFewRowsBlock = 8192;
 
-/// Adds the products of `n` elements from `at` of kRows rows from `row` with kLines lines from `line`; the first ones
-/// (`at` 0) are set. Asks for the lines behind.
+/// Adds the products of `n` elements from `at` on, kRows rows from `row` on times kLines lines from `line` on; `at` 0
+/// overwrites the sums. Prefetches the lines that follow.
 template <int kRows, int kLines>
 HWY_INLINE void add_dots(const FewRows& a, int64_t row, int64_t line, int64_t at, int64_t n) {
   const int64_t width = a.width;
@@ -93,8 +92,8 @@ void rows_times_lines_piece(const FewRows& a, int64_t rows, int64_t begin, int64
 /// Lines whose products are added to a sum before it is stored.
 inline constexpr int kLinesOfSum = 8;
 
-/// Adds the products of `count` lines from `line` with kRows rows from `row` to kVectors vectors of sums from column c,
-/// which start with the bias. Asks for the lines behind.
+/// Adds the products of `count` lines from `line` on with kRows rows from `row` on to kVectors vectors of sums from
+/// column c on, which start with the bias. Prefetches the lines that follow.
 template <int kRows, int kVectors, class Io>
 HWY_INLINE void add_products(const FewRows& a, int64_t row, int64_t line, int64_t count, int64_t c, Io io) {
   const float *const x = a.x + row * a.lines + line, *m = a.matrix + line * a.width + c;

@@ -1,17 +1,17 @@
 #pragma once
 
-// Products of a few rows with a large matrix: what is bound by reading the matrix once. May be called from any thread;
-// work is shared among the caller's threads, whose number changes nothing. Outputs are overwritten.
+// Products of a few rows with a large matrix, bound by reading the matrix once. May be called from any thread; work is
+// shared among the caller's threads. Results do not depend on their number. Outputs are overwritten.
 
 #include <cstdint>
 
 namespace dptrain::kernels::cpu {
 
-/// Up to so many rows reading the matrix takes longer than multiplying with it.
+/// Up to this many rows reading the matrix takes longer than the multiplication.
 inline constexpr int64_t kFewRows = 12;
 
 /// y[row, c] = bias[c] + sum over i of x[row, i] matrix[i, c], in the order of i: x [rows, lines], matrix [lines,
-/// width], y [rows, width]; bias: null for zeros.
+/// width], y [rows, width]; bias null: zeros.
 void rows_times_matrix(const float* x, int64_t rows, const float* matrix, const float* bias, int64_t lines,
                        int64_t width, float* y);
 

@@ -1,20 +1,19 @@
 #pragma once
 
-// Convolution of images of few channels, as a network's first layer has it: NHWC images, HWIO weights. The in_channels
-// values of a pixel cannot fill a vector, so vectors run over the output channels, and the taps of one row of the
-// window, which lie side by side in an image, are multiplied one by one.
+// Convolution of images with few channels, such as the first layer of a network: NHWC images, HWIO weights. The
+// in_channels values of a pixel cannot fill a vector, so vectors run over the output channels; the taps of a row of the
+// window, which are contiguous in an image, are multiplied one by one.
 //
-// A number of the output is one chain of multiply-adds that starts with the bias and runs over the window row by row;
-// gradients are partial sums of fixed pieces of the batch, added in order. So nothing depends on the number of rows or
-// threads. May be called from any thread; work is shared among the caller's OpenMP threads. Everything written is
-// overwritten and is not an input. `workspace`: as many floats as the function beside says, for at most `slots`
-// threads.
+// An output is one chain of multiply-adds that starts with the bias and runs over the window row by row; gradients are
+// partial sums of fixed pieces of the batch, added in order. So results do not depend on the number of rows or threads.
+// May be called from any thread; work is shared among the caller's threads. Outputs are overwritten and are not inputs.
+// `workspace`: see the *_workspace functions; `slots` is the maximum number of threads.
 
 #include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 
-/// The most input channels for which these kernels were made, three frames of colours; more are computed, but slowly.
+/// Input channels that the kernels are tuned for (three RGB frames); more are correct but slow.
 inline constexpr int64_t kFirstConvChannels = 9;
 
 int64_t first_conv_workspace(const ConvWindow& window, int slots);
@@ -23,8 +22,8 @@ int64_t first_conv_workspace(const ConvWindow& window, int slots);
 void first_conv_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias, bool relu,
                         int64_t rows, float* workspace, float* y);
 
-/// The same behind a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels], an odd last row or column is
-/// not seen. `taken` (size of pooled, may be null): see kNothingTaken.
+/// Fused with a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels]; an odd last row or column is
+/// ignored. `taken` (size of pooled, may be null): see kNothingTaken.
 void first_conv_pool_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias,
                              bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* taken);
 

@@ -15,25 +15,25 @@ namespace dptrain::kernels::cpu {
 struct FirstConvGradient {
   ConvWindow window;
   const float* x;
-  const float* dy;       ///< with taken: of the pooled output
+  const float* dy;       ///< with taken: gradient of the pooled output
   const uint8_t* taken;  ///< or null
   int64_t wide;          ///< output channels rounded up to vectors
-  int64_t pixels;        ///< of a line that are worked on at a time; with taken an even number
+  int64_t pixels;        ///< pixels of a line processed at once; even with `taken`
   LineBlocks blocks;
   InputBlocks input;
 };
 
-/// The gradient of `pixels` of some lines of the output, `wide` floats each, and the input that they were made from.
+/// The gradient of `pixels` of some output lines, `wide` floats each, and the input of these lines.
 struct GradientBlock {
   InputLines in;
   const float* dy;
   int64_t lines, pixels;
-  int64_t dy_line;  ///< floats from a line of dy to the next
-  int64_t ahead;    ///< floats that dy is fetched into the cache ahead of its use
+  int64_t dy_line;  ///< floats between lines of dy
+  int64_t ahead;    ///< prefetch distance of dy in floats
 };
 
-/// 8 KiB. The multiply-adds that wait for a gradient keep the processor from seeing the next ones' loads: 44 MB of it
-/// took 4.5 ms without, 1.7 ms with.
+/// 8 KiB. Multiply-adds that wait for a gradient keep the processor from issuing the next loads: 44 MB took 4.5 ms
+/// without prefetching, 1.7 ms with it.
 constexpr int64_t kAheadFloats = 2048;
 
 }  // namespace dptrain::kernels::cpu
@@ -47,8 +47,8 @@ constexpr int64_t kAheadFloats = 2048;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// A tile of the gradient is some neighbouring taps of kRows rows of the window by kVectors vectors of channels; its
-// sums stay in registers while the gradient of a block, which is in the nearest cache, goes by.
+// A tile of the gradient is some neighbouring taps of kRows rows of the window times kVectors vectors of channels. Its
+// sums stay in registers while it reads the gradient of a block, which fits the L1 cache.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
 inline constexpr int kMostTaps = 14;
 inline constexpr bool kThreeRows = true;
@@ -56,9 +56,9 @@ inline constexpr bool kThreeRows = true;
 inline constexpr int kMostTaps = 6;
 inline constexpr bool kThreeRows = false;
 #endif
-inline constexpr int kMostTapsOfFour = 3;  // and what four vectors or three rows have room for
+inline constexpr int kMostTapsOfFour = 3;  // limit with four vectors or three rows
 
-/// sums[row * taps of a row + tap][channel] += over the block; with kBias, bias[channel] too.
+/// sums[row * taps of a row + tap][channel] += products of the block; with kBias, bias[channel] too.
 template <int kRows, int kTaps, int kVectors, bool kBias>
 HWY_NOINLINE void gradient_tile(const FirstConvGradient& job, const GradientBlock& block, const float* x,
                                 const float* HWY_RESTRICT dy, float* HWY_RESTRICT sums, float* HWY_RESTRICT bias) {
@@ -93,7 +93,7 @@ HWY_NOINLINE void gradient_tile(const FirstConvGradient& job, const GradientBloc
   }
 }
 
-/// Calls f(constant) with n in [1, kMost].
+/// Calls f(std::integral_constant<int, n>) for n in [1, kMost].
 template <int kMost, class F>
 HWY_INLINE void with_count(int64_t n, const F& f) {
   if constexpr (kMost > 1)
@@ -101,7 +101,7 @@ HWY_INLINE void with_count(int64_t n, const F& f) {
   f(std::integral_constant<int, kMost>{});
 }
 
-/// All taps of a group of channels. The first tile sums the bias' gradient.
+/// All taps of a group of channels. The first tile also sums the gradient of the bias.
 template <int kRows, int kMost, int kVectors>
 HWY_INLINE void gradient_group(const FirstConvGradient& job, const GradientBlock& block, int64_t channel, float* sums) {
   const ConvWindow& w = job.window;
@@ -140,7 +140,7 @@ HWY_INLINE void gradient_block(const FirstConvGradient& job, const GradientBlock
   gradient_pairs<1, kMostTaps>(job, block, channel, sums);
 }
 
-/// Two lines of the gradient from a line of the pooled one: to [2][2 * pixels][wide].
+/// Expands a line of the pooled gradient to two lines: [2][2 * pixels][wide].
 HWY_INLINE void expand_pairs(const float* dy, const uint8_t* taken, int64_t pixels, int64_t channels, int64_t wide,
                              float* to) {
   const int64_t line = 2 * pixels * wide;
@@ -149,19 +149,19 @@ HWY_INLINE void expand_pairs(const float* dy, const uint8_t* taken, int64_t pixe
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
       const Vec g = io.load(dy + c);
       const IntVec where = io.load(taken + c);
-      for (int k = 0; k < 4; ++k)  // channels beyond the last are given the zeros that load() makes of them
+      for (int k = 0; k < 4; ++k)  // load() fills channels beyond the last with zeros
         hn::StoreU(hn::IfThenElseZero(float_mask(hn::Eq(where, hn::Set(kInts, k))), g), kFloats, to + places[k] + c);
     });
   }
 }
 
-/// Pixels of `channels` floats as pixels of `wide`, with zeros behind.
+/// Copies pixels of `channels` floats to pixels of `wide` floats, padded with zeros.
 HWY_INLINE void copy_wide(const float* from, int64_t pixels, int64_t channels, int64_t wide, float* to) {
   for (int64_t i = 0; i < pixels; ++i, from += channels, to += wide)
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR { hn::StoreU(io.load(from + c), kFloats, to + c); });
 }
 
-/// Pixels [first, first + pixels) of the block's lines: in place or, `wide` floats each, in room.
+/// Pixels [first, first + pixels) of the lines of the block: in place, or copied to `room`, `wide` floats each.
 HWY_INLINE GradientBlock gradient_of(const FirstConvGradient& job, const LineBlock& block, const InputLines& in,
                                      int64_t first, int64_t pixels, float* room) {
   const ConvWindow& w = job.window;
@@ -189,7 +189,7 @@ HWY_INLINE GradientBlock gradient_of(const FirstConvGradient& job, const LineBlo
   return found;
 }
 
-/// sums [taps + 1, wide] of blocks [begin, end) of the batch; the last line is the bias' gradient.
+/// sums [taps + 1, wide] of blocks [begin, end) of the batch; the last line is the gradient of the bias.
 void first_gradient_piece(const FirstConvGradient& job, int64_t begin, int64_t end, float* room, float* sums) {
   const ConvWindow& w = job.window;
   const int64_t lines = job.taken == nullptr ? 1 : 2, width = w.out_w / lines * lines;
@@ -227,11 +227,10 @@ HWY_EXPORT(first_gradient_sum);
 
 namespace {
 
-/// Floats of a gradient that are worked on at a time: 24 KiB stay in the nearest cache, where one tile of taps after
-/// the other reads them.
+/// Floats of a gradient processed at once: 24 KiB stay in the L1 cache while each tile of taps reads them.
 constexpr int64_t kBlockFloats = 6144;
 
-/// Where the parts of a gradient lie, and how the batch is cut: from the shape and the number of rows alone.
+/// Layout of partial gradients and split of the batch; depends only on the shape and the number of rows.
 struct GradientPlan {
   int64_t wide, lines, pixels, block_lines, room, pieces, blocks_per_piece, part;
 
@@ -250,7 +249,7 @@ struct GradientPlan {
   int64_t workspace(int slots) const { return pieces * part + slots * room; }
 
  private:
-  static constexpr int64_t kPad = 16;  // a line of the cache
+  static constexpr int64_t kPad = 16;  // a cache line
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace dptrain::kernels::cpu {
 struct FirstConvForward {
   ConvWindow window;
   bool relu, pool;
-  bool past_caches;    ///< y is too large to be found in a cache: whole vectors are written past them
-  const float* panel;  ///< weights and bias as pack_piece() lays them
+  bool past_caches;    ///< y exceeds the caches: whole vectors use non-temporal stores
+  const float* panel;  ///< weights and bias, packed by pack_piece()
   const float* x;
   float* y;
   uint8_t* taken;  ///< or null
@@ -37,8 +37,8 @@ struct FirstConvForward {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// A tile is kPixels neighbours of a line (or of two lines) by kVectors vectors of channels, all sums in registers. The
-// input's step from pixel to pixel is a constant where it is a usual one: twelve pointers would not fit the registers.
+// A tile is kPixels neighbours of a line (or of two lines) times kVectors vectors of channels; all sums are in
+// registers. The usual input steps between pixels are constants: twelve pointers would not fit the registers.
 inline constexpr int kVectors = 2;
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
 inline constexpr int kMostPixels = 12;
@@ -49,14 +49,14 @@ inline constexpr int kMostPairs = 1;
 #endif
 inline constexpr int kMostPixelsOfAnyStep = 6;
 
-/// The channels of a group of vectors, and its packed weights: [tap][vectors], then the bias.
+/// Channels of a group of vectors, and their packed weights: [tap][vectors], then the bias.
 struct ChannelGroup {
-  int64_t channel;   ///< the first
-  int64_t channels;  ///< from there to the last of all
+  int64_t channel;   ///< the first one
+  int64_t channels;  ///< from `channel` to the last one
   const float* weights;
 };
 
-/// Panel: group by group, weights and bias of the channels beyond the last are zero.
+/// Packs group by group; weights and bias of channels beyond the last are zero.
 void pack_piece(const ConvWindow& w, const float* weights, const float* bias, float* panel) {
   const int64_t taps = w.taps();
   for (int64_t c = 0; c < w.out_channels; c += kVectors * kLanes) {
@@ -69,8 +69,8 @@ void pack_piece(const ConvWindow& w, const float* weights, const float* bias, fl
   }
 }
 
-/// Keeps the compiler from carrying what it read through `p` over to the next round of a loop: it would find that
-/// neighbouring pixels' taps meet the same inputs, and move them through memory to save loads that cost nothing.
+/// Keeps the compiler from reusing values read through `p` in the next iteration: it would move inputs that
+/// neighbouring pixels share through memory, to save loads that are free.
 HWY_INLINE void forget_reads(const float*& p) { asm volatile("" : "+r"(p)); }
 
 /// sums[line * kPixels + pixel][vector] of a tile.
@@ -98,9 +98,9 @@ HWY_INLINE void multiply_tile(const ConvWindow& w, const InputLines& in, const f
   }
 }
 
-HWY_INLINE Vec rectified(Vec v) { return hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v); }  // NaN passes
+HWY_INLINE Vec rectified(Vec v) { return hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v); }  // keeps NaN
 
-/// Calls f(vector, io) for those of kWide vectors that hold a channel.
+/// Calls f(vector, io) for those of the kWide vectors that hold a channel.
 template <int kWide, class F>
 HWY_INLINE void each_vector(int64_t channels, const F& f) {
   if constexpr (kWide == 2) {
@@ -132,7 +132,7 @@ HWY_INLINE void plain_tile(const FirstConvForward& job, const InputLines& in, co
   });
 }
 
-/// The window's largest value, and where: as a max-pooling of the stored output would find it.
+/// The largest value of the window and its index, as a max-pooling of the stored output would find them.
 template <class Io>
 HWY_INLINE void store_largest(const Vec (&values)[4], bool relu, bool past_caches, Io io, float* y, uint8_t* taken) {
   Best upper(values[0], 0), lower(values[2], 2);
@@ -170,7 +170,7 @@ HWY_INLINE void pooled_tile(const FirstConvForward& job, const InputLines& in, c
   });
 }
 
-/// Calls f(constant) with n in [1, kMost].
+/// Calls f(std::integral_constant<int, n>) for n in [1, kMost].
 template <int kMost, class F>
 HWY_INLINE void with_count(int64_t n, const F& f) {
   if constexpr (kMost > 1)
@@ -250,20 +250,20 @@ HWY_EXPORT(first_forward_piece);
 
 namespace {
 
-constexpr int64_t kMostLanes = 16;  // channels are rounded up to vectors, of AVX-512 at most
+constexpr int64_t kMostLanes = 16;  // channels are rounded up to vectors, at most those of AVX-512
 
 int64_t panel_floats(const ConvWindow& w) {
   return (w.taps() + 1) * pieces_of(w.out_channels, kMostLanes) * kMostLanes;
 }
 
-/// Written past the caches a large output costs half: a store into a cache reads the line first (512 images of 28x28 to
-/// 32 channels, 44 MB: 6.5 against 2.7 ms).
+/// Non-temporal stores halve the cost of a large output, since normal stores read each line first (512 images of 28x28
+/// to 32 channels, 44 MB: 6.5 ms to 2.7 ms).
 bool writes_past_caches(int64_t floats, int64_t channels, const float* y) {
   return floats * static_cast<int64_t>(sizeof(float)) > bytes_found_in_caches() && channels % kMostLanes == 0 &&
          reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 
-/// Lines (with pooling pairs of them) of a block: an eighth of a piece, so that their input is in the nearest cache.
+/// Lines of a block (pairs of lines with pooling): an eighth of a piece, so that their input fits the L1 cache.
 int64_t block_lines(const ConvWindow& w) { return rows_per_piece(8 * w.out_w * w.out_channels); }
 
 void run(const ConvWindow& w, const float* x, const float* weights, const float* bias, bool relu, bool pool,

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the first layer's convolution walks a batch: blocks of lines of one image, whose input lies in place or, where
-// the window reaches over the border, in a copy with zeros around.
+// How the first convolution iterates over a batch: blocks of lines of one image. Their input is read in place or, if a
+// window crosses the border, from a zero-padded copy.
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Lines of one image's output; with pooling, pairs of them. Blocks are numbered image by image.
+/// Output lines of one image; with pooling, pairs of lines. Blocks are numbered image by image.
 struct LineBlock {
   int64_t image, first, count;
 };
@@ -43,10 +43,10 @@ class InputBlocks {
                   (w.out_h - 1) * w.stride_h + w.kernel_h <= w.in_h),
         room_(in_place_ ? 0 : input_lines(block_lines) * padded_w_ * w.in_channels) {}
 
-  /// Floats of room for at().
+  /// Floats of scratch memory for at().
   int64_t room() const { return room_; }
 
-  /// What output lines [first, first + count) of an image read, the first window's corner first.
+  /// Input of output lines [first, first + count) of an image, starting at the corner of the first window.
   InputLines at(const float* x, int64_t image, int64_t first, int64_t count, float* room) const {
     const int64_t line = w_.in_w * w_.in_channels, top = first * w_.stride_h - w_.pad_top;
     const float* const source = x + image * w_.in_h * line;
@@ -71,7 +71,7 @@ class InputBlocks {
   int64_t input_lines(int64_t count) const { return (count - 1) * w_.stride_h + w_.kernel_h; }
 
   ConvWindow w_;
-  int64_t padded_w_;  ///< pixels that a line's windows reach over
+  int64_t padded_w_;  ///< pixels that the windows of a line cover
   bool in_place_;
   int64_t room_;
 };

@@ -1,15 +1,14 @@
-// Matrix products in registers, for convolutions of every kind. Operands are packed by the caller in blocks of 16
-// numbers, one cache line, so that the rows of a tile stand at constant offsets from one pointer and power-of-two
-// strides, which fight for the same cache sets, do not arise. Two products:
+// Matrix products in registers, for all kinds of convolutions. The caller packs operands in blocks of 16 numbers, one
+// cache line: the rows of a tile are at constant offsets from one pointer, and there are no power-of-two strides, which
+// would compete for the same cache sets. Two products:
 //
 //   over channels   C[rows][kTileColumns] = A B        A in panels: [group of kTileRows rows][K / 16][kTileRows][16],
 //                                                      B rows of the tile's width, C rows of kTileColumns
 //   over rows       C[16][kTileColumns] += A' B        A, B: [channels / 16][rows][16]
 //
-// An element's sum is one chain of multiply-adds, in the order of K, cut only where K is cut: it does not depend on the
-// row's place in a tile nor on its neighbours, so rows that only fill up a group may hold anything. A block of fewer
-// columns than kTileColumns is computed with fewer vectors. Pointers are aligned to a cache line. Toggle as in
-// simd-inl.h.
+// The sum of an element is one chain of multiply-adds in the order of K, cut only where K is cut. It depends neither on
+// the row's place in a tile nor on neighbouring rows, so padding rows may contain anything. Blocks of fewer columns
+// than kTileColumns use fewer vectors. Pointers are aligned to a cache line. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_INL_H
@@ -26,7 +25,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The register tile: as many sums as registers hold beside kTileVectors of B and a broadcast of A.
+/// The register tile: as many sums as fit next to kTileVectors of B and a broadcast of A.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 inline constexpr int kTileRows = 12, kTileVectors = 2;  // 32 registers of 16 lanes
 #elif HWY_ARCH_ARM_A64
@@ -35,7 +34,7 @@ inline constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4
 inline constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers
 #endif
 inline constexpr int64_t kTileColumns = kTileVectors * kLanes;
-/// Rows of a tile that takes all registers, where nothing needs them in thirds.
+/// Rows of a tile that uses all registers, where the number of rows need not be divisible by three.
 inline constexpr int kTallRows = kTileRows == 12 ? 14 : kTileRows;
 inline constexpr int64_t kChannelBlock = 16;
 /// Floats from one group of rows to the next per 16 of K.
@@ -43,15 +42,14 @@ inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
 
 #define DPTRAIN_UNROLL _Pragma("GCC unroll 16")
 
-/// What Tile::add fetches into the caches while it computes: the panel of A that is next, and `lines` lines of the B
-/// that is next with every block of 16.
+/// What Tile::add prefetches: the next panel of A, and `lines` lines of the next B with every block of 16.
 struct FetchAhead {
   const float *a, *b;
   int64_t lines;
   HWY_INLINE void fetch_b() {
     for (int64_t i = 0; i < lines; ++i, b += kChannelBlock) __builtin_prefetch(b, 0, 2);
   }
-  /// Called for k in [0, 16): a line for each row of a panel.
+  /// Called for k in [0, 16): prefetches a line for each row of a panel.
   HWY_INLINE void fetch_a(int64_t k) {
     __builtin_prefetch(a, 0, 3);
     if (k < kTileRows - 1 || k == kChannelBlock - 1) a += kChannelBlock;
@@ -63,8 +61,7 @@ struct FetchNothing {
   HWY_INLINE void fetch_some() const {}
 };
 
-/// Rows of a transposed product between two calls of fetch_some(), and parts of its 16 columns of A that each take all
-/// rows.
+/// Rows of a transposed product between two calls of fetch_some(); parts of its 16 columns of A, each over all rows.
 inline constexpr int64_t kFetchRows = 8, kRowParts = kTileRows >= 8 ? 2 : 3;
 
 /// kRows x (kVectors * kLanes) sums.
@@ -89,7 +86,7 @@ struct Tile {
     }
   }
 
-  /// sum += A B over `blocks` blocks of 16 of K. A: [16]-blocks `a_step` floats apart, its rows 16 floats apart.
+  /// sum += A B over `blocks` blocks of 16 of K. A: [16]-blocks `a_step` floats apart, rows 16 floats apart.
   template <class Ahead>
   HWY_INLINE void add(int64_t blocks, const float* HWY_RESTRICT a, int64_t a_step, const float* HWY_RESTRICT b,
                       Ahead ahead) {
@@ -107,8 +104,8 @@ struct Tile {
     }
   }
 
-  /// sum += A' B over `rows` rows of 16 floats; vectors of B beyond 16 columns stand `b_step` floats on.
-  /// ahead.fetch_some() is called for every kFetchRows of them.
+  /// sum += A' B over `rows` rows of 16 floats; each next 16 columns of B are `b_step` floats further. Calls
+  /// ahead.fetch_some() once per kFetchRows rows.
   template <class Ahead>
   HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_step,
                                  Ahead& ahead) {
@@ -144,7 +141,7 @@ HWY_INLINE int64_t tile_vectors(int64_t columns, int64_t first) {
   return std::min<int64_t>(kTileVectors, (columns - first + kLanes - 1) / kLanes);
 }
 
-/// Calls f(std::integral_constant<int, r>) with r thirds of kTileRows that hold `rows`, at most kTileRows.
+/// Calls f(std::integral_constant<int, r>) with the fewest thirds of kTileRows, r rows, that hold `rows` <= kTileRows.
 template <class F>
 HWY_INLINE void with_rows(int64_t rows, const F& f) {
   constexpr int kThird = kTileRows / 3;
@@ -153,21 +150,19 @@ HWY_INLINE void with_rows(int64_t rows, const F& f) {
   f(std::integral_constant<int, kThird>{});
 }
 
-/// The operands of the product that follows: fetched if they lie beyond the second cache. b: null if it lies nearer.
+/// Operands of the next product, prefetched if they are outside the L2 cache. b null: already in the L2 cache.
 struct NextOperands {
   const float *a, *b;
 };
 
-/// How far the groups of kTileRows rows of A lie apart, and in each of them the blocks of 16 of K: in floats.
+/// Floats between groups of kTileRows rows of A, and between blocks of 16 of K within a group.
 struct PanelSteps {
   int64_t group, block;
 };
 
-/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: [16]-rows 16 floats apart, groups of
-/// kTileRows of them and blocks of 16 of K as `steps` says, of which `blocks` are multiplied;
-/// B: [16 * blocks][kVectors * kLanes]. K is taken in pieces that keep B's in half of the nearest cache. kFetch: for
-/// operands that lie beyond the second cache: what comes next is fetched meanwhile. Where they lie nearer it only
-/// costs.
+/// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: [16]-rows 16 floats apart, in groups of
+/// kTileRows and `blocks` blocks of 16 of K, spaced by `steps`; B: [16 * blocks][kVectors * kLanes]. K is cut so that
+/// the part of B fits half of the L1 cache. kFetch: prefetches the next operands; only useful beyond the L2 cache.
 template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, const PanelSteps& steps,
                                   const float* HWY_RESTRICT b, const NextOperands& next, bool add,
@@ -217,8 +212,8 @@ HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b,
   tile.store(c, kTileColumns);
 }
 
-/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. What
-/// `ahead` names is fetched meanwhile.
+/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. Prefetches
+/// `ahead`.
 template <int kVectors, class Ahead>
 HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add,
                                 Ahead& ahead) {

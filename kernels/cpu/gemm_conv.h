@@ -1,27 +1,26 @@
 #pragma once
 
-// Gradients of the weights of convolutions of any window and stride as matrix products, without a matrix of the windows
-// in memory: windows are gathered chunk by chunk into panels that stay in the nearer caches and multiplied in registers
-// (gemm_gradient_tile-inl.h). A window of one pixel is a product of two matrices, a Dense layer or a 1x1 convolution.
+// Weight gradients of convolutions of any window and stride as matrix products, without a matrix of the windows in
+// memory: chunks of windows are gathered into panels that stay in the caches, and multiplied in registers
+// (gemm_gradient_tile-inl.h). A window of one pixel is a product of two matrices: a Dense layer or a 1x1 convolution.
 // NHWC images, weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's
-// threads. Everything written is overwritten; nothing is allocated: the workspace holds as many floats as the function
-// beside says, for at most `threads` threads.
+// threads. Outputs are overwritten. Nothing is allocated: see the *_workspace functions, for at most `threads` threads.
 //
 // Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large
-// ones are written past the caches.
+// gradients use non-temporal stores.
 
 #include "kernels/geometry.h"
 
 namespace dptrain::kernels::cpu {
 
-/// The most pixels of a window.
+/// Maximum number of pixels of a window.
 inline constexpr int64_t kGemmConvTaps = 49;
 
 /// y [rows, out] = x [rows, in] weights [in, out], as a convolution of rows images of one pixel.
 constexpr ConvWindow matrix_window(int64_t in, int64_t out) { return {.in_channels = in, .out_channels = out}; }
 
-/// Whether the windows, each of one pixel, can be read where they stand. Where the gradient is small they are, once
-/// there are kGemmConvManyWindows of all images; others are packed first.
+/// Whether windows of one pixel can be read in place. Small gradients of at least kGemmConvManyWindows windows (of all
+/// images) do so; others pack the operands first.
 bool gemm_conv_reads_in_place(const ConvWindow& window);
 inline constexpr int64_t kGemmConvManyWindows = 256;
 

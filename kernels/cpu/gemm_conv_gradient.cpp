@@ -13,12 +13,12 @@
 #define DPTRAIN_KERNELS_CPU_GEMM_CONV_GRADIENT_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Floats of a gradient that no cache holds until the optimizer reads it: written past the caches.
+/// Size in floats from which a gradient leaves all caches before the optimizer reads it: uses non-temporal stores.
 inline constexpr int64_t kStreamedFloats = 2 << 20;
-/// Columns and rows of a block of the gradient, at most. The columns' gradients of a chunk take half a MiB, and all
-/// rows of the block read them once packed.
+/// Maximum size of a block of the gradient. The packed dy of a chunk takes half a MiB, and all rows of the block read
+/// it.
 inline constexpr int64_t kBlockColumns = 512, kBlockRows = 512;
-/// Pieces of work for each thread, where the gradient can be cut into so many: a thread that is held up costs less.
+/// Pieces of work per thread, if the gradient can be cut into that many: limits the cost of a delayed thread.
 inline constexpr int64_t kPiecesOfThread = 3;
 
 }  // namespace dptrain::kernels::cpu
@@ -32,9 +32,9 @@ inline constexpr int64_t kPiecesOfThread = 3;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Gradient of the weights: products of windows and gradients, summed over the windows. A piece of the work is a block
-/// of the gradient and a part of the batch; parts are added in order at the end. How blocks are cut depends on the
-/// threads, and no sum does on the blocks.
+/// Weight gradient: products of windows and gradients, summed over the windows. A piece of the work is a block of the
+/// gradient and a part of the batch; parts are added in order at the end. The blocks depend on the number of threads,
+/// but no sum depends on the blocks.
 class WeightProducts {
  public:
   WeightProducts(const GemmGradient& gradient, int threads, float* workspace)
@@ -117,7 +117,7 @@ class WeightProducts {
     }
   }
 
-  /// `after`: windows of the chunk that follows.
+  /// `after`: number of windows of the next chunk.
   void run_chunk(const Block& block, const Chunk& chunk, int64_t after, float* b, float* to) const {
     float* const panels = b + b_floats_;
     const int64_t at_once = even_block(kGroupsAtOnce, block.end - block.begin, 1);
@@ -167,7 +167,7 @@ class WeightProducts {
     }
   }
 
-  /// Sums of a gradient that is written past the caches stand at `beside` until the last chunk.
+  /// With non-temporal stores, sums are kept at `beside` until the last chunk.
   static void keep_beside(const Chunk& chunk, float* beside, SumTile& tile) {
     tile.stream = chunk.last;
     tile.next_c = chunk.fresh && chunk.last ? tile.a : beside + kSumRows * kSumColumns;
@@ -176,7 +176,7 @@ class WeightProducts {
     if (!chunk.last) tile.to = beside, tile.to_step = kSumColumns;
   }
 
-  /// Where rows or columns only fill up the tile: beside C.
+  /// Tiles padded with extra rows or columns: uses a buffer in place of C.
   HWY_NOINLINE void run_part_of_tile(const RowGroup& group, int64_t width, SumTile tile) const {
     HWY_ALIGN float sums[kSumRows * kSumColumns];
     const auto move = [&](const float* from, int64_t from_step, float* to, int64_t to_step) HWY_ATTR {
@@ -214,14 +214,14 @@ class WeightProducts {
   const GemmGradient& g_;
   const GemmPixels& px_;
   RowGroups groups_;
-  int64_t rows_, columns_;                // of the gradient
-  int64_t part_windows_, parts_, chunk_;  // windows of a part; parts; windows that are packed at a time
-  int64_t wide_, across_, down_;          // columns of a block; blocks
+  int64_t rows_, columns_;
+  int64_t part_windows_, parts_, chunk_;  // windows of a part; number of parts; windows packed at a time
+  int64_t wide_, across_, down_;          // columns of a block; numbers of blocks
   int64_t b_floats_, slot_, workspace_;
   float *sums_, *bias_, *slots_;
 };
 
-/// Runs the pass, or without a workspace says what it wants.
+/// Runs the pass; returns the floats of workspace it needs. Without a workspace it only does the latter.
 int64_t gemm_gradient(const GemmGradient& gradient, int threads, float* workspace) {
   const WeightProducts products(gradient, threads, workspace);
   if (workspace != nullptr) products.run();

@@ -14,23 +14,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Blocks of 16 channels and columns that a piece of the work has.
+/// Blocks of 16 channels and of 16 columns per piece of the work.
 inline constexpr int64_t kGradientBlocks = 16;
 
-/// Rows of a block, in lines of equal distance: a line of an image's windows, or the whole block.
+/// Rows of a block in equidistant lines: a line of windows of an image, or the whole block.
 struct RowLines {
   static constexpr int64_t kMost = kDirectChunk;
 
-  int64_t count = 0, length = 0;    ///< lines, rows of one
-  int64_t x_step = 0, dy_step = 0;  ///< floats from a row to the next
-  const float* x[kMost] = {};       ///< where each line begins
-  const float* dy = nullptr;        ///< of the first; the lines follow one another
+  int64_t count = 0, length = 0;    ///< lines, rows per line
+  int64_t x_step = 0, dy_step = 0;  ///< floats between rows
+  const float* x[kMost] = {};       ///< start of each line
+  const float* dy = nullptr;        ///< start of the first line; the others follow
 };
 
-/// A cache line of each row of the block that comes next: fetched into the second cache while a tile is multiplied.
+/// One cache line of each row of the next block, prefetched into the L2 cache while a tile is multiplied.
 struct FetchLine {
   const RowLines* rows = nullptr;
-  int64_t at = 0;  ///< floats from the beginning of the row's channels or gradients
+  int64_t at = 0;  ///< floats from the first channel or gradient of the row
   bool of_dy = false;
 
   const float* of_line(int64_t line) const {
@@ -39,8 +39,8 @@ struct FetchLine {
   int64_t step() const { return of_dy ? rows->dy_step : rows->x_step; }
 };
 
-/// C [kRows][kVectors of columns] (+)= A' B over the rows: A the kRows channels from `channel` on, B those of dy.
-/// `Last` moves the last vector: Whole, or what there is of it.
+/// C [kRows][kVectors of columns] (+)= A' B over the rows: A are the kRows channels from `channel` on, B those of dy.
+/// `last` loads and stores the last vector: Whole, or partial.
 template <int kRows, int kVectors, bool kFetch, class Last>
 HWY_NOINLINE void add_rows(const RowLines& rows, int64_t channel, int64_t column, bool add, float* HWY_RESTRICT c,
                            int64_t c_step, Last last, const FetchLine& fetch) {
@@ -76,14 +76,14 @@ HWY_NOINLINE void add_rows(const RowLines& rows, int64_t channel, int64_t column
   }
 }
 
-/// Whether each image has one window: its rows are those of a matrix.
+/// Whether each image has one window, so that its rows are those of a matrix.
 HWY_INLINE bool is_matrix(const GemmPixels& px) { return px.h * px.w == 1; }
-/// Floats of x from a window to the next in its line.
+/// Floats of x between neighbouring windows of a line.
 HWY_INLINE int64_t x_distance(const GemmPixels& px) {
   return (is_matrix(px) ? px.in_h * px.in_w : px.step_w) * px.in_channels;
 }
 
-/// What a piece of the work reads of the next block of rows, spread over the tiles of this one.
+/// What a piece of the work reads of the next block of rows; the tiles of this block share its prefetches.
 struct Ahead {
   const RowLines& rows;
   int64_t channel, channels, column, columns;
@@ -98,8 +98,8 @@ struct Ahead {
   }
 };
 
-/// The products of windows of one pixel. A piece of the work is a block of the gradient and a part of the batch, as in
-/// gemm_conv_gradient.cpp; sums go to the gradient itself, block of rows after block of rows.
+/// Products of windows of one pixel. A piece of the work is a block of the gradient and a part of the batch, as in
+/// gemm_conv_gradient.cpp. Sums accumulate in the gradient, block of rows by block of rows.
 class DirectProducts {
  public:
   DirectProducts(const GemmGradient& gradient, float* workspace)
@@ -149,7 +149,7 @@ class DirectProducts {
       for (int64_t c = 0; c < channels; c += kTileRows)
         with_rows(channels - c, [&](auto of_tile) HWY_ATTR {
           constexpr int kRows = decltype(of_tile)::value;
-          // Few rows take more columns, so that there are sums enough to add to at a time.
+          // Few rows use more columns, to have enough independent sums.
           constexpr int kVectors = kRows == kTileRows / 3 ? 2 * kTileVectors : kTileVectors;
           each_tile<kRows, kVectors>(rows, channel + c, column, columns, first > begin, to, ahead);
         });
@@ -212,9 +212,9 @@ class DirectProducts {
   const GemmGradient& g_;
   const GemmPixels& px_;
   int64_t in_, out_;
-  int64_t deep_, wide_, down_, across_;        // channels and columns of a block of the gradient; such blocks
-  int64_t length_, rows_, part_rows_, parts_;  // rows of a line, of a block, of a part; parts
-  float *sums_, *bias_;                        // of the parts but the first
+  int64_t deep_, wide_, down_, across_;        // channels and columns of a block of the gradient; numbers of blocks
+  int64_t length_, rows_, part_rows_, parts_;  // rows of a line, a block, a part; parts
+  float *sums_, *bias_;                        // sums of all parts but the first
   int64_t workspace_;
 };
 
@@ -224,8 +224,8 @@ int64_t direct_products(const GemmGradient& gradient, float* workspace) {
   return products.workspace();
 }
 
-/// Rows a page or a multiple of it apart meet in one set of the nearest cache. Where a register holds a whole line, a
-/// tile reads enough of each for it not to matter.
+/// Whether rows map to the same L1 cache sets: their distance is a multiple of a page. With vectors of a whole cache
+/// line a tile reads enough of each row for it not to matter.
 bool rows_meet(const GemmPixels& px) {
   constexpr int64_t kPageFloats = 1024;
   return kLanes < 16 && (x_distance(px) % kPageFloats == 0 || px.out_channels % kPageFloats == 0);

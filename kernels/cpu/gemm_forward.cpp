@@ -12,11 +12,11 @@
 #define DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Floats of x, of the panels and of y of a chunk: they fit a second cache of 1 MiB with what passes beside read.
+/// Floats of x, panels and y of a chunk: with the inputs of fused passes they fit an L2 cache of 1 MiB.
 inline constexpr int64_t kChunkFloats = 128 << 10;
-/// Positions of a chunk, unless a pass behind it wants more.
+/// Positions of a chunk, unless a fused pass needs more.
 inline constexpr int64_t kLeastChunk = 56, kMostChunk = 476;
-/// Floats of the weights that stream past panel after panel: in a second cache of 2 MiB with a chunk.
+/// Floats of the weights applied to each panel in turn: with a chunk they fit an L2 cache of 2 MiB.
 inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 
 }  // namespace dptrain::kernels::cpu
@@ -32,12 +32,12 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 /// Floats of a block of 16 of K of a panel.
 inline constexpr int64_t kRowsBlock = kTallRows * kChannelBlock;
-/// Blocks of 16 of K of a panel: it stays in the nearest cache while the weights stream past.
+/// Blocks of 16 of K of a panel: it stays in the L1 cache while the weights are read.
 inline constexpr int64_t kPanelDepth = 32;
-/// Floats from what is read of the weights to what is fetched of them: K and columns follow one another without a gap.
+/// Prefetch distance of the weights in floats; K and columns are contiguous.
 inline constexpr int64_t kWeightsAhead = 512;
 
-/// Calls f(std::integral_constant<int, rows>) with the fewest rows of those that there are tiles for.
+/// Calls f(std::integral_constant<int, r>) with the smallest tile of r >= rows rows.
 template <class F>
 HWY_INLINE void with_some_rows(int64_t rows, const F& f) {
   if (rows <= 2) return f(std::integral_constant<int, 2>{});
@@ -48,16 +48,16 @@ HWY_INLINE void with_some_rows(int64_t rows, const F& f) {
   f(std::integral_constant<int, kTallRows>{});
 }
 
-/// Lines that are fetched into the second cache while a panel is multiplied, one behind the other.
+/// Consecutive lines that are prefetched into the L2 cache while a panel is multiplied.
 template <bool kToWrite>
 struct Lines {
   const float* at = nullptr;
-  int64_t count = 0;  ///< with each block of 16 of K of each block of columns
+  int64_t count = 0;  ///< per block of 16 of K and per block of columns
   HWY_INLINE void fetch() {
     for (int64_t i = 0; i < count; ++i, at += kChannelBlock) __builtin_prefetch(at, kToWrite ? 1 : 0, 2);
   }
 };
-/// Of what is read next, and of where y will be written.
+/// Prefetches of the next inputs, and of the output memory.
 struct NextRows {
   Lines<false> read[2];
   Lines<true> written[2];
@@ -88,7 +88,7 @@ class ForwardProducts {
     workspace_ = room.taken();
     at_once_ = even_block(std::max<int64_t>(1, kWeightsAtOnce / (depth_ * kChannelBlock * kTileColumns)), columns_, 1);
     if (f_.before != nullptr || f_.after != nullptr) at_once_ = columns_;
-    // Threads share the chunks evenly; what a pass behind them wants goes first.
+    // Threads share the chunks evenly, but `after` may require a multiple of its step.
     const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
     const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTallRows);
     chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
@@ -117,7 +117,7 @@ class ForwardProducts {
   int64_t width_of(int64_t column) const { return std::min(kTileColumns, px_.out_channels - column * kTileColumns); }
   float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }
 
-  /// 16 of K for a block of columns.
+  /// Packs 16 of K for a block of columns.
   void pack_weights(int64_t column, int64_t block) const {
     const int64_t width = width_of(column), blocks_of_tap = channel_blocks(px_.in_channels);
     const int64_t tap = block / blocks_of_tap, channel = block % blocks_of_tap * kChannelBlock;
@@ -148,7 +148,7 @@ class ForwardProducts {
     if (f_.after != nullptr) (*f_.after)(first, first + count);
   }
 
-  /// Rows of x as far as `k` says by the blocks of columns from `column` on.
+  /// Multiplies rows of x, in the range `k`, by the blocks of columns from `column` on.
   template <int kRows>
   HWY_NOINLINE void multiply(int64_t row, int64_t there, DepthRange k, int64_t column, float* panel) const {
     pack_rows<kRows>(px_, f_.x, row, there, k, panel);
@@ -160,8 +160,8 @@ class ForwardProducts {
       });
   }
 
-  /// What is needed next, spread over so many blocks of this panel: the rows behind it, or what a pass in front will
-  /// read for the rows that stand here in the next chunk.
+  /// What to prefetch during `blocks` blocks of this panel: the next rows, or the inputs of `before` for the same rows
+  /// of the next chunk.
   NextRows next_of(int64_t row, int64_t there, DepthRange k, int64_t blocks) const {
     NextRows next;
     if (k.first > 0) return next;
@@ -248,13 +248,13 @@ class ForwardProducts {
   int64_t positions_, depth_, columns_;  // pixels of y, blocks of 16 of K, blocks of kTileColumns of the outputs
   int64_t at_once_;                      // blocks of columns of a piece of the work
   int64_t panel_depth_;                  // blocks of 16 of K of a panel
-  int64_t chunk_, block_;                // positions of a piece of the work, and of those a pass goes along with
-  bool contiguous_;                      // windows stand one behind the other
-  int64_t slot_, workspace_;             // floats of a slot's panel, of all
+  int64_t chunk_, block_;                // positions of a piece of the work, and of a call of a fused pass
+  bool contiguous_;                      // windows are contiguous
+  int64_t slot_, workspace_;             // floats of a thread's panel, of the whole workspace
   float *weights_, *panels_;
 };
 
-/// Runs the pass, or without a workspace says what it wants.
+/// Runs the pass; returns the floats of workspace it needs. Without a workspace it only does the latter.
 int64_t forward_products(const GemmForward& forward, int threads, float* workspace) {
   const ForwardProducts products(forward, threads, workspace);
   if (workspace != nullptr) products.run();

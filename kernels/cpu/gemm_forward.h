@@ -1,14 +1,13 @@
 #pragma once
 
-// Convolutions of any window and stride forward as matrix products: some windows are gathered into a panel that stays
-// in the nearest cache, and the weights, packed, stream past it from the second; sums are made in registers and written
-// to where they belong. What is read next, and where y will be written, is fetched meanwhile. NHWC images, weights
-// [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's threads. Everything
-// written is overwritten; nothing is allocated: the workspace holds as many floats as the function says, for at most
-// `threads` threads.
+// Forward convolutions of any window and stride as matrix products. Some windows are gathered into a panel that stays
+// in the L1 cache, while the packed weights are read from the L2 cache. Sums stay in registers and are stored at their
+// final place. The next inputs and the output memory are prefetched. NHWC images, weights [kernel_h, kernel_w, in,
+// out]. May be called from any thread; work is shared among the caller's threads. Outputs are overwritten. Nothing is
+// allocated: see gemm_forward_workspace, for at most `threads` threads.
 //
-// Passes of other layers go along (piece_pass.h): `before` makes a chunk of x, `after` follows a chunk of y, both
-// while it is in the second cache. A sample's bits depend on none of that, nor on the rows nor on the threads.
+// Passes of other layers can be fused (piece_pass.h): `before` computes a chunk of x, `after` reads a chunk of y, both
+// while it is in the L2 cache. The bits of a sample depend neither on them nor on the number of rows or threads.
 
 #include "kernels/cpu/piece_pass.h"
 #include "kernels/geometry.h"
@@ -19,16 +18,16 @@ struct GemmForward {
   ConvWindow window;
   const float* x = nullptr;
   const float* weights = nullptr;
-  bool turned = false;          ///< weights are [out, in] of a window of one pixel: the gradient of its x from its dy
+  bool turned = false;          ///< weights are [out, in] of a window of one pixel: the gradient of x from dy
   const float* bias = nullptr;  ///< [out]; null: none
-  bool relu = false;            ///< max(y, 0) at last; NaN passes
+  bool relu = false;            ///< applies max(y, 0) last; keeps NaN
   int64_t rows = 0;             ///< images
   float* y = nullptr;
-  const PiecePass* before = nullptr;  ///< over positions of x: where gemm_forward_pairs(); null: x is there
+  const PiecePass* before = nullptr;  ///< over positions of x, requires gemm_forward_pairs(); null: x is complete
   const PiecePass* after = nullptr;   ///< over positions of y
 };
 
-/// Whole vectors of outputs, no groups and no gaps in windows.
+/// Whether outputs fill whole vectors, without groups or dilation.
 bool gemm_forward_fits(const ConvWindow& window);
 /// Whether position i of y reads position i of x alone.
 bool gemm_forward_pairs(const ConvWindow& window);

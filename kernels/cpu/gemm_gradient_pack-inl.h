@@ -1,6 +1,5 @@
-// Operands of a gradient of weights, packed for gemm_gradient_tile-inl.h a chunk of positions at a time. The rows of
-// the gradient, the taps of a window and their channels, are cut into groups of at most kSumRows. Toggle as in
-// simd-inl.h.
+// Packs the operands of a weight gradient for gemm_gradient_tile-inl.h, a chunk of positions at a time. The rows of the
+// gradient, taps of a window times channels, are cut into groups of at most kSumRows. Guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_PACK_INL_H
@@ -17,12 +16,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Rows [first, first + there) of the gradient, in a panel of `rows`, which is even: one may only fill it up.
+/// Rows [first, first + there) of the gradient, in a panel of `rows`, an even number: the last row may be padding.
 struct RowGroup {
   int64_t first, there, rows;
 };
 
-/// How the rows of the gradient are grouped: evenly, and by tap where a tap has channels enough.
+/// Grouping of the rows of the gradient: evenly, and by tap if a tap has enough channels.
 class RowGroups {
  public:
   explicit RowGroups(const GemmPixels& px)
@@ -42,9 +41,9 @@ class RowGroups {
   int64_t of_unit_, pairs_, groups_, count_;
 };
 
-/// Floats that a panel's rows are moved by at a time; the last of them may write so far past the panel.
+/// Floats of a panel copied at a time; the last copy may write up to this many floats past the panel.
 inline constexpr int64_t kMoved = (kSumRows + kLanes - 1) / kLanes * kLanes;
-/// Groups whose panels are packed at a time: whole cache lines of x are read for all of them.
+/// Groups whose panels are packed at a time, so that whole cache lines of x are read.
 inline constexpr int64_t kGroupsAtOnce = 112 / kSumRows;
 
 /// Channels [channel, channel + count) of a tap.
@@ -52,7 +51,7 @@ struct TapChannels {
   int64_t tap, channel, count;
 };
 
-/// Calls f(part, its first row) for the parts of rows [begin, end) of the gradient that are of one tap each.
+/// Calls f(part, its first row) for the parts of rows [begin, end) of the gradient that belong to one tap each.
 template <class F>
 HWY_INLINE void each_tap_of_rows(const GemmPixels& px, int64_t begin, int64_t end, const F& f) {
   while (begin < end) {
@@ -63,7 +62,7 @@ HWY_INLINE void each_tap_of_rows(const GemmPixels& px, int64_t begin, int64_t en
   }
 }
 
-/// Where the pixel of each window of [first, first + count) stands that a tap meets; `outside` where it meets none.
+/// The pixel that a tap reads in each window of [first, first + count); `outside` if it is outside the image.
 HWY_INLINE void find_pixels(const GemmGradient& g, int64_t tap, int64_t first, int64_t count, const float* outside,
                             const float** to) {
   const GemmPixels& px = g.pixels;
@@ -79,14 +78,14 @@ HWY_INLINE void find_pixels(const GemmGradient& g, int64_t tap, int64_t first, i
   }
 }
 
-/// The panels of groups that follow one another.
+/// The panels of consecutive groups.
 class Panels {
  public:
   /// Floats of the panels of kGroupsAtOnce groups.
   static constexpr int64_t floats(int64_t positions) { return kGroupsAtOnce * step(positions); }
   static constexpr int64_t step(int64_t positions) { return lines(kSumRows * positions + kMoved); }
 
-  /// Groups [begin, end) of windows [first, first + count).
+  /// Packs groups [begin, end) for windows [first, first + count).
   static void pack(const GemmGradient& g, const RowGroups& groups, int64_t begin, int64_t end, int64_t first,
                    int64_t count, float* to) {
     const RowGroup last = groups[end - 1];
@@ -109,7 +108,7 @@ class Panels {
   }
 
  private:
-  /// `count` floats of a panel's rows from floats [at] of a pixel; whether these are all of a row.
+  /// `count` floats of a panel's rows, from offset `at` of a pixel; `whole`: these are the whole row.
   struct Part {
     float* to;
     int64_t step, at, count;
@@ -138,8 +137,8 @@ class Panels {
   }
 };
 
-/// Columns [column, column + columns) of the gradients of `count` positions, in blocks of kSumColumns: what fills up
-/// the last is zero.
+/// Packs columns [column, column + columns) of the gradients of `count` positions in blocks of kSumColumns; the last
+/// block is padded with zeros.
 HWY_INLINE void pack_gradients(const float* dy, int64_t dy_step, int64_t columns, int64_t count, float* to) {
   const int64_t block = count * kSumColumns;
   for (int64_t k = 0; k < count; ++k, dy += dy_step, to += kSumColumns) {
@@ -156,25 +155,24 @@ HWY_INLINE void pack_gradients(const float* dy, int64_t dy_step, int64_t columns
   }
 }
 
-/// What is packed for the step that follows: its lines, shared evenly among the tiles of this one.
+/// Cache lines that the next step packs; the tiles of the current step share their prefetches evenly.
 class UpcomingRows {
  public:
-  /// Nothing, until told.
   explicit UpcomingRows(const GemmGradient& g, int64_t positions) : g_(g), positions_(positions) {}
 
-  /// Rows [begin, end) of the gradient of windows [first, first + count).
+  /// Adds rows [begin, end) of the gradient for windows [first, first + count).
   void add_pixels(int64_t begin, int64_t end, int64_t first, int64_t count) {
     each_tap_of_rows(g_.pixels, begin, end, [&](TapChannels tap, int64_t) HWY_ATTR {
       if (parts_ < kMost) add({tap, first, count, pieces_of(tap.channel % kLine + tap.count, kLine), false});
     });
   }
-  /// Columns [column, column + columns) of dy.
+  /// Adds columns [column, column + columns) of dy.
   void add_gradients(int64_t column, int64_t columns, int64_t first, int64_t count) {
     add({{0, column, columns}, first, count, pieces_of(column % kLine + columns, kLine), true});
   }
   void share_among(int64_t tiles) { tiles_ = tiles; }
 
-  /// Of the next tile.
+  /// The prefetches of the next tile.
   AheadRows take() {
     if (lines_ == 0) return {};
     const int64_t line = tile_ * lines_ / tiles_, first = pieces_of(line * tiles_, lines_);
@@ -191,7 +189,7 @@ class UpcomingRows {
   }
 
  private:
-  static constexpr int64_t kLine = 16, kMost = 16;  // floats; parts that are remembered
+  static constexpr int64_t kLine = 16, kMost = 16;  // floats; maximum number of parts
 
   struct Part {
     TapChannels channels;
@@ -214,7 +212,7 @@ class UpcomingRows {
   }
 
   const GemmGradient& g_;
-  int64_t positions_;  // of the tiles that fetch
+  int64_t positions_;  // of the tiles that prefetch
   Part parts_of_[kMost + 1];
   int64_t parts_ = 0, lines_ = 0, tiles_ = 1, tile_ = 0, found_ = -1;
   const float* rows_[kGradientChunk + kStepPositions];

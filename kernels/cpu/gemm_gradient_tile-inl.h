@@ -1,7 +1,7 @@
-// The product of a gradient of weights in registers: C[rows][columns] (+)= A' B over a chunk of positions. A is packed
-// in panels [position][rows of the tile] that stay in the nearest cache while B, packed in blocks [position]
-// [kSumColumns], streams from the second one. An element's sum is one chain of
-// multiply-adds in the order of the positions. Toggle as in simd-inl.h.
+// The product of a weight gradient in registers: C[rows][columns] (+)= A' B over a chunk of positions. A is packed in
+// panels [position][rows of the tile] that stay in the L1 cache, B in blocks [position][kSumColumns] that are read from
+// the L2 cache. The sum of an element is one chain of multiply-adds in the order of the positions. Guard: see
+// simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H
@@ -20,9 +20,8 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 inline constexpr int kSumRows = kTallRows, kSumVectors = kTileVectors;
 inline constexpr int64_t kSumColumns = kSumVectors * kLanes;
 
-/// What is fetched into the second cache while a tile is multiplied: floats [at] of `rows`, `step` of them for every
-/// kStepPositions. Pointers one behind the other: a cursor that had to be asked for the next would be a call, and a
-/// call saves all the registers of the sums.
+/// Prefetched into the L2 cache while a tile is multiplied: floats [at] of `rows`, `step` pointers for every
+/// kStepPositions. An array of pointers, because a call for the next pointer would spill all registers of the sums.
 struct AheadRows {
   const float* const* rows = nullptr;
   int64_t at = 0, step = 0;
@@ -32,19 +31,19 @@ inline constexpr int64_t kStepPositions = 8;
 struct SumTile {
   const float *a = nullptr, *b = nullptr;
   int64_t positions = 0;
-  const float* from = nullptr;  ///< sums so far; null: none
+  const float* from = nullptr;  ///< sums so far; null: zeros
   int64_t from_step = 0;        ///< floats between rows
-  float* to = nullptr;          ///< where the sums go
+  float* to = nullptr;          ///< destination of the sums
   int64_t to_step = 0;
-  bool stream = false;            ///< past the caches; `to` is aligned to vectors
-  const float* next_c = nullptr;  ///< where the sums of the tile that follows stand: fetched into the nearest cache
+  bool stream = false;            ///< uses non-temporal stores; `to` is aligned to vectors
+  const float* next_c = nullptr;  ///< sums of the next tile, prefetched into the L1 cache
   int64_t next_c_step = 0;
   AheadRows ahead;
 };
 
 template <int kRows, int kVectors>
 HWY_NOINLINE void add_products(const SumTile& tile) {
-  constexpr int64_t kLine = 16, kAhead = 512;  // floats of B that the nearest cache is asked for in advance
+  constexpr int64_t kLine = 16, kAhead = 512;  // prefetch distance of B in floats
   Tile<kRows, kVectors> sums;
   if (tile.from != nullptr)
     sums.load(tile.from, tile.from_step);
@@ -82,7 +81,7 @@ HWY_NOINLINE void add_products(const SumTile& tile) {
   }
 }
 
-/// Calls f(std::integral_constant<int, rows>) for an even count of rows, at most kSumRows.
+/// Calls f(std::integral_constant<int, r>) with the smallest even r >= rows; rows <= kSumRows.
 template <int kMost = kSumRows, class F>
 HWY_INLINE void with_even_rows(int64_t rows, const F& f) {
   if constexpr (kMost > 2) {
@@ -91,7 +90,7 @@ HWY_INLINE void with_even_rows(int64_t rows, const F& f) {
   f(std::integral_constant<int, kMost>{});
 }
 
-/// The tile of `rows` rows, even, and `vectors` vectors of columns.
+/// The tile of `rows` rows, an even number, and `vectors` vectors of columns.
 HWY_INLINE void add_products(int64_t rows, int64_t vectors, const SumTile& tile) {
   with_even_rows(rows, [&](auto r) HWY_ATTR {
     with_vectors<kSumVectors>(vectors,

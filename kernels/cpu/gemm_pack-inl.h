@@ -1,5 +1,5 @@
-// Operands of a convolution by matrix products, packed for the tiles of gemm-inl.h. K runs over the taps of a window
-// and their channels, each tap's rounded up to blocks of 16 with zeros. Toggle as in simd-inl.h.
+// Packs operands of convolutions by matrix products for the tiles of gemm-inl.h. K runs over the taps of a window and
+// their channels, which are padded with zeros to blocks of 16. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
@@ -21,7 +21,8 @@ struct DepthRange {
 
 HWY_INLINE int64_t channel_blocks(int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
-/// Calls f(tap, first block of its channels, blocks, blocks so far) for the parts of `range` that are of one tap each.
+/// Calls f(tap, first block of its channels, blocks, blocks so far) for the parts of `range` that belong to one tap
+/// each.
 template <class F>
 HWY_INLINE void each_tap(int64_t channels, DepthRange range, const F& f) {
   const int64_t of_tap = channel_blocks(channels);
@@ -32,7 +33,8 @@ HWY_INLINE void each_tap(int64_t channels, DepthRange range, const F& f) {
   }
 }
 
-/// Blocks of 16 of the channels at `from` (null: zeros) from block `first`: to `to`, `step` floats apart.
+/// Copies `blocks` blocks of 16 channels of `from` (null: zeros), starting at block `first`; they are `step` floats
+/// apart in `to`.
 HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, int64_t blocks, float* to,
                             int64_t step) {
   for (int64_t b = first; b < first + blocks; ++b, to += step) {
@@ -47,7 +49,7 @@ HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, 
   }
 }
 
-/// Windows [first, first + there) as a panel of kRows rows: [block of range][kRows][16]. Rows that fill it up are
+/// Packs windows [first, first + there) into a panel of kRows rows, [block of range][kRows][16]; padding rows are
 /// zeros.
 template <int kRows>
 HWY_INLINE void pack_rows(const GemmPixels& px, const float* in, int64_t first, int64_t there, DepthRange range,

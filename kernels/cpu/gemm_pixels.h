@@ -1,6 +1,6 @@
 #pragma once
 
-// Which pixels of two images meet in a convolution by matrix products. Words of gemm_conv*.cpp alone.
+// Which pixels of two images a convolution by matrix products combines. Only for gemm_*.cpp.
 
 #include <cstdint>
 
@@ -8,20 +8,20 @@
 
 namespace dptrain::kernels::cpu {
 
-/// The windows of a convolution: one for each pixel of the output.
+/// The windows of a convolution: one per pixel of the output.
 struct GemmPixels {
   struct Tap {
-    int64_t y, x;  ///< of the pixel that is read, from the window's place
+    int64_t y, x;  ///< offset of the source pixel from the position of the window
   };
 
   int64_t h = 0, w = 0;            ///< of the output
-  int64_t step_h = 1, step_w = 1;  ///< pixels of the image that is read from a window to the next
+  int64_t step_h = 1, step_w = 1;  ///< source pixels between windows
   int64_t in_h = 0, in_w = 0, in_channels = 0;
   int64_t out_channels = 0;
   int64_t taps = 0;
   Tap tap[kGemmConvTaps];
 
-  /// Where a window stands.
+  /// Position of a window.
   struct Place {
     int64_t image, y, x;
   };
@@ -29,7 +29,7 @@ struct GemmPixels {
     if (h * w == 1) return {row, 0, 0};
     return {row / (h * w), row % (h * w) / w, row % w};
   }
-  /// -1: outside of the image.
+  /// -1: outside the image.
   int64_t in_offset(const Place& p, int64_t t) const {
     const int64_t y = p.y * step_h + tap[t].y, x = p.x * step_w + tap[t].x;
     if (y < 0 || y >= in_h || x < 0 || x >= in_w) return -1;
@@ -37,8 +37,7 @@ struct GemmPixels {
   }
 };
 
-/// Images of one pixel stand for the pixels of larger ones where each pixel meets only itself. Returns the rows of
-/// that.
+/// Turns a 1x1 convolution without stride or padding into one over images of one pixel; returns the new number of rows.
 inline int64_t flatten_pixels(ConvWindow& w, int64_t rows) {
   if (w.kernel_h != 1 || w.kernel_w != 1 || w.stride_h != 1 || w.stride_w != 1 || w.pad_top != 0 || w.pad_left != 0 ||
       w.in_h != w.out_h || w.in_w != w.out_w)

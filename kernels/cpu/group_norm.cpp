@@ -11,7 +11,7 @@
 #define DPTRAIN_KERNELS_CPU_GROUP_NORM_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Vectors of channels that a piece of the rows works with. The first two are the piece's results of backward.
+/// Vectors of channels for a piece of the rows. The first two are the results of backward for the piece.
 struct GroupNormRoom {
   static constexpr int64_t kVectors = 6;
   float *dgamma, *dbeta, *first, *second, *mean, *scale;
@@ -36,20 +36,20 @@ struct GroupNormRoom {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Positions that are added one after the other before their sum is added to the total: bounds the rounding error, and
-/// keeps what is read twice in the nearest cache.
+/// Positions added in sequence before their sum is added to the total: bounds the rounding error, and keeps values that
+/// are read twice in the L1 cache.
 inline constexpr int64_t kPositionChain = 32;
 
-/// Asks for kVectors vectors of the next chain, in the order in which memory lies: this one is walked down in columns,
-/// which the processor does not see through. Step `step` of `steps` of the columns from c.
+/// Prefetches kVectors vectors of the next chain in memory order: the current one is read column by column, which the
+/// hardware prefetcher does not detect. Step `step` of `steps` of the columns from c on.
 template <int kVectors>
 HWY_INLINE void fetch_next(const float* next, int64_t c, int64_t step, int64_t steps) {
   const float* const part = next + c * steps + step * kVectors * kLanes;
   for (int k = 0; k < kVectors; ++k) __builtin_prefetch(part + k * kLanes, 0, 2);
 }
 
-/// means[c] and squares[c] = sum over positions of (x - mean)^2, of every channel: of chains of positions, whose means
-/// and squares are put together as those of sets are (Chan, Golub and LeVeque 1979). Memory is read once.
+/// means[c] and squares[c] = sum over positions of (x - mean)^2 for every channel. Combines the moments of chains of
+/// positions (Chan, Golub and LeVeque 1979), so memory is read once.
 HWY_INLINE void channel_moments(const float* x, int64_t positions, int64_t channels, float* means, float* squares) {
   for (int64_t first = 0; first < positions; first += kPositionChain) {
     const int64_t end = std::min(positions, first + kPositionChain);
@@ -85,7 +85,7 @@ HWY_INLINE void channel_moments(const float* x, int64_t positions, int64_t chann
   }
 }
 
-/// sums[c] = sum over positions of dy, products[c] = that of dy (x - mean[c]).
+/// sums[c] = sum of dy over positions, products[c] = sum of dy (x - mean[c]).
 HWY_INLINE void channel_products(const float* x, const float* dy, const float* mean, int64_t positions,
                                  int64_t channels, float* sums, float* products) {
   std::memset(sums, 0, static_cast<size_t>(channels) * sizeof(float));
@@ -132,12 +132,11 @@ HWY_INLINE float channel_sum(int64_t begin, int64_t end, const F& terms) {
   return sum_lanes(hn::Add(hn::Add(a, b), hn::Add(c, d)));
 }
 
-/// Fills [begin, end) of a vector of channels.
 HWY_INLINE void set_channels(int64_t begin, int64_t end, float value, float* to) {
   std::fill(to + begin, to + end, value);
 }
 
-/// Whether a row is one group of channels: layer normalisation, whose rows stay in the nearest cache.
+/// Whether a row is one group of channels: layer normalization, whose rows stay in the L1 cache.
 HWY_INLINE bool is_layer_norm(const GroupNorm& n) { return n.spatial == 1 && n.groups == 1; }
 
 void layer_norm_rows(const GroupNorm& n, const float* x, const float* gamma, const float* beta, int64_t begin,
@@ -169,7 +168,7 @@ void layer_norm_rows(const GroupNorm& n, const float* x, const float* gamma, con
   }
 }
 
-/// As row_dx and what is before it, of rows of one group: dgamma and dbeta are added to.
+/// As row_dx and the sums before it, for rows of one group; adds to dgamma and dbeta.
 void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, int64_t begin, int64_t end, float* dgamma,
                               float* dbeta, float* dx) {
   const int64_t channels = n.channels;
@@ -241,7 +240,7 @@ void forward_piece(const GroupNorm& n, const float* x, const float* gamma, const
   }
 }
 
-/// With A = mean over the group of dy gamma and B = that of dy gamma xhat: dx = inv_std (dy gamma - A - xhat B).
+/// With A = mean over the group of dy gamma and B = mean of dy gamma xhat: dx = inv_std (dy gamma - A - xhat B).
 HWY_INLINE void row_dx(const GroupNorm& n, const GroupNormGradient& g, int64_t row, const GroupNormRoom& room,
                        float* dx) {
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
@@ -330,7 +329,7 @@ void group_norm_backward(const GroupNorm& norm, const GroupNormGradient& gradien
   parallel_ranges(rows, size, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(backward_piece)(norm, gradient, begin, end, workspace + begin / size * room, dx);
   });
-  const float* from = workspace;  // the pieces' dgamma, then their dbeta
+  const float* from = workspace;  // dgamma of all pieces, then dbeta
   for (float* const to : {dgamma, dbeta}) {
     for (int64_t c = 0; to != nullptr && c < norm.channels; ++c) {
       double sum = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours,
-// each group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group. Rows are
-// computed by themselves; the gradients of gamma and beta are sums of fixed pieces of the rows, added in order. May be
-// called from any thread; work is shared among the caller's threads, whose number changes nothing. Outputs are
+// Normalization within samples: the channels of a row of [rows, spatial, channels] are cut into `groups` of neighbours,
+// and each group of a row has its own mean and biased variance. Layer normalization: spatial == 1 and one group. Rows
+// are independent; the gradients of gamma and beta are sums of fixed pieces of the rows, added in order. May be called
+// from any thread; work is shared among the caller's threads. Results do not depend on their number. Outputs are
 // overwritten.
 
 #include <cstdint>
@@ -17,13 +17,12 @@ using kernels::GroupNorm;
 /// Floats of workspace for either pass.
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);
 
-/// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
-/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null. Where the norm is not centered the
-/// mean counts as 0.
+/// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and inv_std =
+/// 1 / sqrt(variance + epsilon), [rows, groups], unless they are null. If the norm is not centered, mean is 0.
 void group_norm_forward(const GroupNorm& norm, const float* x, const float* gamma, const float* beta, int64_t rows,
                         float* workspace, float* y, float* mean, float* inv_std);
 
-/// What a gradient is taken through: mean and inv_std as forward left them.
+/// Inputs of backward; mean and inv_std are those written by forward.
 struct GroupNormGradient {
   const float* x;
   const float* dy;
@@ -32,7 +31,7 @@ struct GroupNormGradient {
   const float* inv_std;
 };
 
-/// dx, dgamma and dbeta may each be null; dx == dy allowed.
+/// dx, dgamma and dbeta may each be null; dx == dy is allowed.
 void group_norm_backward(const GroupNorm& norm, const GroupNormGradient& gradient, int64_t rows, float* workspace,
                          float* dx, float* dgamma, float* dbeta);
 

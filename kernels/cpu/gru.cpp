@@ -22,9 +22,9 @@ inline constexpr int64_t kGruGates = 3;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The room of a block of rows.
+/// Scratch memory for a block of rows.
 struct GruRoom {
-  float *panels, *sums, *h, *rows, *row;  // rows: 2 units of each row; row: 3 units
+  float *panels, *sums, *h, *rows, *row;  // rows: 2 units per row; row: 3 units
 
   GruRoom(int64_t units, float* room) {
     const int64_t block = kBlockRows * padded_units(units);
@@ -66,7 +66,7 @@ class GruForwardBlock {
   int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
   float* gates_of(int64_t r, int64_t t) const { return p_.kept.gates + place(r, t) * kGruGates * units_; }
   float* sums_of(int64_t gate, int64_t slot) const { return room_.sums + (gate * kBlockRows + slot) * stride_; }
-  /// Where the third gate's part of the state stands: kept, or for this step only.
+  /// The state's part of the third gate: saved, or scratch for this step.
   float* inner_of(int64_t slot, int64_t t) const {
     return p_.kept.inner != nullptr ? p_.kept.inner + place(rows_.at(slot), t) * units_ : room_.rows + slot * stride_;
   }
@@ -88,13 +88,13 @@ class GruForwardBlock {
         copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
   }
 
-  /// Of a step that is left out, whose sums have zeros for gradients.
+  /// Saves the state of a step that is masked; the gradients of its sums are zero.
   void keep_left_out(int64_t r, int64_t t) {
     if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + place(r, t) * units_, units_);
     if (p_.kept.inner != nullptr) clear_row(p_.kept.inner + place(r, t) * units_, units_);
   }
 
-  /// Into the panels, with the gate's recurrent dropout.
+  /// Writes the state to the panels, with the recurrent dropout of the gate.
   void put_state(const float* state, int64_t gate, int64_t slot) {
     if (steps_.state_factors != nullptr) {
       multiply_rows_of(state, factors_of(steps_, gate, rows_[rows_.at(slot)]), room_.row, units_);
@@ -108,7 +108,7 @@ class GruForwardBlock {
                   weights_ + gate * packed_weights(1, units_), {}, room_.sums + gate * kBlockRows * stride_);
   }
 
-  /// z and r, and what r does to the state.
+  /// Computes z and r, and applies r to the state.
   void open_gates(int64_t slot, int64_t t) {
     const int64_t r = rows_.at(slot);
     float* const z = gates_of(r, t);
@@ -126,7 +126,7 @@ class GruForwardBlock {
     if (p_.bias != nullptr) add_row(p_.bias + 2 * units_, inner, units_);
   }
 
-  /// The candidate, and h' = z h + (1 - z) hh.
+  /// Computes the candidate hh and h' = z h + (1 - z) hh.
   void mix(int64_t slot, int64_t t) {
     const int64_t r = rows_.at(slot);
     float* const z = gates_of(r, t);
@@ -177,7 +177,7 @@ class GruBackwardBlock {
 
  private:
   float* dh_of(int64_t r) const { return room_.h + r * stride_; }
-  /// Gradients of the activated z and r, until r's is known.
+  /// Gradients of the activated z and r, until that of r is complete.
   float* opened_of(int64_t slot) const { return room_.rows + 2 * slot * stride_; }
   float* sums_of(int64_t gate, int64_t slot) const { return room_.sums + (gate * kBlockRows + slot) * stride_; }
   int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
@@ -204,7 +204,7 @@ class GruBackwardBlock {
     if (y != nullptr && rows_.has_begun(r, s)) add_row(y, dh_of(r), units_);
   }
 
-  /// Back through h' = z h + (1 - z) hh and the candidate's activation; dh becomes z's part of it.
+  /// Differentiates h' = z h + (1 - z) hh and the candidate's activation; dh becomes dh z.
   void differentiate_mix(int64_t slot, int64_t t) {
     const int64_t r = rows_.at(slot);
     float* const z = p_.kept.gates + place(r, t) * kGruGates * units_;
@@ -221,7 +221,7 @@ class GruBackwardBlock {
     if (!p_.reset_after) put_panel_row(candidate, units_, kGruGates, 2, slot, room_.panels);
   }
 
-  /// Of r, then of the sums of z and r.
+  /// Gradients of r, then of the sums of z and r.
   void differentiate_gates(int64_t slot, int64_t t) {
     const int64_t r = rows_.at(slot);
     float* const z = p_.kept.gates + place(r, t) * kGruGates * units_;
@@ -247,7 +247,7 @@ class GruBackwardBlock {
     copy_row(of_inner, recurrent + 2 * units_, units_);
   }
 
-  /// sums of gates [first, first + count): in one, or with recurrent dropout one by one.
+  /// Sums of gates [first, first + count): in one product, or one per gate with recurrent dropout.
   void multiply(int64_t first, int64_t count) {
     if (steps_.state_factors == nullptr) {
       const PartRange parts{kGruGates, first, count};

@@ -17,17 +17,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// Two multiply-add units of latency 4 or 5 need 10 chains; 12 leave room in the 16 registers of AVX2.
+// Two multiply-add units of latency 4 or 5 need 10 chains; 12 fit the 16 registers of AVX2.
 inline constexpr int kChains = 12;
 
 const char* target_name() {
   const char* name = hwy::TargetName(HWY_TARGET);
-  return std::string_view(name) == "AVX3" ? "AVX-512" : name;  // Highway's name for it is nobody else's
+  return std::string_view(name) == "AVX3" ? "AVX-512" : name;  // the usual name for Highway's AVX3
 }
 
 int vector_floats() { return static_cast<int>(kLanes); }
 
-/// Runs `rounds` multiply-adds in each chain and returns something that depends on all of them.
+/// Runs `rounds` multiply-adds in each chain and returns a value that depends on all of them.
 float multiply_adds(int64_t rounds) {
   const Vec factor = splat(0.999F), term = splat(0.001F);  // converges to 1: no overflow, no denormals
   Vec chain[kChains];
@@ -38,13 +38,13 @@ float multiply_adds(int64_t rounds) {
   return sum_lanes(chain[0]);
 }
 
-// Vectors in flight: enough to hide the latency of an addition, few enough for 16 registers.
+// Independent vectors: enough to hide the latency of an addition, few enough for 16 registers.
 inline constexpr int kStreams = 8;
 
-/// Between two rounds: without it the compiler may do the work of both while it has an element in a register.
+/// Separates two rounds: the compiler must not merge them while an element is in a register.
 HWY_INLINE void end_round() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-/// Reads all of x `rounds` times and returns something that depends on all of it.
+/// Reads all of x `rounds` times; the result depends on all of it.
 float read_all(const float* x, int64_t n, int64_t rounds) {
   Vec sum[kStreams];
   for (int k = 0; k < kStreams; ++k) sum[k] = hn::Zero(kFloats);
@@ -57,7 +57,6 @@ float read_all(const float* x, int64_t n, int64_t rounds) {
   return sum_lanes(sum[0]);
 }
 
-/// x = 1 - x, `rounds` times.
 void update_all(float* x, int64_t n, int64_t rounds) {
   const Vec one = splat(1.0F);
   for (int64_t round = 0; round < rounds; ++round) {
@@ -82,21 +81,21 @@ HWY_EXPORT(multiply_adds);
 
 namespace {
 constexpr int kRuns = 20;
-constexpr int64_t kRounds = 150000;  // about 1 ms a run at 2 to 3 GHz: long against the clock, short against preemption
+constexpr int64_t kRounds = 150000;  // about 1 ms a run at 2 to 3 GHz: long for the clock, short for preemption
 }  // namespace
 
 const char* isa_name() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
 void limit_isa(IsaLimit limit) {
   const int64_t most = limit == IsaLimit::kSse4 ? HWY_SSE4 : HWY_AVX2;
-  hwy::DisableTargets(most - 1);  // the better a set, the lower its bit
+  hwy::DisableTargets(most - 1);  // better sets have lower bits
 }
 
 int isa_vector_floats() { return HWY_DYNAMIC_DISPATCH(vector_floats)(); }
 
 namespace {
 
-/// Of so many threads, each of which has done kRounds in the time.
+/// For `threads` threads that each ran kRounds in this time.
 double gflops(int threads, double seconds) {
   return 2.0 * threads * kRounds * HWY_STATIC_DISPATCH(kChains) * isa_vector_floats() / seconds * 1e-9;
 }
@@ -135,14 +134,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRunFloats = int64_t{1} << 20;     // of each thread, 4 MiB: long against the clock in any cache,
-                                                     // short against a time slice of the system
+constexpr int64_t kRunFloats = int64_t{1} << 20;     // per thread, 4 MiB: long for the clock in any cache, short for a
+                                                     // time slice
 constexpr std::chrono::milliseconds kTime{20};       // of all runs of a kind
-constexpr std::chrono::milliseconds kMostTime{100};  // where the system holds threads up, for kWantedRuns
+constexpr std::chrono::milliseconds kMostTime{100};  // on a busy machine, until kWantedRuns
 constexpr int kLeastRuns = 3, kWantedRuns = 30, kMostRuns = 200;
 
-/// What a run passes over: all of a thread's floats several times, or the next part of them, for what was used last
-/// may be in a cache yet.
+/// The floats of one run: all floats of a thread several times, or the next part of them, because the previous part may
+/// still be in a cache.
 struct Pass {
   int64_t begin = 0, floats = 0, rounds = 1;
 };
@@ -153,8 +152,7 @@ Pass pass_of(int64_t run, int64_t floats) {
   return {.begin = run % parts * kRunFloats, .floats = kRunFloats};
 }
 
-/// Bytes times 1e-9 per second that all threads together pass over, in the shortest of several runs of
-/// f(slot, Pass).
+/// GB/s of all threads together, in the fastest of several runs of f(slot, Pass).
 template <class F>
 double best_rate(int64_t floats, const F& f) {
   const Clock::time_point begin = Clock::now();

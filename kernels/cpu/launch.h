@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels of this folder that have a counterpart in kernels/cuda take the same first arguments, (Launch, DType), so
-// that one op source calls both. The only type of activations here is DType::kF32.
+// Kernels with a counterpart in kernels/cuda take the same first arguments, (Launch, DType), so that one op source
+// calls both. The only type of activations here is DType::kF32.
 
 #include "core/dtype.h"
 

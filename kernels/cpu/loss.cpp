@@ -50,7 +50,7 @@ void categorical_hinge(const Launch&, DType, const LossRows& a) {
     const auto other = [&](int64_t i) { return (1.0 - target(i)) * static_cast<double>(p[i]); };
     double right = 0.0, wrong = -std::numeric_limits<double>::infinity();
     for (int64_t i = 0; i < a.width; ++i) {
-      right += target(i) * static_cast<double>(p[i]);  // NaN where a prediction is
+      right += target(i) * static_cast<double>(p[i]);  // NaN if a prediction is
       wrong = other(i) > wrong ? other(i) : wrong;
     }
     int64_t sharers = 0;

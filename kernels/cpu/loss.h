@@ -1,8 +1,8 @@
 #pragma once
 
-// Losses that are no pass of loss_passes.h, weights of rows, and sums over rows. A loss is one float per row, not
-// scaled; the gradient with respect to the predictions is multiplied by `gradient_scale` and may overwrite the
-// predictions. May be called from any thread; work is shared among the caller's threads.
+// Losses that are not in loss_passes.h, weights of rows, and sums over rows. A loss is one float per row, unscaled; the
+// gradient with respect to the predictions is multiplied by `gradient_scale` and may overwrite the predictions. May be
+// called from any thread; work is shared among the caller's threads.
 
 #include <cstdint>
 
@@ -20,27 +20,27 @@ void softmax_cross_entropy(const Launch& at, DType type, const float* logits, in
 void categorical_cross_entropy(const Launch& at, DType type, const float* probabilities, int64_t rows, int64_t classes,
                                const LossTargets& targets, const LossOutputs& outputs);
 
-/// loss = max(0, largest (1 - y) p - sum y p + 1); places that share the largest share its gradient. Dense targets.
+/// loss = max(0, max((1 - y) p) - sum y p + 1); tied maxima share the gradient. Dense targets.
 void categorical_hinge(const Launch& at, DType type, const LossRows& rows);
 
-/// Rows of a loss and of its gradient ([rows, width]; may be null) times weights[class of the row]: its label, the
-/// first largest dense target, or with width 1 the number itself, rounded. A class outside [0, count) has 1.
+/// Multiplies the loss and the gradient ([rows, width]; may be null) of each row by weights[class]: the label, the
+/// first largest dense target, or with width 1 the rounded target. The weight of a class outside [0, count) is 1.
 void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, int64_t rows, int64_t width,
                     const float* weights, int64_t count, float* loss, float* gradient);
 
-/// The `parts` losses of each row, and its gradient ([rows, width]; may be null), times weights[row].
+/// Multiplies the `parts` losses and the gradient ([rows, width]; may be null) of each row by weights[row].
 void weigh_by_sample(const Launch& at, DType type, const float* weights, int64_t rows, int64_t parts, int64_t width,
                      float* loss, float* gradient);
 
-/// Gradients of rows whose mask is 0 become zero, all others *scale times themselves.
+/// Zeroes the gradients of rows whose mask is 0; multiplies all others by *scale.
 void leave_out(const Launch& at, DType type, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
                float* gradient);
 
 /// Doubles of workspace for add_sum.
 inline int64_t add_sum_workspace() { return 0; }
 
-/// *sum += (values[0] + ... + values[n - 1]) / divisor, in order, in double. Without the values whose mask is 0; a null
-/// mask: all.
+/// *sum += (values[0] + ... + values[n - 1]) / divisor, in order, in double, without values whose mask is 0 (null mask:
+/// all).
 template <class T>
 void add_sum(const Launch&, const T* values, int64_t n, double divisor, double* /*workspace*/, double* sum,
              const uint8_t* mask = nullptr) {

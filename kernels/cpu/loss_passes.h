@@ -1,8 +1,8 @@
 #pragma once
 
 // Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient. A loss is one float per
-// row, not scaled. Any thread; work is shared among the caller's threads, and a row is one thread's, so results do not
-// depend on their number. Rows are short or rare, so the passes are plain loops that sum in double; the hot loss is
+// row, unscaled. Any thread; work is shared among the caller's threads. One thread computes a row, so results do not
+// depend on their number. Rows are short or rare: scalar loops that sum in double; the hot loss is
 // softmax_cross_entropy.
 
 #include <algorithm>
@@ -51,8 +51,7 @@ inline double smoothed_target(const LossTargets& targets, int64_t row, int64_t c
   return y * (1.0 - smoothing) + smoothing / static_cast<double>(classes);
 }
 
-/// loss[row] = sum over classes of f(q, y').value, q the class's share of the row: of probabilities p / sum p, of
-/// logits softmax(z).
+/// loss[row] = sum over classes of f(q, y').value, where q is p / sum p for probabilities, and softmax(z) for logits.
 template <class F>
 void class_loss(const Launch&, DType, const LossRows& a, bool logits, const F& f) {
   const int64_t classes = a.width;
@@ -81,8 +80,7 @@ void class_loss(const Launch&, DType, const LossRows& a, bool logits, const F& f
   });
 }
 
-/// A number for each sum over the middle one of the axes [rows, width, inner]: loss[row, i] = f.loss(sums).value. Dense
-/// targets.
+/// Computes f.loss(sums).value from sums over the middle axis of [rows, width, inner]: loss[row, i]. Dense targets.
 template <class F>
 void sums_loss(const Launch&, DType, const LossRows& a, int64_t inner, const F& f) {
   const double scale = static_cast<double>(a.outputs.gradient_scale);

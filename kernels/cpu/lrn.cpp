@@ -9,7 +9,6 @@
 #ifndef DPTRAIN_KERNELS_CPU_LRN_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_LRN_ONCE
 namespace dptrain::kernels::cpu {
-/// Pixels in a block.
 inline constexpr int64_t kLrnPixels = 8;
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -23,9 +22,9 @@ inline constexpr int64_t kLrnPixels = 8;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// scale^-beta, and that over scale. The usual exponents need neither a logarithm nor a root nor a division, which take
-// more time than all the rest: an estimate of the root's inverse becomes a float's in steps of Newton's method, each of
-// which doubles its digits: one from AVX-512's 14 bits, two from others' 8 or 12.
+// scale^-beta, and scale^-beta / scale. The usual exponents avoid the logarithm, root and division, which would
+// dominate: Newton's method refines an estimate of the inverse root. Each step doubles the digits: one from the 14 bits
+// of AVX-512, two from the 8 or 12 bits of others.
 
 inline constexpr int kNewtonSteps = HWY_TARGET <= HWY_AVX3 ? 1 : 2;
 
@@ -43,7 +42,7 @@ HWY_INLINE Vec inverse_root(Vec scale) {
   return r;
 }
 
-/// 1 / scale from a number near it.
+/// 1 / scale, refined from the estimate `near`.
 HWY_INLINE Vec inverse(Vec scale, Vec near) { return hn::Mul(near, hn::NegMulAdd(scale, near, splat(2.0F))); }
 
 struct PowerHalf {
@@ -73,7 +72,7 @@ struct PowerOne {
 
 struct PowerAny {
   Vec beta;
-  /// e^(-beta ln scale); the exponent is clamped to what Highway's exp knows.
+  /// e^(-beta ln scale); the exponent is clamped to the range of Highway's Exp.
   HWY_INLINE Vec operator()(Vec scale) const {
     const Vec exponent = hn::Neg(hn::Mul(beta, log_of_positive(scale)));
     return keep_nan(exponent, hn::Exp(kFloats, hn::Min(exponent, splat(88.0F))));
@@ -92,8 +91,8 @@ HWY_INLINE void with_power(float beta, const F& f) {
   f(PowerAny{splat(beta)});
 }
 
-/// Some pixels' channels with `radius` zeros on either side, and a second row of channels for each. Windows over a row
-/// are read when the rows behind it are written: a load across two stores would wait for both to leave the core.
+/// Channels of some pixels, padded with `radius` zeros on both sides, and a second row of channels for each. Windows
+/// are read only after the following rows are written: a load that spans two recent stores would stall.
 struct Rows {
   float* padded;
   float* plain;
@@ -120,7 +119,7 @@ struct Rows {
   }
 };
 
-/// Calls f(pixel of the rows, place in the arrays) for the pixels of a block that begins at `first`.
+/// Calls f(index of the pixel in Rows, offset in the arrays) for the pixels of the block that begins at `first`.
 template <class F>
 HWY_INLINE void for_pixels(int64_t first, int64_t pixels, int64_t channels, const F& f) {
   for (int64_t p = 0; p < std::min(kLrnPixels, pixels - first); ++p) f(p, (first + p) * channels);
@@ -198,7 +197,7 @@ HWY_EXPORT(lrn_backward_piece);
 
 namespace {
 
-/// A window wider than the channels on both sides sums over all of them.
+/// A radius beyond the number of channels sums over all channels.
 Lrn within(Lrn lrn, int64_t channels) {
   lrn.radius = std::min(lrn.radius, channels);
   return lrn;

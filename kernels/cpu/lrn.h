@@ -1,8 +1,7 @@
 #pragma once
 
 // TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width).
-// May be called from any thread; work is shared among the caller's threads. Outputs are overwritten; in place is
-// allowed (y == x, dx == dy).
+// May be called from any thread; work is shared among the caller's threads. In place is allowed (y == x, dx == dy).
 
 #include <cstdint>
 
@@ -13,17 +12,17 @@ struct Lrn {
   int64_t radius;
   float bias;
   float alpha;
-  float beta;  ///< 0.5, 0.75 and 1 take a short way
+  float beta;  ///< 0.5, 0.75 and 1 are faster
 };
 
-/// Floats of workspace for both directions.
+/// Floats of workspace for both passes.
 int64_t lrn_workspace(const Lrn& lrn, int64_t pixels, int64_t channels);
 
-/// `scale` (size of x, may be null) keeps the sums for backward.
+/// Saves `scale` (size of x, may be null) for backward.
 void lrn_forward(const Lrn& lrn, const float* x, int64_t pixels, int64_t channels, float* workspace, float* y,
                  float* scale);
 
-/// dx from the forward's x and its kept scale; null: the scale is computed again.
+/// dx from x and the saved scale; null: recomputes the scale.
 void lrn_backward(const Lrn& lrn, const float* x, const float* scale, const float* dy, int64_t pixels, int64_t channels,
                   float* workspace, float* dx);
 

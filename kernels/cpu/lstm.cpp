@@ -22,7 +22,7 @@ inline constexpr int64_t kLstmGates = 4;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The room of a block of rows.
+/// Scratch memory for a block of rows.
 struct LstmRoom {
   float *panels, *sums, *h, *c, *row;  // row: 4 units
 
@@ -92,7 +92,7 @@ class LstmForwardBlock {
         copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
   }
 
-  /// Into the panels, with recurrent dropout for each gate by itself.
+  /// Writes the state to the panels; with recurrent dropout, one part per gate.
   void read_state(int64_t r, int64_t slot, int64_t t) {
     const float* const h = h_of(r);
     if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + position(r, t) * units_, units_);
@@ -103,7 +103,7 @@ class LstmForwardBlock {
     }
   }
 
-  /// The states of a step that is left out.
+  /// Saves the states of a masked step.
   void keep_left_out(int64_t r, int64_t t) {
     if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + position(r, t) * units_, units_);
     if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + position(r, t) * units_, units_);
@@ -176,7 +176,7 @@ class LstmBackwardBlock {
     if (y != nullptr && rows_.has_begun(r, s)) add_row(y, dh_of(r), units_);
   }
 
-  /// From dh and dc behind the step: d z, in the place of the gates, and dc before it.
+  /// From dh and dc after the step: d z, which replaces the gates, and dc before it.
   void differentiate(int64_t r, int64_t s, int64_t at, float* z) {
     const float* const squashed = p_.kept.squashed + at * units_;
     const float* const before = rows_.has_begun(r, s - 1) ? p_.kept.cell + position_before(r, s, at) * units_
@@ -186,14 +186,14 @@ class LstmBackwardBlock {
                            dc_of(r), room_.row);
   }
 
-  /// Of the step that a row took before step number s, which stands at `at`; or, where all steps have places, of one
-  /// behind it that was left out.
+  /// Position of the step before step number s, whose position is `at`: the previous valid step with `places`, else the
+  /// previous step, valid or masked.
   int64_t position_before(int64_t r, int64_t s, int64_t at) const {
     if (steps_.places != nullptr) return steps_.backwards ? at + 1 : at - 1;
     return position(r, place_of(steps_, s - 1));
   }
 
-  /// dh before the step, of the rows that have taken it.
+  /// dh before the step, for the rows that are valid at it.
   void pass_to_state() {
     const PartRange all{kLstmGates, 0, kLstmGates};
     if (steps_.state_factors == nullptr)

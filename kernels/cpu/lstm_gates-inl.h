@@ -1,4 +1,4 @@
-// The gates of a row of an LSTM. Toggle as in simd-inl.h.
+// The gates of one row of an LSTM. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_LSTM_GATES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_LSTM_GATES_INL_H
@@ -16,7 +16,7 @@ struct LstmKinds {
   Activation squash, open;
 };
 
-/// z: the sums of i, f, c, o in, activated out; c goes on, h is written, squashed = activation(c).
+/// z: the sums of i, f, c, o in, activated gates out; updates c, writes h and squashed = activation(c).
 HWY_INLINE void take_lstm_row(LstmKinds kinds, int64_t units, float* z, float* h, float* c, float* squashed) {
   const float *const i = z, *const f = i + units, *const g = f + units, *const o = g + units;
   apply_kind(kinds.open, z, z, 2 * units);
@@ -29,8 +29,8 @@ HWY_INLINE void take_lstm_row(LstmKinds kinds, int64_t units, float* z, float* h
   multiply_rows_of(o, squashed, h, units);
 }
 
-/// From dh and dc behind the step: d z, in the place of the gates, and dc before it. `before`: c, null: zeros. `d`:
-/// room for 4 units.
+/// From dh and dc after the step: d z, which replaces the gates, and dc before it. `before`: c before the step, null:
+/// zeros. `d`: scratch, 4 units.
 HWY_INLINE void differentiate_lstm_row(LstmKinds kinds, int64_t units, float* z, const float* before,
                                        const float* squashed, const float* dh, float* dc, float* d) {
   const float *const i = z, *const f = i + units, *const g = f + units, *const o = g + units;

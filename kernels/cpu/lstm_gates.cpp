@@ -13,10 +13,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Units that are taken at a time, with room for what lies between the passes over them.
+/// Units processed at once; bounds the scratch between the passes over them.
 inline constexpr int64_t kUnitsAtOnce = 256;
 
-/// Rows [begin, end), a slice of their units at a time: gathered, computed, and put back.
+/// Copies slices of units of rows [begin, end) to contiguous gates, calls f, and copies the gates back.
 template <class F>
 HWY_INLINE void for_slices(const LstmGates& s, int64_t begin, int64_t end, float* gates, const F& f) {
   HWY_ALIGN float z[4 * kUnitsAtOnce];

@@ -1,7 +1,7 @@
 #pragma once
 
-// One step of an LSTM whose products are made elsewhere. May be called from any thread; work is shared among the
-// caller's threads. Each number is computed by itself, so results depend on nothing but the inputs.
+// One step of an LSTM without its matrix products. May be called from any thread; work is shared among the caller's
+// threads. Each number is computed independently, so results depend on nothing but the inputs.
 
 #include <cstdint>
 
@@ -9,24 +9,24 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Rows of four gates, i, f, c and o, of `units` each. Both activations have has_gradient_from_output, not over rows.
+/// Rows of four gates, i, f, c and o, of `units` each. Both activations are element-wise with has_gradient_from_output.
 struct LstmGates {
   int64_t rows, units;
   Activation activation, recurrent_activation;
 };
 
 struct LstmGatesForward {
-  float* gates;                ///< [rows, 4 units]: x K + b in, the activated gates out
+  float* gates;                ///< [rows, 4 units]: x K + b in, activated gates out
   const float* products;       ///< [rows, 4 units]: h U
   float *h, *c;                ///< [rows, units]: h out, c in and out
-  float *cell, *squashed, *y;  ///< [rows, units]: c, activation(c) and h once more; null: not wanted
+  float *cell, *squashed, *y;  ///< [rows, units]: copies of c, activation(c) and h; null: not written
 };
 void lstm_gates_forward(const LstmGates& shape, const LstmGatesForward& pass);
 
 struct LstmGatesBackward {
-  float* gates;                         ///< the activated gates in, the gradients of their sums out
-  const float *before, *squashed, *dy;  ///< c before the step, null: zeros; activation(c); null dy: zero
-  float *dh, *dc;                       ///< behind the step; dh with dy's part out, dc before the step out
+  float* gates;                         ///< activated gates in, gradients of their sums out
+  const float *before, *squashed, *dy;  ///< c before the step, null: zeros; activation(c); null dy: zeros
+  float *dh, *dc;                       ///< gradients after the step in; dh + dy and dc before the step out
 };
 void lstm_gates_backward(const LstmGates& shape, const LstmGatesBackward& pass);
 

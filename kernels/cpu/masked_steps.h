@@ -1,7 +1,7 @@
 #pragma once
 
-// Steps of `width` features with a mask of one byte per step (1: valid, 0: not). Work is parallel; any thread. Outputs
-// are overwritten.
+// Steps of `width` features with a mask of one byte per step (1: valid, 0: not). Any thread; work is shared among the
+// caller's threads. Outputs are overwritten.
 
 #include <cstdint>
 
@@ -9,37 +9,37 @@
 
 namespace dptrain::kernels::cpu {
 
-/// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
+/// mask[i] = whether any feature of step i is not `value`; y[i] = mask[i] ? x[i] : zeros.
 void mask_steps(const Launch&, DType, const float* x, int64_t steps, int64_t width, float value, uint8_t* mask,
                 float* y);
 
-/// y[i] = x[i] where step i is valid, else zeros.
+/// y[i] = x[i] if step i is valid, else zeros.
 void keep_valid_steps(const Launch&, DType, const float* x, const uint8_t* mask, int64_t steps, int64_t width,
                       float* y);
 
-/// y[i] = x[i] where step i is valid or, with `others`, `others` is not; else `value`. y may be x.
+/// y[i] = x[i] if step i is valid or `others` is given and marks it invalid; else `value`. y == x is allowed.
 void fill_masked_steps(const float* x, const uint8_t* mask, const uint8_t* others, int64_t steps, int64_t width,
                        float value, float* y);
 
-/// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
+/// y[r] = mean of x[r, s] over the valid steps of row r; NaN if it has none.
 void masked_mean_forward(const Launch&, DType, const float* x, const uint8_t* mask, int64_t rows, int64_t steps,
                          int64_t width, float* y);
 void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* mask, int64_t rows, int64_t steps,
                           int64_t width, float* dx);
 
-// The valid steps of [rows, steps] packed together, so that the others cost nothing.
+// Packing of the valid steps of [rows, steps], so that the others cost nothing.
 
-/// Numbers the valid steps, row by row as they stand in time: places[row * steps + t], -1 for one that is left out.
-/// Gives how many they are.
+/// Numbers the valid steps row by row in the order of time: places[row * steps + t], -1 for a masked step. Returns
+/// their number.
 int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* places);
 
-/// Rows such that those that begin and end at like steps are neighbours, and long ones in front: `order` [rows], a
-/// function of the mask alone. `room`: [2 rows].
+/// Sorts rows with similar begins and ends together, long rows first: `order` [rows], which depends on the mask alone.
+/// `room`: scratch, [2 rows].
 void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* room);
 
-/// to[places[i]] = from[i], of the positions [0, positions) that have a place; `width` numbers each.
+/// to[places[i]] = from[i] for the positions [0, positions) that have a place; `width` numbers each.
 void gather_valid_steps(const float* from, const int32_t* places, int64_t positions, int64_t width, float* to);
-/// to[i] = from[places[i]], zeros where there is no place.
+/// to[i] = from[places[i]], zeros for positions without a place.
 void scatter_valid_steps(const float* from, const int32_t* places, int64_t positions, int64_t width, float* to);
 
 }  // namespace dptrain::kernels::cpu

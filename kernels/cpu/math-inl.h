@@ -1,5 +1,5 @@
-// Elementary functions of vectors on top of Highway's, with NaN passed on (Highway's exp makes it 0) and arguments kept
-// in Highway's valid ranges. Toggle as in simd-inl.h.
+// Elementary functions on vectors: Highway's, but with NaN propagated (Highway's Exp returns 0) and arguments clamped
+// to Highway's valid ranges. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_MATH_INL_H
@@ -20,9 +20,9 @@ HWY_INLINE Vec keep_nan(Vec x, Vec y) { return hn::IfThenElse(hn::IsNaN(x), x, y
 /// e^x for x <= 0.
 HWY_INLINE Vec exp_of_negative(Vec x) { return keep_nan(x, hn::Exp(kFloats, x)); }
 
-/// e^x, infinity where that is beyond float.
+/// e^x; infinity on overflow.
 HWY_INLINE Vec exponential(Vec x) {
-  // Highway's form knows arguments up to 104, where float has long ended.
+  // Highway's Exp is valid up to 104, far beyond the overflow of float.
   return keep_nan(x, hn::Exp(kFloats, hn::Min(x, splat(104.0F))));
 }
 
@@ -40,7 +40,7 @@ HWY_INLINE Vec logistic(Vec x) {
 }
 
 HWY_INLINE Vec hyperbolic_tangent(Vec x) {
-  // Highway's form takes e^(2|x|), which it knows up to 104 only.
+  // Highway's Tanh computes e^(2|x|), which is valid up to 104 only.
   const Vec clamped = hn::Max(hn::Min(x, splat(20.0F)), splat(-20.0F));
   return keep_nan(x, hn::Tanh(kFloats, clamped));
 }

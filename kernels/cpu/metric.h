@@ -1,7 +1,7 @@
 #pragma once
 
-// Hits and errors of rows, for metrics. Predictions are [rows, classes]; targets are those of losses, and their
-// label_smoothing has no effect. May be called from any thread; work is shared among the caller's threads.
+// Hits and errors of rows, for metrics. Predictions are [rows, classes]; targets are those of losses, without the
+// effect of label_smoothing. May be called from any thread; work is shared among the caller's threads.
 
 #include <cstdint>
 
@@ -9,12 +9,12 @@
 
 namespace dptrain::kernels::cpu {
 
-/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target).
+/// hit[row] = 1 if the first largest score is at the label (or at the first largest dense target).
 void categorical_hits(const Launch& at, DType type, const float* scores, int64_t rows, int64_t classes,
                       const LossTargets& targets, Hit* hit);
 
-/// hit[row] = 1 where fewer than k scores are strictly larger than the label's: ties at the border are hits. A score of
-/// NaN at the label is no hit.
+/// hit[row] = 1 if fewer than k scores are strictly larger than that of the label, so ties at the k-th place are hits.
+/// A NaN score at the label is a miss.
 void top_k_hits(const Launch& at, DType type, const float* scores, int64_t rows, int64_t classes,
                 const LossTargets& targets, int64_t k, Hit* hit);
 

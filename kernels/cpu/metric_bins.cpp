@@ -9,7 +9,7 @@ namespace dptrain::kernels::cpu {
 
 namespace {
 
-/// The k-th largest of a row, the first of equals first: a value is among the k largest if this does not precede it.
+/// The k-th largest value of a row; among equal values the first one precedes. The k largest are those up to this one.
 struct KthLargest {
   float value;
   int64_t place;
@@ -17,7 +17,7 @@ struct KthLargest {
   KthLargest(const float* row, int64_t classes, int64_t k) : value(INFINITY), place(-1) {
     for (int64_t i = 0; i < k; ++i) step(row, classes);
   }
-  /// To the next in the order: smaller, or equal and further on.
+  /// Moves to the next value in this order: smaller, or equal with a higher index.
   void step(const float* row, int64_t classes) {
     float next = -INFINITY;
     int64_t at = classes;
@@ -42,7 +42,7 @@ int32_t bucket_of(const ThresholdBins& what, float p) {
 
 float sigmoid_of(float z) { return 1.0F / (1.0F + std::exp(-z)); }
 
-/// The largest of a row; NaN is ignored.
+/// The largest value of a row, ignoring NaN.
 float largest_in(const float* row, int64_t classes) {
   float most = -INFINITY;
   for (int64_t c = 0; c < classes; ++c) most = std::max(most, row[c]);

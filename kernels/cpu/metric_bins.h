@@ -1,8 +1,8 @@
 #pragma once
 
-// Counting metrics: every value or row falls into one bin of a metric's state, or into none (-1). add_counts() adds the
-// number of values in each bin. Counts are whole numbers, so their sums are exact in any order. Predictions are [rows,
-// classes]; targets are those of losses. May be called from any thread; the caller's threads share the work on bins.
+// Counting metrics: every value or row falls into one bin of a metric's state, or into none (-1). Counts are integers,
+// so their sums are exact in any order. Predictions are [rows, classes]; targets are those of losses. May be called
+// from any thread; the caller's threads share the work on bins.
 
 #include <cstdint>
 
@@ -16,15 +16,15 @@ namespace dptrain::kernels::cpu {
 void threshold_bins(const Launch& at, DType type, const float* predictions, int64_t rows, int64_t classes,
                     const LossTargets& targets, const ThresholdBins& what, int32_t* bins);
 
-/// bins[row] = label * size + index of the first largest score; -1 where the label is `ignored` or where either is
-/// outside [0, size).
+/// bins[row] = label * size + index of the first largest score; -1 if the label is `ignored` or if either is outside
+/// [0, size).
 void confusion_bins(const Launch& at, DType type, const float* scores, int64_t rows, int64_t classes,
                     const LossTargets& targets, int64_t size, int64_t ignored, int32_t* bins);
 
-/// Numbers of workspace for add_counts of `count` bins.
+/// Elements of workspace for add_counts of `count` bins.
 inline int64_t add_counts_workspace(int64_t /*count*/) { return 0; }
 
-/// counts[bin] += the number of `bins` elements equal to bin, for each of `count` bins. -1 is not counted.
+/// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins; -1 is not counted.
 void add_counts(const Launch& at, const int32_t* bins, int64_t n, int64_t count, unsigned* workspace, double* counts);
 
 /// sums[class] += {sum y, sum y^2, sum (y - p)^2} over the rows, in order, in double.

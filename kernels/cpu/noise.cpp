@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Numbers below 2^24 as floats.
+/// Converts integers below 2^24 to floats.
 HWY_INLINE Vec as_floats(WordVec words) { return hn::ConvertTo(kFloats, hn::BitCast(kInts, words)); }
 
 /// v with the sign of the word's highest bit.
@@ -82,7 +82,7 @@ HWY_EXPORT(add_noise_row);
 HWY_EXPORT(multiply_noise_row);
 
 void add_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y) {
-  parallel_ranges(rows, rows_per_piece(8 * width),  // 8: a number costs more than a move
+  parallel_ranges(rows, rows_per_piece(8 * width),  // 8: a random number costs more than a copy
                   [&](int64_t begin, int64_t end) {
                     for (int64_t row = begin; row < end; ++row)
                       HWY_DYNAMIC_DISPATCH(add_noise_row)(noise, row, x + row * width, width, y + row * width);

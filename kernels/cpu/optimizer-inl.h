@@ -1,4 +1,4 @@
-// What the vectorised optimizer updates share. Included like simd-inl.h, once per instruction set.
+// Shared by the vectorised optimizer updates. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_OPTIMIZER_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_OPTIMIZER_INL_H
@@ -14,7 +14,7 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 HWY_INLINE Vec rounded(double value) { return splat(static_cast<float>(value)); }
 
-/// Weights after their decoupled decay: w - rate w.
+/// Decoupled weight decay: w - rate w.
 HWY_INLINE Vec decayed(Vec rate, Vec w) { return hn::NegMulAdd(rate, w, w); }
 
 /// average + (value - average) share.

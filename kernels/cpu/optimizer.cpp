@@ -111,7 +111,7 @@ void clip_piece(float limit, int64_t n, float* x) {
   map(
       n, x,
       [=](Vec v) HWY_ATTR {
-        return hn::IfThenElse(hn::Gt(v, high), high, hn::IfThenElse(hn::Lt(v, low), low, v));  // NaN passes
+        return hn::IfThenElse(hn::Gt(v, high), high, hn::IfThenElse(hn::Lt(v, low), low, v));  // keeps NaN
       },
       x);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Data movement without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of column
-// blocks for concatenation and its gradient. May be called from any thread; work is shared among the caller's threads.
-// Outputs are overwritten and must not overlap inputs.
+// Data movement without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of columns
+// for concatenation and its gradient. Any thread; work is shared among the caller's threads. Outputs are overwritten
+// and must not overlap inputs.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ struct Spreading {
 /// y [rows, out_h, out_w, channels]: the pixels of x, with zeros between and after them.
 void spread_pixels(const Spreading& spreading, const float* x, int64_t rows, float* y);
 
-/// For each row: `width` floats from src + row * src_stride to dst + row * dst_stride.
+/// For each row: copies `width` floats from src + row * src_stride to dst + row * dst_stride.
 void copy_columns(const Launch&, DType, const float* src, int64_t src_stride, float* dst, int64_t dst_stride,
                   int64_t rows, int64_t width);
 

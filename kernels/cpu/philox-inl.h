@@ -1,4 +1,4 @@
-// philox4x32 of kernels/philox.h in every lane of a vector. Toggle as in simd-inl.h.
+// philox4x32 of kernels/philox.h in every lane of a vector. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_PHILOX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_PHILOX_INL_H
@@ -27,7 +27,7 @@ HWY_INLINE void multiply_wide(WordVec a, WordVec factor, WordVec& high, WordVec&
   low = hn::OddEven(hn::DupEven(odd), even);
 }
 
-/// The counters in, the random words out.
+/// In: the counters. Out: the random words.
 HWY_INLINE void philox_lanes(WordVec c[4], uint32_t key0, uint32_t key1) {
   const Words words;
   const WordVec factor0 = hn::Set(words, kPhiloxMultiplier0), factor1 = hn::Set(words, kPhiloxMultiplier1);

@@ -1,19 +1,19 @@
 #pragma once
 
-// A pass over positions (pixels of all images, rows of a matrix) that another kernel runs piece by piece: in front of
-// reading them or behind having written them, so that they are still in the caches. Pieces are disjoint and cover all
-// positions. Those within one step come in order, from one thread; else in any order, from any of the caller's threads,
-// several at a time. Plain data; what it points to is the caller's.
+// A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece, before it
+// reads the positions or after it has written them, so that they are still in the caches. Pieces are disjoint and cover
+// all positions. Pieces within one step run in order on one thread; others run in any order, on any of the caller's
+// threads, concurrently. Plain data; it does not own what it points to.
 
 #include <cstdint>
 
 namespace dptrain::kernels::cpu {
 
 struct PiecePass {
-  int64_t step = 1;  ///< positions; a piece lies within one step or is of whole steps (the last one may be short)
-  const void* pass = nullptr;                                           ///< the first argument of run
+  int64_t step = 1;  ///< positions; a piece is part of one step, or whole steps (the last one may be short)
+  const void* pass = nullptr;                                           ///< first argument of run
   void (*run)(const void* pass, int64_t begin, int64_t end) = nullptr;  ///< positions [begin, end); must not throw
-  /// In front: what the pass reads, each [positions, channels of x] or null. Who runs it may fetch what it reads next.
+  /// Inputs of a pass before reading, each [positions, channels of x] or null: the caller may prefetch them.
   const float* reads[2] = {};
 
   void operator()(int64_t begin, int64_t end) const { run(pass, begin, end); }

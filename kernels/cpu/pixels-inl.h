@@ -1,5 +1,4 @@
-// A pixel of up to four channels as one vector. Included by kernel sources after hwy/foreach_target.h, once per
-// instruction set.
+// A pixel of up to four channels as one vector. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_PIXELS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_PIXELS_INL_H
@@ -46,7 +45,7 @@ using QuadVec = hn::Vec<Quad>;
 inline constexpr Quad kQuad{};
 
 HWY_INLINE QuadVec quad(float x) { return hn::Set(kQuad, x); }
-/// Four elements from p on, whatever the number of channels.
+/// Loads four elements from p on, whatever the number of channels.
 HWY_INLINE QuadVec load_quad(const float* p) { return hn::LoadU(kQuad, p); }
 HWY_INLINE QuadVec load_quad(const uint8_t* p) {
   const hn::RebindToSigned<Quad> ints;
@@ -55,16 +54,15 @@ HWY_INLINE QuadVec load_quad(const uint8_t* p) {
 }
 HWY_INLINE void store_quad(QuadVec v, float* p) { hn::StoreU(v, kQuad, p); }
 HWY_INLINE QuadVec multiply(QuadVec a, QuadVec b) { return hn::Mul(a, b); }
-/// a b + c.
 HWY_INLINE QuadVec multiply_add(QuadVec a, QuadVec b, QuadVec c) { return hn::MulAdd(a, b, c); }
-/// The first three lanes, or all four, in reverse order.
+/// Reverses the first three lanes, or all four.
 HWY_INLINE QuadVec reversed(QuadVec v, bool three) {
   return three ? hn::Shuffle0321(hn::Shuffle0123(v)) : hn::Shuffle0123(v);
 }
 
 #endif
 
-/// The pixel alone; lanes beyond are zero.
+/// Loads only this pixel; lanes beyond are zero.
 template <class T>
 HWY_INLINE QuadVec load_pixel(const T* p, int64_t channels) {
   float lanes[4] = {};
@@ -93,11 +91,11 @@ class QuadMap {
   bool three_;
 };
 
-/// The same for any number of channels, element by element.
+/// PixelMap for any number of channels, element by element.
 struct ScalarMap {
   const PixelMap& map;
   int64_t channels;
-  /// `value` of channel c of the input to its place in the output pixel.
+  /// Maps `value` of channel c of the input and stores it at its place in the output pixel.
   HWY_INLINE void store(float* pixel, int64_t c, float value) const {
     const int64_t to = map.reverse ? channels - 1 - c : c;
     pixel[to] = value * map.scale[to] + map.offset[to];

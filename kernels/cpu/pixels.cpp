@@ -22,7 +22,7 @@ void map_plain_row(const T* in, int64_t n, float scale, float offset, float* out
         [&](int64_t i, auto io) HWY_ATTR { io.store(hn::MulAdd(to_floats(io.load(in + i)), factor, shift), out + i); });
 }
 
-/// Three or four channels. A whole vector is read and written where a pixel follows in the same row.
+/// Three or four channels. Loads and stores whole vectors if another pixel follows in the row.
 template <bool kReverse, class T>
 void map_quad_row(const T* in, int64_t width, int64_t channels, const QuadMap<kReverse>& map, bool mirror, float* out) {
   const int64_t last = width - 1;

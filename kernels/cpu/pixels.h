@@ -1,8 +1,8 @@
 #pragma once
 
-// Words that the kernels on images share. An image is [height, width, channels], bytes or floats, its rows `stride`
-// elements apart, so a part of an image is an image. Single-threaded: one sample is one thread's work. They read
-// nothing outside the rows and write nothing outside the output.
+// Types of the image kernels. An image is [height, width, channels], bytes or floats, with rows `stride` elements
+// apart, so a part of an image is an image. Single-threaded: a sample belongs to one thread. They read nothing outside
+// the rows and write nothing outside the output.
 
 #include <cstdint>
 
@@ -15,15 +15,14 @@ struct Pixels {
   int64_t stride;
 };
 
-/// The last thing that happens to a pixel: y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c].
+/// Last operation on a pixel: y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c].
 struct PixelMap {
   const float* scale;   ///< [channels]
   const float* offset;  ///< [channels]
   bool reverse;
 };
 
-/// out[y, x] = map(in), mirrored from left to right and from top to bottom where told. Rows of `out` are `out_stride`
-/// floats apart.
+/// out[y, x] = map(in), optionally mirrored horizontally and vertically. Rows of `out` are `out_stride` floats apart.
 void map_pixels(const Pixels<uint8_t>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,
                 int64_t out_stride);
 void map_pixels(const Pixels<float>& in, const PixelMap& map, bool mirror_x, bool mirror_y, float* out,

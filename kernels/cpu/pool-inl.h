@@ -1,4 +1,4 @@
-// The inner loops of pooling. Toggle as in simd-inl.h.
+// Inner loops of pooling. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_POOL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_POOL_INL_H
@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The part of a window that lies inside the input, along one axis: kernel positions [begin, end), of which position k
-/// is input `origin + k`.
+/// The part of a window inside the input along one axis: kernel positions [begin, end), where position k is input
+/// `origin + k`.
 struct Span {
   int64_t origin, begin, end;
   Span(int64_t out, int64_t stride, int64_t pad, int64_t kernel, int64_t in)
@@ -24,7 +24,7 @@ struct Span {
   int64_t size() const { return end - begin; }
 };
 
-/// The windows [begin, end) along one axis that cover input `at`: window o has it at its place at - first(o).
+/// The windows [begin, end) along one axis that cover input `at`, in window o at kernel position at - first(o).
 struct Cover {
   int64_t begin, end;
   Cover(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t out)
@@ -33,7 +33,7 @@ struct Cover {
   int64_t size() const { return end - begin; }
 };
 
-/// Calls f(place of the input's channel 0 in x's line, its column, windows of rows, windows of columns) for the inputs
+/// Calls f(offset of channel 0 in the line of x, column, windows along rows, windows along columns) for the inputs
 /// [begin, end) of one line.
 template <class F>
 HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, int64_t begin, int64_t end, const F& f) {
@@ -42,7 +42,7 @@ HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, int64_t begin, i
     f(iw * w.channels, iw, h, Cover(iw, w.stride_w, w.pad_left, w.kernel_w, w.out_w));
 }
 
-/// Calls f(rows, columns) with the sizes of a rectangle of windows, as constants where both are 1 or 2.
+/// Calls f(rows, columns) with the size of a rectangle of windows, as constants if both are 1 or 2.
 template <class F>
 HWY_INLINE void with_sizes(int64_t rows, int64_t columns, const F& f) {
   constexpr std::integral_constant<int64_t, 1> kOne{};
@@ -72,7 +72,7 @@ HWY_INLINE void for_each_position(const PoolWindow& w, const Span& h, const Span
       f(((h.origin + kh) * w.in_w + v.origin + kw) * w.channels, kh * w.kernel_w + kw);
 }
 
-/// The first largest value so far, and where it was.
+/// The first largest value so far, and its index.
 struct Best {
   Vec value;
   IntVec index;
@@ -84,7 +84,7 @@ struct Best {
   }
 };
 
-/// One output's channels from a window of 3x3 that lies inside the input.
+/// One output from a 3x3 window inside the input.
 HWY_INLINE void max_forward_nine(const PoolWindow& w, const float* x, float* y, uint8_t* index) {
   const int64_t channels = w.channels, line = w.in_w * channels;
   sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
@@ -123,7 +123,7 @@ HWY_INLINE void max_forward_line(const PoolWindow& w, const float* x, int64_t oh
   }
 }
 
-/// 2x2 windows side by side, none of them over the border: the common case, one pass at the speed of memory.
+/// Adjacent 2x2 windows, none across the border: the common case, bound by memory bandwidth.
 inline bool is_two_by_two(const PoolWindow& w) {
   return w.kernel_h == 2 && w.kernel_w == 2 && w.stride_h == 2 && w.stride_w == 2 && w.pad_top == 0 &&
          w.pad_left == 0 && 2 * w.out_h <= w.in_h && 2 * w.out_w <= w.in_w;
@@ -166,18 +166,18 @@ HWY_INLINE void max_backward_pairs(const PoolWindow& w, const float* dy, const u
   std::memset(dx + line, 0, rest);
 }
 
-/// Strides that cover an image's lines, from the first line of padding.
+/// Number of strides that cover the lines of an image, starting at the first line of padding.
 inline int64_t strides_of(const PoolWindow& w) { return (w.in_h + w.pad_top + w.stride_h - 1) / w.stride_h; }
 
-/// Windows of 3x3 that start at every other input: four of them meet in each square of four inputs.
+/// 3x3 windows with stride 2: each square of four inputs is covered by four of them.
 inline bool is_three_by_two(const PoolWindow& w) {
   return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 2 && w.stride_w == 2;
 }
 
-/// dx of four inputs at once, the upper left of which is the first of the fourth window, the last of the first: every
-/// window is read, and masked by the ReLU, once. Pointers to the first window and to the first input. Sums are in the
-/// order of the windows, as in a gather of one input. What the square after the next will write is fetched: four
-/// streams of short runs, which the hardware hardly foresees.
+/// dx of four inputs at once; the upper left one is the last input of the first window and the first of the fourth.
+/// Reads and masks each window once. Pointers are to the first window and the first input. Sums are in the order of the
+/// windows, as in a gather of one input. Prefetches the output of the square after the next: four streams of short
+/// runs, which defeat the hardware prefetcher.
 template <bool kMasked>
 HWY_INLINE void max_backward_square(const PoolWindow& w, const float* dy, const uint8_t* index, const float* output,
                                     float* dx) {

@@ -31,7 +31,7 @@ void max_forward_piece(const PoolWindow& w, const float* x, int64_t begin, int64
   }
 }
 
-/// Output lines [begin, end) of all rows * out_h lines, 2x2 windows: no two lines touch the same input line.
+/// Output lines [begin, end) of all rows * out_h lines, for 2x2 windows: no two lines write the same input line.
 void max_backward_pairs_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output,
                               int64_t begin, int64_t end, float* dx) {
   const int64_t in_line = w.in_w * w.channels, out_line = w.out_w * w.channels;
@@ -45,7 +45,7 @@ void max_backward_pairs_piece(const PoolWindow& w, const float* dy, const uint8_
   }
 }
 
-/// Inputs [begin, end) of input line `line` of all rows * in_h lines: each gathers from the windows that cover it.
+/// Inputs [begin, end) of input line `line` of all rows * in_h lines; each gathers from the windows that cover it.
 void max_backward_gather(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t line,
                          int64_t begin, int64_t end, float* dx) {
   const int64_t ih = line % w.in_h, sample = line / w.in_h * w.out_h * w.out_w;
@@ -73,11 +73,10 @@ void max_backward_gather(const PoolWindow& w, const float* dy, const uint8_t* ar
   });
 }
 
-/// Input lines `line` and the next, which are the first two of window line `oh` > 0, of windows for
-/// max_backward_square().
+/// Input lines `line` and `line` + 1, the first two of window line `oh` > 0, with max_backward_square().
 void max_backward_squares(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output,
                           int64_t line, int64_t oh, float* dx) {
-  const int64_t windows = std::min(w.out_w, (w.in_w + w.pad_left) / 2);  // such that the square lies inside
+  const int64_t windows = std::min(w.out_w, (w.in_w + w.pad_left) / 2);  // whose squares are inside
   const int64_t begin = std::min(w.in_w, 2 - w.pad_left), end = std::max(begin, 2 * windows - w.pad_left);
   for (int64_t below = 0; below < 2; ++below) {
     max_backward_gather(w, dy, argmax, output, line + below, 0, begin, dx);
@@ -94,7 +93,8 @@ void max_backward_squares(const PoolWindow& w, const float* dy, const uint8_t* a
   }
 }
 
-/// Strides [begin, end) of all rows * strides_of(w): the input lines from the first of a window line to the next's.
+/// Strides [begin, end) of all rows * strides_of(w): the input lines from the first line of a window to that of the
+/// next.
 void max_backward_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t begin,
                         int64_t end, float* dx) {
   const int64_t strides = strides_of(w);
@@ -122,7 +122,6 @@ void avg_forward_row(const PoolWindow& w, const float* x, float* y) {
   });
 }
 
-/// Input lines [begin, end) of all rows * in_h lines.
 void avg_backward_piece(const PoolWindow& w, const float* dy, int64_t begin, int64_t end, float* dx) {
   const auto share_of = [&](int64_t oh, int64_t ow) HWY_ATTR {
     const Span h(oh, w.stride_h, w.pad_top, w.kernel_h, w.in_h), v(ow, w.stride_w, w.pad_left, w.kernel_w, w.in_w);
@@ -195,7 +194,7 @@ struct Sizes {
   explicit Sizes(const PoolWindow& w) : in(w.in_h * w.in_w * w.channels), out(w.out_h * w.out_w * w.channels) {}
 };
 
-/// Lines in a piece, such that the input of a piece has about kPieceElements.
+/// Lines of a piece, so that its input has about kPieceElements.
 int64_t lines_per_piece(const PoolWindow& w) { return rows_per_piece(w.stride_h * w.in_w * w.channels); }
 
 }  // namespace

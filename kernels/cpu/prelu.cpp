@@ -23,10 +23,10 @@ HWY_INLINE Vec prelu_slope(Vec x, Vec dy, Vec alpha) {
 }
 HWY_INLINE Vec prelu_term(Vec x, Vec dy) { return where(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, dy)); }
 
-/// Below this many channels positions are taken together, so that no vector is for a few channels alone.
+/// With fewer channels, several positions share a vector.
 inline constexpr int64_t kNarrow = 4 * kLanes;
 
-/// Calls f(i, the alphas of the elements from i, io) for all elements, in steps of a vector.
+/// Calls f(i, alphas of the elements from i on, io) for all elements, one vector at a time.
 template <class F>
 HWY_INLINE void sweep_positions(int64_t positions, int64_t channels, const float* alpha, const F& f) {
   HWY_ALIGN float repeated[kLanes * kNarrow];
@@ -57,7 +57,7 @@ HWY_INLINE void add_terms_of_one(const float* x, const float* dy, int64_t n, flo
   for (int64_t begin = 0; begin < n; begin += kSumChain * kLanes) {
     Vec chain = hn::Zero(kFloats);
     sweep(std::min(kSumChain * kLanes, n - begin), [&](int64_t i, auto io) HWY_ATTR {
-      chain = hn::Add(chain, prelu_term(io.load(x + begin + i), io.load(dy + begin + i)));  // lanes beyond are zero
+      chain = hn::Add(chain, prelu_term(io.load(x + begin + i), io.load(dy + begin + i)));  // padding lanes are zero
     });
     *sum += sum_lanes(chain);
   }
@@ -80,20 +80,20 @@ HWY_INLINE void add_terms(const float* x, const float* dy, int64_t positions, in
   });
 }
 
-/// The same for fewer channels than a vector has lanes: kLanes positions are `channels` whole vectors.
+/// As add_terms for fewer channels than a vector has lanes: kLanes positions are `channels` whole vectors.
 HWY_INLINE void add_narrow_terms(const float* x, const float* dy, int64_t positions, int64_t channels, float* sums) {
   HWY_ALIGN float lanes[kLanes * kLanes] = {};
   const int64_t n = positions * channels, period = kLanes * channels;
   for (int64_t at = 0; at < n; at += period)
-    sweep(std::min(period, n - at), [&](int64_t i, auto io) HWY_ATTR {  // lanes beyond are zero
+    sweep(std::min(period, n - at), [&](int64_t i, auto io) HWY_ATTR {  // padding lanes are zero
       const Vec sum = hn::Add(hn::Load(kFloats, lanes + i), prelu_term(io.load(x + at + i), io.load(dy + at + i)));
       hn::Store(sum, kFloats, lanes + i);
     });
   for (int64_t i = 0; i < period; ++i) sums[i % channels] += lanes[i];
 }
 
-/// Positions in a chain of additions of many channels: few enough that walking down them in columns stays in the
-/// nearest cache.
+/// Length of a chain of additions with many channels: short enough that the columns of its positions stay in the L1
+/// cache.
 constexpr int64_t positions_of_chain(int64_t channels) {
   return std::clamp<int64_t>(kPieceElements / 4 / channels, 4, kSumChain);
 }

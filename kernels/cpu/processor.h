@@ -1,7 +1,6 @@
 #pragma once
 
-// Which kind of processor computes, as far as rules that were measured on one kind and not on another tell them apart.
-// Any thread.
+// The kind of processor, for rules that were measured on one kind and not on another. Any thread.
 
 #include <cstdint>
 
@@ -11,20 +10,20 @@ struct Processor {
   enum class Vendor { kIntel, kOther };
 
   Vendor vendor = Vendor::kOther;
-  /// AVX-512 with half floats, and kernels may use AVX-512: of Intel, Sapphire Rapids and what followed.
+  /// AVX-512 with FP16, which kernels may use: Sapphire Rapids and its successors among Intel's processors.
   bool avx512_fp16 = false;
-  /// Kernels use vectors of eight floats: AVX2, whatever else the processor has.
+  /// Kernels use vectors of eight floats: AVX2, regardless of what else the processor supports.
   bool avx2 = false;
 };
 
-/// Of this machine. Kernels that limit_isa() keeps to less than AVX-512 have the same answer on every processor with
-/// what they are kept to.
+/// The processor of this machine. With limit_isa() below AVX-512 only the instruction set matters: the result is the
+/// same on all processors.
 Processor this_processor();
 
-/// The largest output of a first layer that the next one still finds in a cache, in bytes; a larger one is written past
-/// the caches, which saves reading each line before it is overwritten. 10 MiB; 20 where the last cache is so large that
-/// other cores leave room in it: with 480 MB of it a step of configs/bench/cifar_towers.yaml (19 MB) is 1.05 times as
-/// fast so on one thread, and as fast as before on two replicas; 11 MB 1.01 times, 25 MB no faster.
+/// Bytes of the largest output of a first layer that the next layer still finds in a cache; larger ones use
+/// non-temporal stores, which saves reading lines that are overwritten. 1/24 of the last-level cache, 10 to 20 MiB.
+/// With 480 MB of it a step of configs/bench/cifar_towers.yaml (19 MB) is 1.05 times as fast with 20 MiB on one thread
+/// and unchanged on two replicas; outputs of 11 MB gain 1 %, of 25 MB nothing.
 int64_t bytes_found_in_caches();
 
 }  // namespace dptrain::kernels::cpu

@@ -1,5 +1,5 @@
-// Products of a block of rows with the weights of a step, packed for the tiles of gemm-inl.h, and what else the
-// recurrent cells share. Rows of sums stand padded_units() floats apart. Toggle as in simd-inl.h.
+// Products of a block of rows with the weights of a step, packed for the tiles of gemm-inl.h, and other code that the
+// recurrent cells share. Rows of sums are padded_units() floats apart. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_RECURRENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_RECURRENT_INL_H
@@ -16,24 +16,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Rows of a block: what shares a tile of weights in the nearest cache.
+/// Rows of a block, which share a tile of weights in the L1 cache.
 inline constexpr int64_t kBlockRows = 12;
 static_assert(kBlockRows % kTileRows == 0);
 
 HWY_INLINE int64_t padded_units(int64_t units) { return channel_blocks(units) * kChannelBlock; }
 
-/// Parts of K that a product takes, of all that panels or weights hold; a part is of padded_units().
+/// Parts of K that a product uses, out of `all` parts in panels or weights; a part has padded_units().
 struct PartRange {
   int64_t all = 1, first = 0, count = 1;
 };
 
-/// Floats of packed weights.
 HWY_INLINE int64_t packed_weights(int64_t parts, int64_t units) {
   return parts * padded_units(units) * padded_units(units);
 }
 
-/// Weights of `parts` parts of K and `units` columns, element (part, k, column) at from[part * of_part + k * of_k +
-/// column * of_column]: tiles of kTileColumns columns, zeros where there is no k or column.
+/// Packs weights of `parts` parts of K and `units` columns into tiles of kTileColumns columns, padded with zeros.
+/// Element (part, k, column) is at from[part * of_part + k * of_k + column * of_column].
 inline void pack_weights(const float* from, int64_t parts, int64_t units, int64_t of_part, int64_t of_k,
                          int64_t of_column, float* to) {
   const int64_t depth = padded_units(units);
@@ -49,7 +48,7 @@ inline void pack_weights(const float* from, int64_t parts, int64_t units, int64_
 /// Floats of the panels of a block of rows.
 HWY_INLINE int64_t panel_floats(int64_t parts, int64_t units) { return kBlockRows * parts * padded_units(units); }
 
-/// Row `row` of a part of the panels becomes `values`.
+/// Writes `values` to row `row` of a part of the panels.
 HWY_INLINE void put_panel_row(const float* values, int64_t units, int64_t parts, int64_t part, int64_t row,
                               float* panels) {
   const int64_t blocks = channel_blocks(units);
@@ -57,7 +56,7 @@ HWY_INLINE void put_panel_row(const float* values, int64_t units, int64_t parts,
   copy_blocks(values, units, 0, blocks, to, kPanelBlock);
 }
 
-/// sums[row][column] = the product of rows [0, rows) of panels with packed weights, over parts of K.
+/// sums[row][column] = product of rows [0, rows) of panels with packed weights, over parts of K.
 inline void multiply_step(int64_t rows, int64_t units, const float* panels, PartRange of_panels, const float* weights,
                           PartRange of_weights, float* sums) {
   const int64_t depth = padded_units(units), blocks = channel_blocks(units);
@@ -85,7 +84,6 @@ HWY_INLINE void differentiate_kind(Activation kind, const float* y, const float*
   backward_from_output_piece(kind, traits_of(kind).alpha, y, dy, dx, n);
 }
 
-/// y += x.
 HWY_INLINE void add_row(const float* x, float* y, int64_t n) {
   sweep(n, [&](int64_t i, auto io) HWY_ATTR { io.store(hn::Add(io.load(y + i), io.load(x + i)), y + i); });
 }
@@ -100,28 +98,28 @@ HWY_INLINE void copy_or_clear_row(const float* x, float* y, int64_t n) {
     clear_row(y, n);
 }
 
-/// Where step number s stands in time.
+/// Time index of step number s.
 HWY_INLINE int64_t place_of(const RecurrentSteps& steps, int64_t s) {
   return steps.backwards ? steps.steps - 1 - s : s;
 }
 HWY_INLINE bool is_valid(const RecurrentSteps& steps, int64_t row, int64_t t) {
   return steps.mask == nullptr || steps.mask[row * steps.steps + t] != 0;
 }
-/// The number of the first step that a row takes; `steps` where it takes none.
+/// Number of the first valid step of a row; `steps` if there is none.
 HWY_INLINE int64_t first_valid(const RecurrentSteps& steps, int64_t row) {
   int64_t s = 0;
   while (s < steps.steps && !is_valid(steps, row, place_of(steps, s))) ++s;
   return s;
 }
 
-/// Where a step that is not left out stands in sums and what is kept.
+/// Position of a valid step in sums and saved tensors.
 HWY_INLINE int64_t position_of(const RecurrentSteps& steps, int64_t row, int64_t t) {
   const int64_t at = row * steps.steps + t;
   return steps.places == nullptr ? at : steps.places[at];
 }
 
-/// The rows of a block, numbered as they come, and those of them that take the step it is turned to: each of these has
-/// a slot, its row of panels and sums. Without a mask that is its number.
+/// The rows of a block, and those of them that are valid at the current step: each of these has a slot, its row of
+/// panels and sums. Without a mask slots equal row numbers.
 class BlockRows {
  public:
   BlockRows(const RecurrentSteps& steps, int64_t first, int64_t count) : steps_(steps), count_(count), taking_(count) {
@@ -133,9 +131,9 @@ class BlockRows {
   }
 
   int64_t count() const { return count_; }
-  /// Which row of all it is.
+  /// Index among all rows.
   int64_t operator[](int64_t r) const { return rows_[r]; }
-  /// Whether it has taken a step up to number s.
+  /// Whether the row had a valid step up to step number s.
   bool has_begun(int64_t r, int64_t s) const { return s >= begins_[r]; }
 
   void turn_to(int64_t t) {
@@ -145,9 +143,9 @@ class BlockRows {
     for (int64_t r = 0; r < count_; ++r) numbers_[is_valid(steps_, rows_[r], t) ? taking_++ : --left_out] = r;
   }
   int64_t taking() const { return taking_; }
-  /// The row of a slot; from taking() to count(): those that leave the step out.
+  /// The row of a slot; from taking() to count(): rows that skip the step.
   int64_t at(int64_t slot) const { return numbers_[slot]; }
-  /// From where rows leave the step out and have a place of it all the same.
+  /// From here to count(): rows that skip the step but have a position for it.
   int64_t left_out() const { return steps_.places == nullptr ? taking_ : count_; }
 
  private:
@@ -156,7 +154,7 @@ class BlockRows {
   int64_t rows_[kBlockRows] = {}, begins_[kBlockRows] = {}, numbers_[kBlockRows] = {};
 };
 
-/// The output of step number s of a row; null: it has none.
+/// The output of step number s of a row; null if there is none.
 template <class T>
 HWY_INLINE T* output_of(const RecurrentSteps& steps, T* y, int64_t row, int64_t s) {
   if (y == nullptr || (!steps.sequences && s + 1 < steps.steps)) return nullptr;
@@ -169,18 +167,17 @@ void run_block(const void* work, int64_t piece, float* room) {
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3), first = piece * size;
   Block(pass, first, std::min(size, rows - first), room).run();
 }
-/// Block(pass, first row, rows, room).run() for blocks of rows that cover all.
+/// Runs Block(pass, first row, rows, room).run() for blocks of rows that cover all rows.
 template <class Block, class Pass>
 RecurrentWork work_of(const Pass& pass, int64_t room) {
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3);
   return {pieces_of(rows, size), room, &pass, run_block<Block, Pass>};
 }
 
-/// The factors of recurrent dropout of a gate and a row.
+/// Recurrent dropout factors of a gate and a row.
 HWY_INLINE const float* factors_of(const RecurrentSteps& steps, int64_t gate, int64_t row) {
   return steps.state_factors + (gate * steps.rows + row) * steps.units;
 }
-/// y += x times factors.
 HWY_INLINE void add_product(const float* x, const float* factors, float* y, int64_t n) {
   sweep(n, [&](int64_t i, auto io)
                HWY_ATTR { io.store(hn::MulAdd(io.load(x + i), io.load(factors + i), io.load(y + i)), y + i); });

@@ -16,15 +16,15 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 int64_t packed_kernel(int64_t units, int64_t gates) { return packed_weights(gates, units); }
 
-/// Forward each gate by itself; backward the gates one behind the other, along K.
+/// Forward: one product per gate; backward: the gates are concatenated along K.
 void pack_kernel(const float* kernel, int64_t units, int64_t gates, bool backward, float* to) {
   if (backward) return pack_weights(kernel, gates, units, units, 1, gates * units, to);
   for (int64_t gate = 0; gate < gates; ++gate)
     pack_weights(kernel + gate * units, 1, units, 0, gates * units, 1, to + gate * packed_weights(1, units));
 }
 
-/// Calls f(first unit of the forward pass's output, of the backward pass's, of y, whether the step is valid) for steps
-/// [begin, end) of all rows.
+/// Calls f(offset in the output of the forward direction, of the backward direction, in y, whether the step is valid)
+/// for steps [begin, end) of all rows.
 template <class F>
 HWY_INLINE void for_steps(const DirectionShape& s, int64_t begin, int64_t end, const F& f) {
   for (int64_t i = begin; i < end; ++i) {
@@ -140,7 +140,7 @@ void pack_recurrent_kernel(const float* kernel, int64_t units, int64_t gates, bo
 
 namespace {
 
-/// f(first channel in the order of rows, in that of steps, channels that lie together) for all frames.
+/// Calls f(offset in the order of rows, in that of steps, contiguous channels) for all frames.
 template <class F>
 void for_frames(const FramesShape& s, const F& f) {
   const bool whole = s.stride == s.channels;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The all-reduce of replicas that share memory: each rank's thread calls it for its own range of elements, between two
+// All-reduce of replicas that share memory. The thread of each rank calls it for its own range of elements, between two
 // barriers. Work is shared among the caller's threads.
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace dptrain::kernels::cpu {
 
-/// For each element in [begin, end): the sum of `count` arrays, in the order of SumTree(count), is written to every one
-/// of them. So the result depends neither on timing nor on who does which range.
+/// Writes the sum of `count` arrays, in the order of SumTree(count), to each of them, for elements [begin, end). The
+/// result depends neither on timing nor on the split into ranges.
 void sum_ranks(float* const* arrays, int count, int64_t begin, int64_t end);
 
-/// The same in an order that the caller gives (SumTree::merges), from arrays that stay as they are into others; an
-/// array may be among both.
+/// Sums `in` in the order of `merges` (SumTree::merges) and writes the result to each array of `out`. `in` is
+/// unchanged, except for arrays that are also in `out`.
 void sum_arrays(const float* const* in, const int* merges, int count, float* const* out, int outs, int64_t begin,
                 int64_t end);
 

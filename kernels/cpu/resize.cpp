@@ -33,15 +33,16 @@ void weigh_rows(const T* from, int64_t stride, const float* weights, int64_t wei
   });
 }
 
-/// Three or four channels; kTaps 0: as many as the table says. `row` has room for a vector beyond its end.
+/// Three or four channels; kTaps 0: number of taps from the table. `row` needs a vector of padding after its end.
 template <int kTaps, int kChannels, bool kReverse>
 void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kReverse>& of_map, bool last_row,
                  float* out) {
-  const QuadMap<kReverse> map = of_map;  // in registers, as what is written could be anything
+  const QuadMap<kReverse> map = of_map;  // a copy in registers: stores might alias of_map
   const int32_t* const first = columns.first;
   const float* const weights = columns.weights;
   const int64_t taps = kTaps > 0 ? kTaps : columns.taps, size = columns.size;
-  const int64_t full = last_row && kChannels == 3 ? size - 1 : size;  // the next row takes the fourth
+  const int64_t full = last_row && kChannels == 3 ? size - 1 : size;  // elsewhere the next row overwrites the fourth
+                                                                      // lane
   const auto pixel = [&](int64_t x) HWY_ATTR {
     const float* const from = row + first[x] * kChannels;
     QuadVec sum = multiply(quad(weights[x]), load_quad(from));
@@ -53,7 +54,7 @@ void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kRev
   if (full < size) store_pixel(pixel(full), out + full * kChannels, kChannels);
 }
 
-/// One channel: a vector of places at a time.
+/// One channel: a vector of output pixels at a time.
 void weigh_gray(const float* row, const ResizeAxis& columns, float scale, float offset, float* out) {
   const Vec factor = splat(scale), shift = splat(offset);
   sweep(columns.size, [&](int64_t x, auto io) HWY_ATTR {
@@ -77,7 +78,7 @@ void weigh_any(const float* row, const ResizeAxis& columns, const ScalarMap& map
   }
 }
 
-/// Rows first, into `work`: contiguous vectors. Then columns, out of it.
+/// Resizes rows into `work` (contiguous vectors), then columns from there.
 template <class T, class Columns>
 void resize_rows(const Pixels<T>& in, const ResizeAxis& rows, int64_t out_row, float* work, float* out,
                  const Columns& columns) {
@@ -143,9 +144,9 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 namespace {
 
-constexpr int64_t kBeyond = 16;  // a vector of four at the last pixel, and what keeps the rest aligned
+constexpr int64_t kBeyond = 16;  // a vector of four at the last pixel, rounded up for alignment
 
-/// Calls f(output pixel, input pixel) for all.
+/// Calls f(output pixel, input pixel) for all pixels.
 template <class T, class Out, class F>
 void picked(const Pixels<T>& in, const int32_t* rows, int64_t height, const int32_t* columns, int64_t width, Out* out,
             const F& f) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Resizing of images by weighted sums along each axis (bilinear, with or without antialiasing), and by picking pixels
-// (nearest). Who calls makes the tables; a table in reverse order mirrors the result.
+// (nearest). The caller provides the tables; a table in reverse order mirrors the result.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Where the places of one axis of the result read: place i is the sum over t < taps of weights[t * size + i] times
-/// input place first[i] + t. All of these lie inside the input.
+/// One axis of the result: position i is the sum over t < taps of weights[t * size + i] times input position first[i] +
+/// t. All of these are inside the input.
 struct ResizeAxis {
   int64_t size, taps;
   const int32_t* first;  ///< [size]
@@ -31,7 +31,7 @@ void pick_pixels(const Pixels<uint8_t>& in, const int32_t* rows, int64_t height,
                  const PixelMap& map, float* out);
 void pick_pixels(const Pixels<float>& in, const int32_t* rows, int64_t height, const int32_t* columns, int64_t width,
                  const PixelMap& map, float* out);
-/// The same without a map.
+/// out[y, x] = in[rows[y], columns[x]].
 void pick_pixels(const Pixels<uint8_t>& in, const int32_t* rows, int64_t height, const int32_t* columns, int64_t width,
                  uint8_t* out);
 

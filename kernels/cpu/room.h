@@ -1,18 +1,18 @@
 #pragma once
 
-// How kernels cut a workspace into parts and work into blocks. Plain arithmetic; any thread.
+// Cuts workspaces into parts and work into blocks. Any thread.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace dptrain::kernels::cpu {
 
-/// Floats that fill whole cache lines.
+/// Rounds up to whole cache lines.
 constexpr int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }
-/// The same, an odd number of lines: arrays so far apart do not meet in the same cache sets.
+/// Rounds up to an odd number of lines, so that neighbouring arrays do not map to the same cache sets.
 constexpr int64_t odd_lines(int64_t floats) { return lines(floats) + (lines(floats) / 16 % 2 == 0 ? 16 : 0); }
 
-/// Parts of a workspace, each aligned to a cache line; without one, only their size is counted.
+/// Parts of a workspace, each aligned to a cache line. With a null workspace it only counts the size.
 class Room {
  public:
   explicit Room(float* workspace) : start_(workspace) {
@@ -24,7 +24,7 @@ class Room {
     taken_ += lines(floats);
     return part;
   }
-  /// With what the alignment of the first part may cost.
+  /// Includes the padding for aligning the first part.
   int64_t taken() const { return taken_ + 15; }
 
  private:
@@ -32,8 +32,7 @@ class Room {
   int64_t taken_ = 0;
 };
 
-/// The size of a block: at most `most`, a multiple of `step` and about the same in each of the blocks that cover
-/// `total`.
+/// Size of a block: at most `most`, a multiple of `step`, and about the same for all blocks that cover `total`.
 constexpr int64_t even_block(int64_t most, int64_t total, int64_t step) {
   most = std::min(std::max(step, most / step * step), std::max<int64_t>(1, total));
   const int64_t blocks = (total + most - 1) / most;

@@ -1,5 +1,5 @@
-// Shared words of the vectorised kernels. Included by every kernel source after hwy/foreach_target.h, once per
-// instruction set, hence no #pragma once but the toggle that Highway asks for.
+// Shared by the vectorised kernels. Kernel sources include it after hwy/foreach_target.h, once per instruction set:
+// hence Highway's include guard with HWY_TARGET_TOGGLE in place of #pragma once, as in all -inl.h files.
 
 #if defined(DPTRAIN_KERNELS_CPU_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_SIMD_INL_H
@@ -22,8 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Bytes = hn::Rebind<uint8_t, Ints>;  // as many bytes as a float vector has lanes
-// NEON's vectors have constructors. A struct of vectors that is made without values, in an array for one, declares its
-// own as HWY_INLINE and = default: the implicit one is not compiled for the instruction set and cannot inline theirs.
+// NEON vectors have constructors. A struct of vectors that is default-constructed, e.g. in an array, must declare its
+// constructor HWY_INLINE and = default: the implicit one is not compiled for the instruction set and cannot inline
+// theirs.
 using Vec = hn::Vec<Floats>;
 using IntVec = hn::Vec<Ints>;
 
@@ -34,7 +35,7 @@ inline constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(kFloats));
 
 HWY_INLINE Vec splat(float value) { return hn::Set(kFloats, value); }
 
-/// Loads and stores of a whole vector.
+/// Loads and stores a whole vector.
 struct Whole {
   HWY_INLINE Vec load(const float* p) const { return hn::LoadU(kFloats, p); }
   HWY_INLINE void store(Vec v, float* p) const { hn::StoreU(v, kFloats, p); }
@@ -42,14 +43,14 @@ struct Whole {
   HWY_INLINE void store(IntVec v, uint8_t* p) const { hn::StoreU(hn::DemoteTo(kBytes, v), kBytes, p); }
   HWY_INLINE IntVec load(const int32_t* p) const { return hn::LoadU(kInts, p); }
   HWY_INLINE void store(IntVec v, int32_t* p) const { hn::StoreU(v, kInts, p); }
-  /// v with the lanes that stand for no element set to zero: before a sum.
+  /// Zeroes the lanes that hold no element, before a sum.
   HWY_INLINE Vec clear(Vec v) const { return v; }
-  /// The same, set to `other`: before a maximum.
+  /// Sets them to the second argument, before a maximum.
   HWY_INLINE Vec clear(Vec v, Vec) const { return v; }
 };
 
-/// Loads and stores of the first `count` < kLanes elements; memory beyond is not touched, lanes beyond are zero. The
-/// arithmetic between is that of whole vectors, so an element's result does not depend on where a piece ends.
+/// Loads and stores the first `count` < kLanes elements; memory beyond is not accessed, lanes beyond are zero. Results
+/// do not depend on where a piece ends, because the arithmetic between uses whole vectors.
 struct Partial {
   int64_t count;
 
@@ -91,13 +92,13 @@ struct Partial {
     T lanes[kLanes] = {};
     HWY_INLINE Copy() = default;
     HWY_INLINE Copy(const T* p, int64_t count) {
-      if (count < 0 || count > kLanes) __builtin_unreachable();  // g++ warns of an overflow where it cannot tell
+      if (count < 0 || count > kLanes) __builtin_unreachable();  // avoids a false overflow warning of g++
       std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(T));
     }
   };
 };
 
-/// Calls f(i, io) for i in [0, n) in steps of a vector; `io` moves what is there.
+/// Calls f(i, io) for i in [0, n) in steps of a vector; `io` loads and stores a whole or partial vector.
 template <class F>
 HWY_INLINE void sweep(int64_t n, const F& f) {
   int64_t i = 0;
@@ -111,8 +112,8 @@ HWY_INLINE void map(int64_t n, float* y, const F& f, const In*... inputs) {
   sweep(n, [&](int64_t i, auto io) HWY_ATTR { io.store(f(io.load(inputs + i)...), y + i); });
 }
 
-/// Calls f(column, count of vectors, io) for blocks of 4, 2 or 1 vectors of columns that cover `columns`: what a pass
-/// down the rows can hold in registers.
+/// Calls f(column, count of vectors, io) for blocks of 4, 2 or 1 vectors of columns that cover `columns`: as many as a
+/// pass over the rows can keep in registers.
 template <class F>
 HWY_INLINE void sweep_columns(int64_t columns, const F& f) {
   int64_t c = 0;
@@ -122,20 +123,20 @@ HWY_INLINE void sweep_columns(int64_t columns, const F& f) {
   if (c < columns) f(c, std::integral_constant<int, 1>{}, Partial{columns - c});
 }
 
-/// `mask` of ints as a mask of floats.
+/// Converts a mask of ints to a mask of floats.
 template <class M>
 HWY_INLINE auto float_mask(M mask) {
   return hn::RebindMask(kFloats, mask);
 }
 
-/// v where `mask` is set, else zero. Written with bits: of Highway's IfThenElseZero compilers make a masked load where
-/// v comes from memory, and that load waits for the mask, thus for the other load that the mask came from.
+/// v where `mask` is set, else zero. Bitwise: compilers turn Highway's IfThenElseZero into a masked load if v is in
+/// memory, and that load waits for the mask, hence for the load of the mask.
 template <class M>
 HWY_INLINE Vec where(M mask, Vec v) {
   return hn::And(v, hn::VecFromMask(kFloats, mask));
 }
 
-/// v where the ReLU in front let something through, else zero.
+/// v where a ReLU with this output passes a gradient, else zero.
 HWY_INLINE Vec where_positive(Vec output, Vec v) { return where(hn::Gt(output, hn::Zero(kFloats)), v); }
 
 HWY_INLINE float sum_lanes(Vec v) { return hn::GetLane(hn::SumOfLanes(kFloats, v)); }

@@ -13,7 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// A block of rows, forward and backward.
 class SimpleRnnBlock {
  public:
   static int64_t floats(int64_t units) {
@@ -32,7 +31,7 @@ class SimpleRnnBlock {
     clear_row(panels_, panel_floats(1, units_));
   }
 
-  /// h, and backward its gradient.
+  /// h, or its gradient in backward.
   float* state_of(int64_t r) const { return state_ + r * stride_; }
   float* product_of(int64_t slot) const { return products_ + slot * stride_; }
   int64_t place(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t) * units_; }

@@ -1,5 +1,5 @@
-// Softmax and softmax cross-entropy of groups of rows. Two ways: with few classes each lane is a row, so that no lane
-// idles; with many, each lane is a class. Toggle as in simd-inl.h.
+// Softmax of groups of rows: with few classes each lane is a row, so that no lane is idle; with many classes each lane
+// is a class. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_SOFTMAX_INL_H
@@ -18,12 +18,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Up to this many classes lanes are rows; chosen so that a group of rows stays in the first-level cache.
+/// Up to this many classes lanes are rows: a group of rows fits the L1 cache.
 inline constexpr int64_t kFewClasses = 32;
 
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// kLanes rows of up to kFewClasses classes, turned so that a vector holds one class of all rows.
+/// kLanes rows of up to kFewClasses classes, transposed: a vector holds one class of all rows.
 struct RowGroup {
   HWY_ALIGN float lanes[kFewClasses * kLanes];
 
@@ -81,7 +81,7 @@ HWY_INLINE void softmax_group(const float* x, int64_t rows, int64_t classes, flo
 
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Vec lowest = splat(-std::numeric_limits<float>::infinity());
-  Vec most = lowest, other = lowest;  // two chains of comparisons at a time
+  Vec most = lowest, other = lowest;  // two chains of comparisons
   int64_t begin = 0;
   for (; begin + 2 * kLanes <= n; begin += 2 * kLanes) {
     most = hn::Max(most, hn::LoadU(kFloats, x + begin));

@@ -63,7 +63,7 @@ HWY_EXPORT(cross_entropy_piece);
 
 namespace {
 
-/// An exponential costs about as much as moving four floats; whole groups of rows in every piece but the last.
+/// An exponential costs about as much as copying four floats; all pieces but the last contain whole groups of rows.
 int64_t softmax_rows_per_piece(int64_t classes) { return (rows_per_piece(4 * classes) + 15) / 16 * 16; }
 
 }  // namespace

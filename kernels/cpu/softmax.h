@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax and its logarithm over the last axis of [rows, classes]; softmax with cross-entropy in one pass is in loss.h.
-// May be called from any thread; work is shared among the caller's threads. Outputs are overwritten.
+// Softmax and its logarithm over the last axis of [rows, classes]; loss.h fuses it with cross-entropy. Any thread; work
+// is shared among the caller's threads. Outputs are overwritten.
 
 #include <cstdint>
 
@@ -9,16 +9,16 @@
 
 namespace dptrain::kernels::cpu {
 
-/// y = softmax(x), the largest value subtracted first; y == x allowed.
+/// y = softmax(x), after subtracting the maximum; y == x is allowed.
 void softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y);
 
-/// dx = y (dy - sum(y dy)); dx == dy allowed.
+/// dx = y (dy - sum(y dy)); dx == dy is allowed.
 void softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes, float* dx);
 
-/// y = ln softmax(x) = x - max - ln sum(e^(x - max)); y == x allowed.
+/// y = ln softmax(x) = x - max - ln sum(e^(x - max)); y == x is allowed.
 void log_softmax_forward(const Launch&, DType, const float* x, int64_t rows, int64_t classes, float* y);
 
-/// dx = dy - e^y sum(dy); dx == dy allowed.
+/// dx = dy - e^y sum(dy); dx == dy is allowed.
 void log_softmax_backward(const Launch&, DType, const float* y, const float* dy, int64_t rows, int64_t classes,
                           float* dx);
 

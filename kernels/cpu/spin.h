@@ -1,14 +1,14 @@
 #pragma once
 
-// How threads wait for one another: awake for a short time, because to wake a thread takes as long; and the distance
-// between words that several threads write. Any thread.
+// Busy-waiting of threads, only for a short time, since waking a thread takes as long; and the padding between
+// variables that several threads write. Any thread.
 
 #include <chrono>
 #include <cstddef>
 
 namespace dptrain::kernels::cpu {
 
-/// How long who waits stays awake: longer than most gaps between two kernels, shorter than a time slice by far.
+/// How long a waiting thread spins: longer than most gaps between two kernels, far shorter than a time slice.
 inline constexpr std::chrono::microseconds kSpin{30};
 
 inline void pause_briefly() noexcept {
@@ -19,10 +19,10 @@ inline void pause_briefly() noexcept {
 #endif
 }
 
-/// True as soon as `done` is, false when it was not for kSpin.
+/// Returns true once `done` returns true, false after kSpin.
 template <class Done>
 bool spin_until(const Done& done) noexcept {
-  constexpr int kPauses = 16;  // between two looks at the clock
+  constexpr int kPauses = 16;  // between two reads of the clock
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
     for (int i = 0; i < kPauses; ++i) {
@@ -33,8 +33,7 @@ bool spin_until(const Done& done) noexcept {
   return done();
 }
 
-/// How far words are apart that several threads write, so that none waits for another's cache line: processors fetch
-/// lines of 64 bytes in pairs. Bytes; for alignas.
+/// Alignment in bytes that avoids false sharing: processors fetch lines of 64 bytes in pairs.
 inline constexpr std::size_t kApart = 128;
 
 }  // namespace dptrain::kernels::cpu

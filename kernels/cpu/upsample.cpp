@@ -13,7 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Lines [begin, end) of the output.
 void upsample_piece(const UpsampleShape& s, const float* x, int64_t begin, int64_t end, float* y) {
   const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
   const int64_t out_h = s.out_h, out_w = s.out_w, line_floats = s.in_w * s.channels;
@@ -42,7 +41,6 @@ void upsample_piece(const UpsampleShape& s, const float* x, int64_t begin, int64
   }
 }
 
-/// Lines [begin, end) of the input.
 void upsample_backward_piece(const UpsampleShape& s, const float* dy, int64_t begin, int64_t end, float* dx) {
   const UpsampleAxis rows{s.in_h, s.out_h, s.bilinear}, columns{s.in_w, s.out_w, s.bilinear};
   const int64_t out_h = s.out_h, out_w = s.out_w;

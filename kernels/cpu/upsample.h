@@ -1,8 +1,8 @@
 #pragma once
 
-// Enlarging and resizing of NHWC images. May be called from any thread; work is shared among the caller's threads.
-// Outputs are overwritten and are not inputs; each number is computed by itself, so results depend on nothing but the
-// inputs.
+// Upsampling and resizing of NHWC images. May be called from any thread; work is shared among the caller's threads.
+// Outputs are overwritten and are not inputs. Each number is computed independently, so results depend on nothing but
+// the inputs.
 
 #include "kernels/cpu/launch.h"
 #include "kernels/geometry.h"

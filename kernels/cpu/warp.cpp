@@ -14,7 +14,7 @@
 #define DPTRAIN_KERNELS_CPU_WARP_ONCE
 namespace dptrain::kernels::cpu {
 
-/// The coordinate inside [0, size - 1] that stands for one outside; MapCoordinate of TensorFlow's image_ops.h, with its
+/// Maps a coordinate outside [0, size - 1] to one inside; MapCoordinate of TensorFlow's image_ops.h, with its
 /// truncating divisions.
 inline float inside(float at, int64_t size, WarpFill fill) {
   const auto last = static_cast<float>(size - 1);
@@ -45,13 +45,13 @@ inline float inside(float at, int64_t size, WarpFill fill) {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Any number of channels, any place.
+/// Any number of channels, any position.
 template <class T>
 class Sampler {
  public:
   Sampler(const Pixels<T>& in, const Warp& warp) : in_(in), warp_(warp) {}
 
-  /// Coordinates after inside(). Beyond kFar nothing but the fill value is read, and they might not fit an integer.
+  /// Takes coordinates after inside(). Beyond kFar only the fill value is read, as they might not fit an integer.
   void sample(float x, float y, const ScalarMap& map, float* out) const {
     constexpr float kFar = 1e6F;
     const bool far = !(std::fabs(x) < kFar && std::fabs(y) < kFar);
@@ -81,7 +81,7 @@ class Sampler {
   const Warp& warp_;
 };
 
-/// Bilinear, all four pixels inside and another one behind them in the row.
+/// Bilinear; all four pixels must be inside, with another one after them in the row.
 template <bool kReverse, class T>
 HWY_INLINE QuadVec inner(const Pixels<T>& in, float x, float y, const QuadMap<kReverse>& map) {
   const auto left = static_cast<int64_t>(x), top = static_cast<int64_t>(y);

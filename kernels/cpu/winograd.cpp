@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Runs the pass, or without a workspace says what it wants.
+/// Runs the pass; returns the floats of workspace it needs. Without a workspace it only does the latter.
 template <bool kBackward>
 int64_t images(const WinogradImages& images, int threads, float* workspace) {
   return with_tile(images.shape, [&](auto w) HWY_ATTR {

@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Both gradients in one pass: both want the points A dY A', and read them while they lie in the second cache. A piece
-/// of the batch sums its gradient of the weights and finishes its images' gradients.
+/// Both gradients in one pass: they share the points A dY A' while these are in the L2 cache. A piece of the batch sums
+/// its weight gradient and completes the data gradients of its images.
 template <class W>
 class Backward {
  public:
@@ -24,7 +24,7 @@ class Backward {
         images_(images, threads, workspace == nullptr ? nullptr : workspace + gradient_.workspace(),
                 gradient_.points_of_dy()) {}
 
-  /// Whether both have the same tiles, threads enough pieces of whole images, and the caches room for all.
+  /// Whether both passes have the same tiles, there are enough pieces of whole images, and everything fits the caches.
   bool pays(const WinogradShape& s, int threads) const {
     const int64_t filters = W::kPoints * W::kPoints * s.in_channels * s.out_channels;
     return filters * static_cast<int64_t>(sizeof(float)) <= kSharingFilters && gradient_.whole_pieces() >= threads &&

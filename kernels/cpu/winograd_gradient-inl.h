@@ -1,4 +1,4 @@
-// Winograd's pass for the gradient of the weights. Toggle as in simd-inl.h.
+// Winograd's pass for the weight gradient. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_INL_H
@@ -20,7 +20,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Two runs of cache lines, fetched into the second cache in steps: what the next products read.
+/// Two runs of cache lines that the next products read, prefetched into the L2 cache step by step.
 struct FetchLines {
   const float *first, *second;
   int64_t first_lines, second_lines, step;
@@ -40,15 +40,14 @@ struct FetchLines {
   }
 };
 
-/// Gradient of the weights: points of a block of tiles of x and of dy, products summed over the tiles, at the end the
-/// inverse. Small gradients: each piece of the batch has one of its own, in a thread's caches, and they are added in
-/// order. Large ones: there is one, a block's points are shared, and threads divide the gradient; where a batch has so
-/// few tiles that the sums are more than their points, blocks of the gradient are summed and inverted in a thread's
-/// cache.
+/// Weight gradient: transforms a block of tiles of x and of dy, sums products over the tiles, and inverts at the end.
+/// Small gradients: each piece of the batch has its own, in a thread's caches; they are added in order. Large
+/// gradients: there is one, a block's points are shared, and threads divide the gradient. If the batch has so few tiles
+/// that the sums exceed their points, a thread sums and inverts blocks of the gradient in its cache.
 template <class W>
 class Gradient {
  public:
-  /// `shares`: run() hands the points of dy on, which lie for blocks of a multiple of kTileRows tiles.
+  /// `shares`: run() passes the points of dy to a callback, in blocks of a multiple of kTileRows tiles.
   Gradient(const WinogradGradient& gradient, int threads, float* workspace, bool shares = false)
       : g_(gradient),
         s_(gradient.shape),
@@ -87,7 +86,7 @@ class Gradient {
 
   int64_t workspace() const { return workspace_; }
   const TileGrid& grid() const { return grid_; }
-  /// Pieces of the batch that threads take, each of whole images; 0: they are not, or threads divide the gradient.
+  /// Number of pieces of the batch if each has whole images; 0 if not, or if threads divide the gradient.
   int64_t whole_pieces() const {
     return divides_sum_ || grid_.total == 0 || piece_ % grid_.per_image != 0 ? 0 : parts_;
   }
@@ -97,7 +96,7 @@ class Gradient {
     run([](int64_t, int64_t, const float*, int) {});
   }
 
-  /// hand_on(first, count, points of dy, slot) is called for each block of tiles, on the thread of the slot.
+  /// Calls hand_on(first, count, points of dy, slot) for each block of tiles, on the thread of the slot.
   template <class HandOn>
   void run(const HandOn& hand_on) const {
     if (grid_.total == 0) return run_nothing();
@@ -124,14 +123,14 @@ class Gradient {
 
  private:
   static constexpr int64_t kProducts = W::kPoints * W::kPoints, kFloat = sizeof(float);
-  /// Points (1, 1): all weights of A dY A' are one there, so they are the sum over the tile.
+  /// Point (1, 1): all its weights in A dY A' are one, so it is the sum over the tile.
   static constexpr int64_t kSumPoint = W::kPoints + 1;
 
   int64_t seen(int64_t pixels) const { return s_.pool ? pixels / 2 * 2 : pixels; }
   int64_t bias_step() const { return out_blocks_ * kChannelBlock; }
 
-  /// Blocks of 16 input channels whose sums with a block of columns are inverted at once; 0: not so. For each of them
-  /// the points of all dy are read again, in place of writing the sums and reading them back.
+  /// Number of blocks of 16 input channels whose sums with a block of columns are inverted at once; 0: none. Each group
+  /// reads the points of all dy again, which saves writing and reading the sums.
   int64_t blocks_at_once() const {
     if (!divides_sum_ || grid_.total > tiles_) return 0;
     const int64_t bytes = kProducts * kChannelBlock * (tiles_ + kTileColumns) * kFloat;
@@ -172,7 +171,7 @@ class Gradient {
     }
   }
 
-  /// What one of in_blocks_ pieces fetches of point p: nothing where memory is busy with the sums.
+  /// What one of in_blocks_ pieces prefetches of point p; nothing if the sums dominate the memory traffic.
   FetchLines part_of_point(int64_t p, int64_t block, int64_t count) const {
     if (p >= kProducts || sum_point_ * columns_ > 2 * (x_point_ + dy_point_)) return {};
     const int64_t dy_lines = out_blocks_ * tiles_, begin = dy_lines * block / in_blocks_;
@@ -195,7 +194,7 @@ class Gradient {
     if (g_.dbias != nullptr) add_bias_parts();
   }
 
-  /// The gradient of group_ blocks of input channels and one of columns.
+  /// Gradient of group_ blocks of input channels and one block of columns.
   void finish_block(int64_t first, int64_t column, float* sums) const {
     const int64_t end = std::min(in_blocks_, first + group_);
     FetchNothing nothing;
@@ -209,7 +208,7 @@ class Gradient {
                          std::min(kTileColumns, s_.out_channels - column * kTileColumns), g_.dweights);
   }
 
-  /// sum of point p, 16 input channels by all of the output.
+  /// Sum of point p for 16 input channels and all output channels.
   template <class Ahead>
   void multiply(int64_t p, int64_t block, int64_t count, const float* points, bool add, float* sum,
                 Ahead& ahead) const {
@@ -218,7 +217,7 @@ class Gradient {
                       sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, ahead);
   }
 
-  /// 16 input channels by a block of columns.
+  /// Product of 16 input channels and a block of columns.
   template <class Ahead>
   HWY_INLINE void multiply_column(int64_t p, int64_t block, int64_t column, int64_t count, const float* points,
                                   bool add, float* sum, Ahead& ahead) const {
@@ -250,7 +249,7 @@ class Gradient {
     });
   }
 
-  /// Points of tile t of x and of dy, as row `row` of a block.
+  /// Writes the points of tile t of x and of dy to row `row` of a block.
   HWY_INLINE void transform(int64_t t, int64_t row, float* points) const {
     const TileGrid::Place place = grid_.place(t);
     const Picture in{s_.in_h, s_.in_w, s_.in_channels};
@@ -268,10 +267,10 @@ class Gradient {
   TileGrid grid_;
   int64_t in_blocks_, out_blocks_, columns_;  // of 16 channels; of kTileColumns
   bool divides_sum_;
-  int64_t tiles_, piece_, parts_;  // tiles in a block, in a piece of the batch; pieces
+  int64_t tiles_, piece_, parts_;  // tiles per block, tiles per piece of the batch; pieces
   int64_t x_block_, x_point_, dy_point_, sum_point_, sum_;
   int64_t group_,
-      group_point_;  // blocks of input channels that are finished at once, or 0; floats of a point of theirs
+      group_point_;  // blocks of input channels completed at once, or 0; floats per point of these
   float *zeros_, *sums_, *bias_, *points_;
   int64_t points_slot_, workspace_;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-// What Winograd's pass for the gradient of the weights is given, and the bounds of its blocks. Words of winograd*.cpp
-// alone.
+// Arguments of Winograd's weight gradient, and block sizes. Only for winograd*.cpp.
 
 #include <cstdint>
 
@@ -9,7 +8,6 @@
 
 namespace dptrain::kernels::cpu {
 
-/// What a pass for the gradient of the weights is given.
 struct WinogradGradient {
   WinogradShape shape;
   int64_t rows = 0;
@@ -18,20 +16,19 @@ struct WinogradGradient {
   float *dweights = nullptr, *dbias = nullptr;
 };
 
-/// Bytes: of the gradients of all pieces together; of the points of a block of tiles, a thread's own and shared.
+/// Bytes: gradients of all pieces together; points of a block of tiles, per thread and shared.
 inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoints = 24 << 20;
 inline constexpr int64_t kMostParts = 16;
-/// Pieces of so many images and more consist of whole ones.
+/// With at least this many images, pieces consist of whole images.
 inline constexpr int64_t kManyImages = 4;
-/// Bytes of the points of a block where dy's are handed on, and the most of transformed filters: they, their gradient
-/// and the block share the second cache. With 2 MiB of it, both gradients of 16 to 32 channels take 0.84 to 0.95 of the
-/// time of the two passes, of 32 to 64 0.93, of 40 to 48 0.95 to 1; with F(6x6, 3x3) from 32 to 64 1.01, of 64 1.0 to
-/// 1.1.
+/// Maximum bytes of a block's points in a fused pass, and of transformed filters: with their gradient they share the L2
+/// cache. With 2 MiB of it, fused gradients take 0.84 to 0.95 of the time of two passes for 16 to 32 channels, 0.93 to
+/// 1 up to 48; F(6x6, 3x3) gains nothing (32 to 64 channels 1.01, 64 channels 1.0 to 1.1).
 inline constexpr int64_t kSharingPoints = 512 << 10, kSharingFilters = 352 << 10;
-/// A piece of fewer tiles takes longer to add its gradient to the others' than to sum it: 8 images of 13x13, 32 to 64
+/// Minimum tiles of a piece: with fewer, adding gradients takes longer than computing them. 8 images of 13x13, 32 to 64
 /// channels, take a quarter of the time in one piece of 32 tiles.
 inline constexpr int64_t kLeastTiles = 32;
-/// Bytes of the second cache for the points and the sums of a block of the gradient that is finished at once.
+/// Bytes of the L2 cache for the points and sums of a block of the gradient that is completed at once.
 inline constexpr int64_t kSumBlockBytes = 1280 << 10;
 
 }  // namespace dptrain::kernels::cpu

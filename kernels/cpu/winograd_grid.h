@@ -1,6 +1,6 @@
 #pragma once
 
-// How Winograd's passes cut a batch into tiles. Words of winograd*.cpp alone.
+// How Winograd's passes cut a batch into tiles. Only for winograd*.cpp.
 
 #include <cstdint>
 
@@ -27,19 +27,19 @@ inline TileFacts facts_of(WinogradTile tile) {
   return {"", 1};
 }
 
-/// Multiplications for each pair of channels of an image, whose output tiles of `side` x `side` cover.
+/// Multiplications per pair of channels of an image whose output is covered by tiles of `side` x `side`.
 inline int64_t products_of(const WinogradShape& s, int64_t side) {
   const int64_t points = side + s.kernel_h - 1;
   return ((s.out_h + side - 1) / side) * ((s.out_w + side - 1) / side) * points * points;
 }
 
-/// F(6x6, 3x3) for up to so many pairs of channels: their transformed filters stay in the second cache.
+/// Maximum pairs of channels for F(6x6, 3x3), so that transformed filters stay in the L2 cache.
 inline constexpr int64_t kFewPairs = 64 * 64;
 
-/// The fewest products; tiles of two by two windows where the output is pooled. Eight points a line must save a fifth:
-/// their transforms cost more, and have up to twice F(4x4, 3x3)'s error. On an Intel Xeon with AVX-512 F(4x4, 5x5) then
-/// takes 0.4 to 0.9 of F(2x2, 5x5)'s time, F(6x6, 3x3) 0.7 to 1.1 of the others'; with AVX2 whole networks gain 1.36
-/// and 1.04.
+/// The tile with the fewest products; with pooling, an even tile. Eight points per line must save a fifth: their
+/// transforms cost more, with up to twice the error of F(4x4, 3x3). On a Xeon with AVX-512 F(4x4, 5x5) takes 0.4 to 0.9
+/// of the time of F(2x2, 5x5), and F(6x6, 3x3) 0.7 to 1.1 of the others'; with AVX2 whole networks are 1.36 and 1.04
+/// times as fast.
 inline WinogradTile tile_of(const WinogradShape& s) {
   const auto saves_a_fifth = [](int64_t products, int64_t others) { return 5 * products < 4 * others; };
   if (s.kernel_h == 5)
@@ -63,7 +63,7 @@ struct TileGrid {
         total(per_image * rows) {}
 
   struct Place {
-    int64_t image, y, x;  ///< of the tile's first pixel of the output
+    int64_t image, y, x;  ///< first output pixel of the tile
   };
   Place place(int64_t t) const {
     const int64_t image = t / per_image, in_image = t % per_image;

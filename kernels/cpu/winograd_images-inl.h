@@ -1,4 +1,4 @@
-// Winograd's passes from image to image: forward, and the gradient of the input. Toggle as in simd-inl.h.
+// Winograd's passes from image to image: forward and data gradient. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_IMAGES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_IMAGES_INL_H
@@ -19,14 +19,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Forward and backward data alike: points of a block of tiles, products with the transformed filters per point,
-/// inverse, for blocks that stay in the second cache. Filters too large for it are met by larger blocks of tiles; where
-/// there are few tiles in all, threads share the points of all of them and divide the columns, whose filters they
-/// transform as they go, a slice of the depth that stays in the second cache at a time.
+/// Forward and backward data: transforms a block of tiles, multiplies each point with the transformed filters, and
+/// inverts, in blocks that stay in the L2 cache. Filters too large for it use larger blocks of tiles. With few tiles in
+/// all, threads share the points of all tiles and divide the columns; each transforms its filters slice by slice along
+/// the depth, so that a slice stays in the L2 cache.
 template <class W, bool kBackward>
 class Images {
  public:
-  /// `given`: the points of up to so many tiles at once come from elsewhere, for finish().
+  /// `given`: layout of points that another pass computes for finish().
   Images(const WinogradImages& images, int threads, float* workspace, const GivenPoints& given = {})
       : i_(images),
         s_(images.shape),
@@ -75,7 +75,7 @@ class Images {
     std::memset(zeros_, 0, static_cast<size_t>(std::max(s_.in_channels, s_.out_channels)) * sizeof(float));
     if (divides_columns_) return run_columns();
     transform_all_filters();
-    // The gradient of an image is written by one thread: neighbouring tiles add to each other's border.
+    // One thread writes the gradient of an image: neighbouring tiles add to each other's borders.
     const int64_t images = std::max<int64_t>(1, tiles_ / grid_.per_image);
     const int64_t piece = kBackward ? images * grid_.per_image : tiles_;
     parallel_slots(pieces_of(grid_.total, piece), [&](int64_t p, int slot) HWY_ATTR {
@@ -85,7 +85,7 @@ class Images {
     });
   }
 
-  /// Before finish().
+  /// Call it before finish().
   void transform_all_filters() const {
     parallel_for(columns_ * depth_, [&](int64_t piece) HWY_ATTR {
       const int64_t column = piece / depth_, block = piece % depth_;
@@ -93,7 +93,7 @@ class Images {
     });
   }
 
-  /// Products and inverse of `count` tiles from the `first` on, whose points are there.
+  /// Products and inverse of `count` tiles from `first` on, whose points are complete.
   void finish(int64_t first, int64_t count, const float* points, int slot) const {
     float* const products = products_ + slot * products_slot_;
     for (int64_t column = 0; column < columns_; column += abreast_) {
@@ -109,10 +109,10 @@ class Images {
  private:
   static constexpr int64_t kProducts = W::kPoints * W::kPoints, kFloat = sizeof(float);
 
-  /// Pixels of the output that tiles must cover; backward those that give nothing are still written to.
+  /// Pixels of the output that tiles must cover; backward also writes those without a gradient.
   int64_t seen(int64_t pixels) const { return s_.pool && !kBackward ? pixels / 2 * 2 : pixels; }
 
-  /// Block `block` of 16 rows and one of columns, as block `to` of a slice.
+  /// Transforms block `block` of 16 rows and one block of columns into block `to` of a slice.
   void transform_filter_block(int64_t column, int64_t block, int64_t to, float* u) const {
     const int64_t vectors = tile_vectors(filters_.columns(), column * kTileColumns);
     transform_filters<W>(filters_, block * kChannelBlock, column * kTileColumns, vectors, filter_point_,
@@ -173,7 +173,7 @@ class Images {
     });
   }
 
-  /// Points of tile t, as row `row` of a block.
+  /// Writes the points of tile t to row `row` of a block.
   HWY_INLINE void transform(int64_t t, int64_t row, float* points) const {
     if (big_)
       transform_to<true>(t, row, points);
@@ -227,14 +227,14 @@ class Images {
   TileGrid grid_;
   Filters filters_;
   int64_t depth_, columns_;     // blocks of 16 rows and of kTileColumns columns of the filters
-  bool big_, divides_columns_;  // filters beyond the second cache; few tiles besides
+  bool big_, divides_columns_;  // filters exceed the L2 cache; few tiles as well
   int64_t slice_;               // blocks of 16 rows whose filters are transformed and used at once
-  int64_t tiles_;               // in a block of points and of products
+  int64_t tiles_;               // tiles per block of points and of products
   int64_t abreast_;             // blocks of columns that share a pass over the points
   PanelSteps steps_;            // of the points
   int64_t input_point_, filter_point_, product_point_;
   float *zeros_, *u_, *points_, *products_;
-  int64_t u_slot_, points_slot_, products_slot_;  // floats from one slot's to the next
+  int64_t u_slot_, points_slot_, products_slot_;  // floats between slots
   int64_t workspace_;
 };
 

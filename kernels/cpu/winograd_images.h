@@ -1,6 +1,6 @@
 #pragma once
 
-// What Winograd's passes from image to image are given, and the bounds of their blocks. Words of winograd*.cpp alone.
+// Arguments of Winograd's passes from image to image, and block sizes. Only for winograd*.cpp.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// What a forward or backward data pass is given. `in` is x or dy, `out` is y or dx.
+/// Arguments of a forward or backward data pass: `in` is x or dy, `out` is y or dx.
 struct WinogradImages {
   WinogradShape shape;
   int64_t rows = 0;
@@ -18,26 +18,26 @@ struct WinogradImages {
   uint8_t* taken_out = nullptr;
 };
 
-/// Points that another pass makes: [point][block of 16 channels][tile][16], in floats; for at most `tiles` tiles, a
-/// multiple of kTileRows.
+/// Layout of points that another pass computes: [point][block of 16 channels][tile][16], in floats, for at most `tiles`
+/// tiles, a multiple of kTileRows.
 struct GivenPoints {
   int64_t tiles = 0, point = 0, block = 0;
 };
 
-/// Transformed filters of more bytes do not stay in the second cache beside a block: they are "big". With 2 MiB of it,
-/// 3x3 from 128 to 128 channels (2.3 MiB) takes 0.71 to 0.86 of the time so.
+/// Transformed filters above this size are "big": they do not stay in the L2 cache next to a block. With 2 MiB of L2,
+/// 3x3 from 128 to 128 channels (2.3 MiB) then takes 0.71 to 0.86 of the time.
 inline constexpr int64_t kFewFilters = 1536 << 10;
-/// A block's points and products take at most so many bytes, which stay in the second cache.
+/// Maximum bytes of a block's points and products, so that they stay in the L2 cache.
 inline constexpr int64_t kBlockBytes = 288 << 10;
-/// Big filters meet so many tiles in each pass over them.
+/// Tiles processed in each pass over big filters.
 inline constexpr int64_t kManyTiles = 144;
-/// So many blocks of their columns share a pass over a tile's points.
+/// Blocks of columns of big filters that share a pass over the points of a tile.
 inline constexpr int64_t kAbreast = 2;
-/// Up to so many tiles in all, threads divide the columns of big filters, not the tiles.
+/// Up to this many tiles, threads divide the columns of big filters instead of the tiles.
 inline constexpr int64_t kFewTiles = 256;
-/// A slice of the depth has at most so many bytes of transformed filters and points.
+/// Maximum bytes of transformed filters and points of a slice of the depth.
 inline constexpr int64_t kSliceBytes = 1 << 20;
-/// A slice of fewer blocks of 16 channels saves less than loading and storing its sums costs.
+/// Minimum blocks of 16 channels of a slice: fewer cost more in loading and storing sums than they save.
 inline constexpr int64_t kLeastSlice = 4;
 
 }  // namespace dptrain::kernels::cpu

@@ -1,12 +1,12 @@
-// Winograd's transforms of one line, a channel in every lane. With o the product number by number (Lavin and Gray,
-// "Fast algorithms for convolutional neural networks", 2015, for the first; the others are its transposes):
+// Winograd's transforms of one line, one channel per lane. With the element-wise product o (first equation: Lavin and
+// Gray, "Fast algorithms for convolutional neural networks", 2015; the others are its transposes):
 //
 //   output             Y  = A' [ (G g G') o (B' d B) ] A       d: (m + r - 1)^2 inputs, g: r^2 weights, Y: m^2 outputs
 //   gradient of input  dd = B  [ (G g G') o (A dY A') ] B'     overlapping tiles are added
 //   gradient of g      dg = G' [ sum over tiles (B' d B) o (A dY A') ] G
 //
-// Polynomials are evaluated at 0, 1, -1, 2 and infinity, with six points at -2 too, with eight at -2, 1/2 and -1/2.
-// Toggle as in simd-inl.h.
+// Interpolation points: 0, 1, -1, 2 and infinity; six points add -2; eight points add -2, 1/2 and -1/2. Include guard:
+// see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H
@@ -165,7 +165,7 @@ struct EightPoints {
   }
 
  protected:
-  /// v[1] to v[6] from polynomials' even parts and odd parts over the point, at 1, 2 and 1/2.
+  /// v[1] to v[6] from the even and odd parts of polynomials at the points 1, 2 and 1/2 and their negatives.
   static HWY_INLINE void put_points(Vec e, Vec o, Vec e2, Vec o2, Vec e3, Vec o3, Vec* v) {
     v[1] = hn::Add(e, o);
     v[2] = hn::Sub(e, o);
@@ -174,12 +174,12 @@ struct EightPoints {
     v[5] = hn::MulAdd(splat(0.5F), o3, e3);
     v[6] = hn::NegMulAdd(splat(0.5F), o3, e3);
   }
-  /// The same with the factors of G.
+  /// As put_points, with the factors of G.
   static HWY_INLINE void put_filter_points(Vec e, Vec o, Vec e2, Vec o2, Vec e3, Vec o3, Vec* u) {
     const Vec c = splat(-2.F / 9), c2 = splat(1.F / 90), c3 = splat(32.F / 45);
     put_points(hn::Mul(c, e), hn::Mul(c, o), hn::Mul(c2, e2), hn::Mul(c2, o2), hn::Mul(c3, e3), hn::Mul(c3, o3), u);
   }
-  /// Sums and differences of v[1] to v[6], point by point and its negative.
+  /// Sums and differences of the values at a point and at its negative, v[1] to v[6].
   struct Pairs {
     Vec s, f, s2, f2, s3, f3;
   };
@@ -187,7 +187,7 @@ struct EightPoints {
     return {hn::Add(v[1], v[2]), hn::Sub(v[1], v[2]), hn::Add(v[3], v[4]),
             hn::Sub(v[3], v[4]), hn::Add(v[5], v[6]), hn::Sub(v[5], v[6])};
   }
-  /// The same with the factors of G.
+  /// As pairs_of, with the factors of G.
   static HWY_INLINE Pairs filter_pairs_of(const Vec* u) {
     const Vec c = splat(-2.F / 9), c2 = splat(1.F / 90), c3 = splat(32.F / 45);
     const Pairs p = pairs_of(u);

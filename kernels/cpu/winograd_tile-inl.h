@@ -1,6 +1,5 @@
-// Winograd's transforms of one tile of an image: pixels to points and back. A tile's points are stored by blocks of 16
-// channels, as the products of gemm-inl.h want them; channels that only fill up a block are zeros. Toggle as in
-// simd-inl.h.
+// Winograd's transforms of one tile of an image: pixels to points and back. Points of a tile are stored in blocks of 16
+// channels, the layout of gemm-inl.h, padded with zeros. Include guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
@@ -18,13 +17,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// An image of a batch, or the same part of one: extents in pixels.
+/// Extents of an image of a batch in pixels.
 struct Picture {
   int64_t h, w, channels;
 };
 
-/// Pointers to the kSide x kSide pixels of a window, which may hang over the image's border: there they point to
-/// `outside`. Found without branches: edge tiles are common in small images, and would be mispredicted.
+/// Pointers to the kSide x kSide pixels of a window; those outside the image point to `outside`. Computed without
+/// branches, which small images with many edge tiles would mispredict.
 template <int kSide, class T = const float>
 struct Window {
   T* pixel[kSide * kSide];
@@ -49,20 +48,20 @@ struct Window {
   }
 };
 
-/// The rows of pixels that the next line of tiles meets first, and which may be the next image's, fetched into the
-/// second cache meanwhile: a part for each tile and 16 channels. Lines in a row, of which a core fetches more of its
-/// own accord than it lets a program ask for. kWritten: to be written.
+/// Prefetches into the L2 cache the rows of pixels that the next line of tiles accesses first, possibly of the next
+/// image: a part for each tile and 16 channels. Consecutive lines, which the hardware prefetcher extends further than
+/// software prefetches can. kWritten: prefetches for writing.
 template <int kTile, bool kWritten = false>
 class RowsAhead {
  public:
-  /// Beside a tile of the output's column x whose window of side x side pixels starts in row y.
+  /// For the tile at output column x whose window of side x side pixels starts in row y.
   HWY_INLINE RowsAhead(const float* images, const Picture& p, int64_t image, int64_t y, int64_t x, int64_t side) {
     const int64_t row = p.w * p.channels, begin = (image * p.h + y + side) * row + x * kTile * lines(p.channels);
     if (kTile * row <= kNear) at_ = reinterpret_cast<intptr_t>(images) + begin * static_cast<int64_t>(sizeof(float));
   }
-  /// False: the rows are so long that the second cache would not keep them.
+  /// False if the rows are too long to stay in the L2 cache.
   HWY_INLINE bool there() const { return at_ != 0; }
-  /// Part `part` of kTile, for the channels from c on.
+  /// Prefetches part `part` of kTile, for the channels from c on.
   HWY_INLINE void fetch(int64_t part, int64_t c) const {
     if (!there()) return;
     constexpr int64_t kLine = kChannelBlock * sizeof(float);
@@ -76,15 +75,14 @@ class RowsAhead {
   intptr_t at_ = 0;
 };
 
-/// Where a tile's points go: point p of channel c to `points[p * point_step + c / 16 * block_step + c % 16]`. kFar:
-/// they lie beyond the second cache, in more places than the hardware foresees: the lines of the tile after the next,
-/// 16 floats from one to the other, are fetched meanwhile.
+/// Stores point p of channel c at `points[p * point_step + c / 16 * block_step + c % 16]`. kFar: they are outside the
+/// L2 cache, in more streams than the hardware prefetches, so the lines of the tile after the next are prefetched.
 template <bool kFar>
 struct PointStore {
   float* points;
   int64_t point_step, block_step;
   HWY_INLINE float* at(int64_t c) const { return points + c / kChannelBlock * block_step + c % kChannelBlock; }
-  /// kCount points, the first to `point`, which is moved on.
+  /// Stores kCount points from `point` on and advances it.
   template <int kCount>
   HWY_INLINE void put(const Vec (&values)[kCount], float*& point) const {
     DPTRAIN_UNROLL for (int j = 0; j < kCount; ++j, point += point_step) {
@@ -94,7 +92,7 @@ struct PointStore {
   }
 };
 
-/// Calls f(c, io) for the vectors of `channels`, and stores zeros in those that fill up the last block.
+/// Calls f(c, io) for the vectors of `channels`, and pads the last block with zeros.
 template <int kPoints, class To, class F>
 HWY_INLINE void sweep_blocks(int64_t channels, const To& to, const F& f) {
   sweep(channels, f);
@@ -135,7 +133,7 @@ HWY_INLINE void finish_gradient(const Vec (&half)[W::kPoints][W::kTile], float* 
   }
 }
 
-/// A dY A' of a tile of the output's gradient.
+/// A dY A' of a tile of the output gradient.
 template <class W, class To>
 HWY_INLINE void transform_gradient(const Window<W::kTile>& window, const RowsAhead<W::kTile>& ahead, int64_t channels,
                                    const To& to) {
@@ -153,7 +151,7 @@ HWY_INLINE void transform_gradient(const Window<W::kTile>& window, const RowsAhe
   });
 }
 
-/// The same where the gradient is that of the pooled tile.
+/// A dY A' of a tile whose gradient is given after pooling.
 template <class W, class To, int kPooled = W::kTile / 2>
 HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& taken,
                                           const RowsAhead<kPooled>& ahead, int64_t channels, const To& to) {
@@ -182,8 +180,7 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
   });
 }
 
-/// A dY A' of the tile at `place`, of a gradient that is as WinogradShape::pool says. `zeros`: a pixel's, outside the
-/// image.
+/// A dY A' of the tile at `place`; dy as described at WinogradShape::pool. `zeros`: the pixel outside the image.
 template <class W, class To>
 HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy, const uint8_t* taken,
                                         const TileGrid::Place& place, const float* zeros, const To& to) {
@@ -204,7 +201,7 @@ HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy,
                         RowsAhead<W::kTile>(dy, out, image, y, x, W::kTile), out.channels, to);
 }
 
-/// A' m A, calling emit(row of the tile, its pixels) for each row from the top.
+/// A' m A; calls emit(row of the tile, its pixels) for each row from the top.
 template <class W, class F>
 HWY_INLINE void inverse_output(const float* products, int64_t point_step, const F& emit) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
@@ -223,12 +220,11 @@ HWY_INLINE void inverse_output(const float* products, int64_t point_step, const 
   }
 }
 
-/// max(v, 0); NaN passes.
+/// max(v, 0); keeps NaN.
 HWY_INLINE Vec rectified(Vec v) { return hn::IfThenZeroElse(hn::Le(v, hn::Zero(kFloats)), v); }
 
-/// Bias, and whether ReLU follows.
 struct Finish {
-  const float* bias;  ///< or null
+  const float* bias;  ///< null: none
   bool relu;
   template <class Io>
   HWY_INLINE Vec bias_of(int64_t c, Io io) const {
@@ -236,7 +232,7 @@ struct Finish {
   }
 };
 
-/// The output's tile, `count` of its `channels` from channel c. What the tile on the right will write is fetched.
+/// Stores `count` of the `channels` of the output tile from channel c on, and prefetches the output of the next tile.
 template <class W>
 HWY_INLINE void store_output(const float* products, int64_t point_step, int64_t c, int64_t count, const Finish& finish,
                              const Window<W::kTile, float>& window, int64_t channels) {
@@ -254,7 +250,7 @@ HWY_INLINE void store_output(const float* products, int64_t point_step, int64_t 
   });
 }
 
-/// The tile pooled two by two, with positions if there are pointers to them.
+/// Stores the tile after 2x2 pooling, and the positions if `taken` is not null.
 template <class W, int kPooled = W::kTile / 2>
 HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, int64_t c, int64_t count,
                                     const Finish& finish, const Window<kPooled, float>& window,
@@ -288,8 +284,8 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
   });
 }
 
-/// B m B' into the input's gradient. Tiles come from the top left: what the tiles above (`up`) and to the left have
-/// written is added to. What the next line of tiles will write is fetched, or what the tile on the right will.
+/// Adds B m B' to the data gradient. Tiles run from the top left: adds to the values that the tiles above (`up`) and on
+/// the left have written. Prefetches the output of the next line of tiles, or of the next tile.
 template <class W>
 HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, int64_t c, int64_t count, bool up,
                                      bool left, const Window<W::kPoints, float>& window,
@@ -324,7 +320,7 @@ HWY_INLINE void store_input_gradient(const float* products, int64_t point_step, 
   });
 }
 
-/// f(the transforms of the tile that the shape is computed with).
+/// Calls f with the transforms of the tile chosen for the shape.
 template <class F>
 HWY_INLINE int64_t with_tile(const WinogradShape& shape, const F& f) {
   switch (tile_of(shape)) {

@@ -1,6 +1,5 @@
-// Winograd's transforms of the weights and of their gradient. Transformed weights of a block of output columns and
-// their gradient are [point][input channel][columns of the block], points an odd number of cache lines apart. Toggle as
-// in simd-inl.h.
+// Winograd's transforms of the weights and of their gradient. For a block of output columns both are [point][input
+// channel][columns of the block], with an odd number of cache lines per point. Guard: see simd-inl.h.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H
@@ -15,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The caller's weights [kernel][kernel][in][out], read as a matrix from `rows` to `columns` channels per tap: forward
-/// as they are; for the gradient of the input from output to input channels.
+/// The caller's weights [kernel][kernel][in][out], read as a matrix of `rows` x `columns` channels per tap: for the
+/// data gradient transposed, from output to input channels.
 struct Filters {
   const float* weights;
   int64_t in, out;
@@ -26,7 +25,7 @@ struct Filters {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-/// Four floats from each of the lines 0, 4, 8... (`stride` floats apart) of `from`, one after the other.
+/// Concatenates four floats from each of the lines 0, 4, 8... of `from`, `stride` floats apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_every_fourth(D d, const float* from, int64_t stride) {
   if constexpr (hn::MaxLanes(D()) > 4) {
@@ -48,7 +47,7 @@ HWY_INLINE void transpose_rows(const float* from, int64_t stride, int64_t column
   for (; c + kLanes <= columns; c += kLanes, from += kLanes * stride) {
     for (int64_t r = 0; r < kChannelBlock; r += 4) {
       const auto line = [&](int64_t i) HWY_ATTR { return load_every_fourth(kFloats, from + i * stride + r, stride); };
-      const Vec a0 = line(0), a1 = line(1), a2 = line(2), a3 = line(3);  // squares of 4x4 are turned in their place
+      const Vec a0 = line(0), a1 = line(1), a2 = line(2), a3 = line(3);  // each 4x4 square is transposed in place
       const auto pairs = [&](Vec v) HWY_ATTR { return hn::BitCast(kPairs, v); };
       const auto low01 = pairs(hn::InterleaveLower(kFloats, a0, a1)),
                  high01 = pairs(hn::InterleaveUpper(kFloats, a0, a1));
@@ -74,8 +73,8 @@ struct Taps {
   int64_t tap_step, row_step;
 };
 
-/// The same rows and columns of the filters, where they lie if all of them are there and need no turning; else copied
-/// to `room` [kernel^2][16][kTileColumns], zeros where there are none.
+/// The taps in place if they are complete and need no transposition; else copied to `room`
+/// [kernel^2][16][kTileColumns], padded with zeros.
 template <class W>
 HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* room) {
   constexpr int64_t kTaps = W::kKernel * W::kKernel, kTap = kChannelBlock * kTileColumns;
@@ -100,7 +99,7 @@ HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float
   return {room, kTap, kTileColumns};
 }
 
-/// A sixteenth of the lines of 16 rows and a block of columns is fetched: lines far apart, which no hardware foresees.
+/// Prefetches a sixteenth of 16 rows and a block of columns: distant lines, which defeat the hardware prefetcher.
 template <class W>
 HWY_INLINE void fetch_taps(const Filters& f, int64_t row, int64_t column, int64_t part) {
   const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
@@ -116,8 +115,8 @@ HWY_INLINE void fetch_taps(const Filters& f, int64_t row, int64_t column, int64_
   }
 }
 
-/// G g G' of 16 rows and a block of columns, of `vectors` vectors: to u, which points to the first of the rows. The
-/// rows that follow are fetched.
+/// Writes G g G' of 16 rows and a block of `vectors` vectors of columns to u, the first of these rows. Prefetches the
+/// rows that follow.
 template <class W>
 HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column, int64_t vectors, int64_t point_step,
                                   float* u) {
@@ -146,8 +145,8 @@ HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column,
   }
 }
 
-/// dweights <- G' du G of row `row` and `columns` columns from `column`, where du is the sum of `parts` arrays,
-/// `part_step` floats apart, in order. du points to the row. What the row after the next will write is fetched.
+/// dweights = G' du G for row `row` and `columns` columns from `column` on. du, at that row, is the sum of `parts`
+/// arrays, `part_step` floats apart, in order. Prefetches the output of the row after the next.
 template <class W>
 HWY_INLINE void inverse_filters(const float* du, int64_t point_step, int64_t parts, int64_t part_step, int64_t in,
                                 int64_t out_channels, int64_t row, int64_t column, int64_t columns, float* dweights) {
