@@ -1,4 +1,4 @@
-// Element-wise activations on vectors, and passes over a piece of a flat array. Include guard: see simd-inl.h.
+// Element-wise activations on vectors, and passes over a piece of a flat array.
 
 #if defined(DPTRAIN_KERNELS_CPU_ACTIVATION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_ACTIVATION_INL_H
@@ -126,8 +126,8 @@ struct Mish {
   }
 
  private:
-  /// gate = tanh(ln(1 + e^x)) and rest = 1 - gate, both accurate where they are small. With e = e^-|x| they are n / (n
-  /// + m) and m / (n + m). x >= 0: n = 1 + 2 e, m = 2 e^2; else n = e (e + 2), m = 2.
+  /// gate = tanh(ln(1 + e^x)) and rest = 1 - gate, both accurate where they are small: n / (n + m) and m / (n + m) with
+  /// e = e^-|x|; for x >= 0: n = 1 + 2 e, m = 2 e^2, else n = e (e + 2), m = 2.
   struct Gate {
     Vec gate, rest;
     HWY_INLINE explicit Gate(Vec x) {
@@ -227,7 +227,6 @@ inline void forward_piece(Activation kind, float alpha, const float* x, float* y
   });
 }
 
-/// dx = dy f'(x), computed from x.
 inline void backward_from_input_piece(Activation kind, float alpha, const float* x, const float* dy, float* dx,
                                       int64_t n) {
   with_kind(kind, alpha, [&](const auto& function) HWY_ATTR {

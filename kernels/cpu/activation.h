@@ -1,7 +1,7 @@
 #pragma once
 
-// Element-wise activations and their gradients over flat arrays of n floats (over rows: softmax.h). May be called from
-// any thread; work is shared among the caller's threads. In place (y == x, dx == dy) is allowed. NaN propagates.
+// Element-wise activations and their gradients over flat arrays of n floats (over rows: softmax.h). In place (y == x,
+// dx == dy) is allowed. NaN propagates. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -13,7 +13,6 @@ namespace dptrain::kernels::cpu {
 using kernels::Activation;
 using kernels::ReluLayer;
 
-/// y = f(x).
 void activation_forward(const Launch&, DType, Activation kind, float alpha, const float* x, float* y, int64_t n);
 
 /// dx = dy f'(x), from y = f(x). Only for kinds with has_gradient_from_output.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The layers Normalization, Rescaling and LayerScale. Any thread; work is shared among the caller's threads.
+// The layers Normalization, Rescaling and LayerScale. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -10,8 +10,6 @@ namespace dptrain::kernels::cpu {
 /// are null. y == x is allowed. Periods of some hundred numbers are fastest.
 void periodic_affine(const float* x, const float* shift, const float* scale, const float* offset, int64_t period,
                      int64_t n, float* y);
-
-/// Floats of workspace for channel_scale_gradient.
 int64_t channel_scale_workspace(int64_t rows, int64_t channels);
 
 /// gradient[c] = sum over rows of x[row, c] dy[row, c]: partial sums of fixed blocks of rows, added in order.

@@ -155,8 +155,7 @@ inline void multiply_to_panels(int64_t rows, int64_t depth, const float* a, cons
     });
 }
 
-/// c [rows][columns] += panels a [rows][depth blocks] times tiles b. c has whole groups of rows, tiled(columns) floats
-/// apart.
+/// c [rows][columns] += panels a [rows][depth blocks] times tiles b. c has whole groups of rows, tiled(columns) apart.
 inline void multiply_panels_add(int64_t rows, int64_t depth, const float* a, const float* b, int64_t columns,
                                 float* c) {
   const int64_t stride = tiled(columns);
@@ -187,8 +186,7 @@ HWY_INLINE void multiply_turned_part(int64_t rows, int64_t group, const float* a
   products.store(c, stride);
 }
 
-/// c [keys][columns] += transposed panels [rows][keys] times b of pack_row_blocks(). `keys` is a multiple of 16; the
-/// rows of c are tiled(columns) floats apart.
+/// c [keys][columns] += transposed panels [rows][keys] times b of pack_row_blocks(). `keys` % 16 == 0; c as above.
 inline void multiply_turned_add(int64_t rows, int64_t keys, const float* panels, const float* b, int64_t of_block,
                                 int64_t columns, float* c) {
   const int64_t stride = tiled(columns), group = keys / kChannelBlock * kPanelBlock;
@@ -252,8 +250,7 @@ class SeenKeys {
     }
     return any;
   }
-  /// Whether queries [query, query + queries) ignore the block of keys from `first` on; `any_seen` is the result of
-  /// hide().
+  /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_seen`: result of hide().
   bool skips(int64_t query, int64_t queries, int64_t first, bool any_seen) const {
     const bool beyond = causal_ && first >= query + queries;
     return (beyond || !any_seen) && !any_blind(query, queries);

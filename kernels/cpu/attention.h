@@ -2,9 +2,8 @@
 
 // Multi-head attention: y = softmax(scores of q and k) v for each head, without the matrix of scores in memory. Blocks
 // of queries times blocks of keys stay in the caches. Forward saves each query's largest score and 1 / sum, from which
-// backward recomputes the scores. May be called from any thread; work is shared among the caller's threads. Outputs are
-// overwritten. Nothing is allocated: see the *_workspace functions. Results of a sample depend neither on the number of
-// samples nor on the number of threads.
+// backward recomputes the scores. Nothing is allocated. Results of a sample depend neither on the number of samples nor
+// on the number of threads. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -29,8 +28,8 @@ struct AttentionInputs {
   const uint8_t* query_mask = nullptr;   ///< [rows, queries]: 0 masks the query; null: no mask
   const uint8_t* value_mask = nullptr;   ///< [rows, keys]: 0 masks the key; null: no mask
   const uint8_t* key_mask = nullptr;     ///< as value_mask; a key is visible if both masks allow it
-  /// Dropout of the softmax's output; rate 0: none. The weight of query i and key j of a head is element (head *
-  /// queries + i) * K + j of the row, where K is `keys` rounded up to a multiple of 4.
+  /// Dropout of the softmax's output; rate 0: none. With K = `keys` rounded up to a multiple of 4, the weight of query
+  /// i and key j of a head is element (head * queries + i) * K + j of the row.
   Dropout dropout{};
 };
 

@@ -1,5 +1,4 @@
-// Additive scores of attention, sum over d of w_d tanh(scale (q_d + k_d)), in the panels of attention-inl.h, and their
-// gradients. Include guard: see simd-inl.h.
+// Additive scores, sum over d of w_d tanh(scale (q_d + k_d)), in the panels of attention-inl.h, and their gradients.
 
 #if defined(DPTRAIN_KERNELS_CPU_ATTENTION_ADDITIVE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_ATTENTION_ADDITIVE_INL_H

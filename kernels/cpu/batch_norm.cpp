@@ -47,7 +47,6 @@ inline constexpr int64_t kDoubleLanes = static_cast<int64_t>(hn::MaxLanes(kDoubl
 
 static_assert(kDoubleLanes <= kChannelPadding);
 
-/// Loads and stores a whole HalfVec.
 struct WholeHalves {
   HWY_INLINE HalfVec load(const float* p) const { return hn::LoadU(kHalves, p); }
   HWY_INLINE void store(HalfVec v, float* p) const { hn::StoreU(v, kHalves, p); }
@@ -143,8 +142,7 @@ struct Streamed {
   HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
 };
 
-/// Calls f(at, c, io) for all elements `at` (of channel c) of the first `count` positions. `streamed`: io uses
-/// non-temporal stores.
+/// Calls f(at, c, io) for all elements `at` of channel c of the first `count` positions; io stores as `streamed` says.
 template <class F>
 HWY_INLINE void for_positions(int64_t count, int64_t channels, bool streamed, const F& f) {
   if (streamed) {
@@ -163,7 +161,7 @@ HWY_INLINE V affine(V x, V scale, V offset) {
   return hn::MulAdd(x, scale, offset);
 }
 
-/// Applied after the normalisation. NaN propagates.
+/// Applied after the normalization. NaN propagates.
 struct NoRelu {
   HWY_INLINE Vec operator()(Vec v) const { return v; }
 };

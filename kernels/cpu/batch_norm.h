@@ -3,8 +3,7 @@
 // Batch normalization over [positions, channels] (positions = rows * height * width), in stages, so that replicas can
 // combine their sums. Sums are in double and are rounded to float once, after the sums of all replicas are added. The
 // split into pieces and replicas changes a sum by 1e-16 of its terms, which almost never survives the rounding: any
-// number of replicas computes the same bits. May be called from any thread; work is shared among the caller's threads.
-// Results do not depend on their number. Outputs are overwritten.
+// number of replicas computes the same bits. Conventions: parallel.h.
 
 #include <cstdint>
 #include <limits>
@@ -24,13 +23,14 @@ void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t position
 /// The results of batch_norm_sums; call it after all pieces.
 void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* sum, double* sum_sq);
 
-/// sum[c] = sum of x, sum_sq[c] = sum of x^2, for batch_norm_moments. Add the sums of parts. positions == 0: zeros.
+/// sum[c] = sum of x, sum_sq[c] = sum of x^2, for batch_norm_moments; sums of parts can be added. positions == 0:
+/// zeros.
 void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
                      double* sum_sq);
 
-/// mean, biased variance and inv_std = 1 / sqrt(variance + epsilon) of `total` positions from their sums; total 0: zero
+/// mean, biased variance and inv_std = 1 / sqrt(variance + epsilon) from the sums of `total` positions; total 0: zero
 /// mean and variance. E[x^2] - mean^2 in double has a relative error of 1e-15 (1 + mean^2 / variance): exact to the
-/// last bit of a float up to means of thousands of deviations. A negative difference becomes zero.
+/// last bit of a float if the mean is below thousands of deviations. A negative difference becomes zero.
 void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
                         float* mean, float* variance, float* inv_std);
 
@@ -41,7 +41,7 @@ void batch_norm_coefficients(const float* mean, const float* variance, const flo
 /// Ceiling of a ReLU without a maximum.
 inline constexpr float kNoCeiling = std::numeric_limits<float>::infinity();
 
-/// The normalisation as scale and offset, and the operations fused into the same pass.
+/// The normalization as scale and offset, and the operations fused into the same pass.
 struct BatchNormAffine {
   const float* scale;             ///< [channels]
   const float* offset;            ///< [channels]
@@ -59,8 +59,8 @@ void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t pos
 void batch_norm_apply_piece(const float* x, const BatchNormAffine& affine, int64_t begin, int64_t end, int64_t channels,
                             float* y);
 
-/// Inputs of the gradient. A ReLU passes dy where its output is positive and below its ceiling. The mask comes from
-/// `output` (y of forward), or without an addend from x, scale and offset of forward: no need to read y, same result.
+/// Inputs of the gradient. A ReLU passes dy where its output is positive and below its ceiling. The mask, if any, comes
+/// from `output` (y of forward), or without an addend from scale and offset of forward: y is not read, same result.
 struct BatchNormGradient {
   const float* x;
   const float* dy;
@@ -72,8 +72,8 @@ struct BatchNormGradient {
   float ceiling = kNoCeiling;     ///< of the ReLU
 };
 
-/// sum_dy[c] = sum of dy (gradient of beta); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gradient of gamma). Add the
-/// sums of parts. `masked`, if not null, receives dy masked by the ReLU; masked == dy is allowed.
+/// sum_dy[c] = sum of dy (gradient of beta); sum_dy_xhat[c] = sum of dy (x - mean) inv_std (gradient of gamma); sums of
+/// parts can be added. `masked`, if not null, receives dy masked by the ReLU; masked == dy is allowed.
 void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positions, int64_t channels, double* workspace,
                               double* sum_dy, double* sum_dy_xhat, float* masked = nullptr);
 
@@ -82,8 +82,7 @@ void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positio
 void batch_norm_gradient_apply(const BatchNormGradient& gradient, const float* gamma, const float* sum_dy,
                                const float* sum_dy_xhat, int64_t total, int64_t positions, int64_t channels, float* dx);
 
-/// dx with constant mean and variance (inference mode, frozen layers): dx = dy scale[c], masked by output and ceiling
-/// if output is given.
+/// dx for constant mean and variance (inference, frozen layers): dx = dy scale[c], masked if there is an output.
 void batch_norm_gradient_frozen(const float* dy, const float* output, float ceiling, const float* scale,
                                 int64_t positions, int64_t channels, float* dx);
 

@@ -1,4 +1,4 @@
-// Column sums of [rows, columns]. Include guard: see simd-inl.h.
+// Column sums of [rows, columns].
 
 #if defined(DPTRAIN_KERNELS_CPU_COLUMN_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_COLUMN_SUMS_INL_H
@@ -33,8 +33,8 @@ HWY_INLINE void add_wide_rows(const float* x, int64_t rows, int64_t columns, flo
   });
 }
 
-/// sums[c] += x[row, c] for fewer columns than a vector has lanes: kLanes rows are `columns` whole vectors, and lane i
-/// of vector k always belongs to column (k kLanes + i) % columns.
+/// sums[c] += x[row, c] for fewer columns than lanes: kLanes rows are `columns` whole vectors. Lane i of vector k
+/// always belongs to column (k kLanes + i) % columns.
 HWY_INLINE void add_narrow_rows(const float* x, int64_t rows, int64_t columns, float* sums) {
   HWY_ALIGN float lanes[kLanes * kLanes] = {};
   const int64_t period = kLanes * columns;
@@ -47,7 +47,6 @@ HWY_INLINE void add_narrow_rows(const float* x, int64_t rows, int64_t columns, f
   for (int64_t i = 0; i < (rows - row) * columns; ++i) sums[i % columns] += x[i];
 }
 
-/// sums[c] = sum over rows of x[row, c].
 HWY_INLINE void column_sums(const float* x, int64_t rows, int64_t columns, float* sums) {
   std::memset(sums, 0, static_cast<size_t>(columns) * sizeof(float));
   const int64_t chain = columns < kLanes ? kSumChain * kLanes : kSumChain;

@@ -1,5 +1,5 @@
 // Softmax cross-entropy of groups of rows. With t = z - max z and smoothed targets y': loss = sum(y') ln(sum e^t) -
-// sum(y' t), accurate for large logits; d loss / d z = softmax(z) sum(y') - y'. Include guard: see simd-inl.h.
+// sum(y' t), accurate for large logits; d loss / d z = softmax(z) sum(y') - y'.
 
 #if defined(DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_CROSS_ENTROPY_INL_H
@@ -88,7 +88,6 @@ HWY_INLINE void cross_entropy_group(const float* logits, int64_t row, int64_t ro
 
 // ---- many classes: one class per lane
 
-/// Smoothed targets of one row with dense targets.
 struct DenseTarget {
   const float* row;
   Vec keep, spread;

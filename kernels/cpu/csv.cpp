@@ -103,7 +103,7 @@ bool find_byte(const char* text, size_t n, char byte) {
   return n > at && std::memchr(text + at, byte, n - at) != nullptr;
 }
 
-/// 1 or 0, by arithmetic: a flag would go into the lowest byte of a register, with a false dependency.
+/// 1 or 0, by arithmetic: a flag in the low byte of a register would depend on the number before.
 HWY_INLINE uint32_t is_minus(char c) { return ((static_cast<uint32_t>(static_cast<uint8_t>(c)) ^ '-') - 1) >> 31; }
 
 /// digits * power, a negative power of ten, as a float; false if the result may not be the nearest float.
@@ -126,8 +126,7 @@ HWY_INLINE bool to_float(uint64_t digits, double power, uint32_t negative, float
 using Digits = hn::Full128<uint8_t>;
 inline constexpr Digits kDigits{};
 
-/// Shuffles that remove the point from sixteen characters by moving those before it up by one; the last one is the
-/// identity.
+/// Shuffles that remove the point from sixteen characters: those before it move up by one. The last is the identity.
 struct Closing {
   alignas(16) uint8_t rows[17][16];
   constexpr Closing() : rows{} {

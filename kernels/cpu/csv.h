@@ -25,8 +25,7 @@ CsvMarks find_csv_marks(const char* text, size_t n, char separator, uint32_t* pl
 
 bool has_byte(const char* text, size_t n, char byte);
 
-/// Field f of row r starts after the end of field f - 1, or at begins[r], and ends at ends[r * fields + f], the
-/// position of a separator or of the end of the row.
+/// Field f of row r ends before the mark at ends[r * fields + f]; it starts at begins[r] or after the previous mark.
 struct CsvFields {
   const char* text;
   const uint32_t* begins;
@@ -41,9 +40,9 @@ struct CsvColumns {
   size_t count;
 };
 
-/// out[r * stride + slot] = the float nearest to the field, if that is an optional '-' and at most 16 digits with at
-/// most one point (with empty_is_nan, NaN if it is empty). Other fields are left to the caller: r * columns.count +
-/// index of the column goes into `left`, in order, which has space for all. Returns their number.
+/// out[r * stride + slot] = the nearest float of a field that is an optional '-' and at most 16 digits with at most one
+/// point (with empty_is_nan, NaN if empty). For other fields r * columns.count + index of the column goes into `left`,
+/// in order, which has space for all. Returns their number.
 size_t short_decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
                       uint32_t* left);
 

@@ -31,7 +31,7 @@ void gather_window(const DepthWindow& w, const float* volume, int64_t line, floa
   }
 }
 
-/// Adds the slabs of frame `line` of all rows * in_d frames.
+/// Sums the slabs of frame `line` of all rows * in_d frames.
 void sum_frame(const DepthWindow& w, const float* slabs, int64_t line, float* volume) {
   const int64_t blocks = w.positions * w.groups, step = w.kernel * w.channels, d = line % w.in_d;
   float* const to = volume + line * blocks * w.channels;

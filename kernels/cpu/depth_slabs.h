@@ -1,8 +1,7 @@
 #pragma once
 
 // Copies between a volume and the slabs that its windows read along the depth (kernels/geometry.h): a convolution over
-// volumes becomes one over images. Any thread; work is shared among the caller's threads. Outputs are overwritten and
-// are not inputs.
+// volumes becomes one over images. Conventions: parallel.h.
 
 #include <cstdint>
 

@@ -90,7 +90,6 @@ HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t ad
   }
 }
 
-/// Computes one run of a line for one vector of channels.
 template <template <class> class Channels, class Io>
 HWY_INLINE void run_of_line(const DepthwiseLine& l, const Run& run, Io io, int64_t c) {
   const Channels<Io> channels(io, c, l);
@@ -228,8 +227,8 @@ HWY_INLINE void window_gradients(const DepthwiseShape& s, const float* x, const 
   }
 }
 
-/// Positions added in sequence before their sum is added to the total. Bounds the rounding error, and the lines that a
-/// vector of channels reads once per tap, so that they stay in the L1 cache.
+/// Positions added in sequence before their sum is added to the total: bounds the rounding error, and keeps the lines
+/// that a vector of channels reads once per tap in the L1 cache.
 inline constexpr int64_t kGradientChain = 16;
 
 /// sums [kernel_h, kernel_w, out channels] of lines [begin, end) of the output.

@@ -2,8 +2,7 @@
 
 // Depthwise convolution of NHWC images: any window, stride, dilation and multiplier. An output is one chain of
 // multiply-adds over the window, row by row, with any instruction set. Weight gradients are partial sums of fixed
-// pieces of the batch, added in order. Results do not depend on the number of rows or threads. May be called from any
-// thread; work is shared among the caller's threads. Outputs are overwritten and are not inputs.
+// pieces of the batch, added in order. Conventions: parallel.h.
 
 #include "kernels/geometry.h"
 
@@ -15,8 +14,6 @@ void depthwise_forward(const DepthwiseShape& shape, const float* x, const float*
 
 void depthwise_backward_data(const DepthwiseShape& shape, const float* dy, const float* weights, int64_t rows,
                              float* dx);
-
-/// Floats of workspace for depthwise_backward_weights.
 int64_t depthwise_workspace(const DepthwiseShape& shape, int64_t rows);
 
 void depthwise_backward_weights(const DepthwiseShape& shape, const float* x, const float* dy, int64_t rows,

@@ -1,6 +1,6 @@
-// Depthwise convolution with one filter per channel and windows of up to five taps without dilation. Computes blocks of
-// neighbouring elements, all channels of a block before the next block: memory is accessed pixel by pixel, and a source
-// pixel is loaded once per row of the window for the whole block. Include guard: see simd-inl.h.
+// Depthwise convolution with one filter per channel and windows of up to five taps without dilation. Computes all
+// channels of a block of neighbouring elements before the next block. Thus memory is accessed pixel by pixel, and the
+// block loads a source pixel once per row of the window.
 
 #if defined(DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_DEPTHWISE_BLOCKS_INL_H
@@ -32,8 +32,7 @@ struct RowTaps {
   static constexpr int tap(int count, int p, int b) { return kStep > 0 ? p - b * kAdvance : p - (count - 1 - b); }
 };
 
-/// Pointers to the first taps of an element, and strides in floats. Copied into locals, because the compiler must
-/// assume that a store may change the line.
+/// First pixel and taps of an element, and strides in floats. Copies, because stores may alias the line.
 struct BlockWalk {
   const float *pixel, *taps, *bias;
   int64_t rows, next_line, next_taps, next_pixel, next_tap, channels;
@@ -64,7 +63,6 @@ struct BlockWalk {
 template <int kCount>
 using Sequence = std::make_integer_sequence<int, kCount>;
 
-/// sum += source weight[k] if k is a tap of the window.
 template <class Row, int k>
 HWY_INLINE void add_tap(Vec source, const Vec* weight, Vec& sum) {
   if constexpr (k >= 0 && k < Row::kTaps) sum = hn::MulAdd(source, weight[k], sum);
@@ -79,7 +77,6 @@ HWY_INLINE void add_pixel(const float*& pixel, int64_t next, Io io, const Vec* w
   (add_tap<Row, Row::tap(kCount, p, b)>(source, weight, sum[b]), ...);
 }
 
-/// Adds one row of the window to all elements.
 template <class Row, int kCount, class Io, int... p>
 HWY_INLINE void add_row(const float* pixel, int64_t next, Io io, const Vec* weight, Vec* sum,
                         std::integer_sequence<int, p...>) {
@@ -175,7 +172,7 @@ inline bool run_in_blocks(const DepthwiseLine& l, const Run& run) {
 struct GradientLine {
   const float* image;  ///< the sample's input
   const float* dy;
-  Taps rows;           ///< inside the image
+  Taps rows;  ///< inside the image
 };
 
 /// Sums of products for one row of the window; as many chains per tap as registers allow.
@@ -270,8 +267,7 @@ void gradients_in_blocks_of(const DepthwiseShape& s, const float* x, const float
   }
 }
 
-/// Adds the weight gradients of lines [begin, end) of the output, or returns false if there are no blocks for the
-/// windows.
+/// Adds the weight gradients of output lines [begin, end), or returns false if there are no blocks for the windows.
 inline bool gradients_in_blocks(const DepthwiseShape& s, const float* x, const float* dy, int64_t begin, int64_t end,
                                 float* sums) {
   if (s.dilation_w != 1) return false;

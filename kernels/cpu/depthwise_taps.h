@@ -26,7 +26,6 @@ struct Taps {
   Taps moved(int64_t elements) const { return {count, tap, tap_step, in + elements, in_step}; }
 };
 
-/// One axis of the convolution.
 struct TapAxis {
   int64_t kernel, stride, dilation, pad, in, out;
 
@@ -45,8 +44,8 @@ struct TapAxis {
   }
 };
 
-/// `count` elements of a line of the result: first, first + step and so on. The taps of each are those of the previous
-/// one, moved by `advance` source elements.
+/// Elements first, first + step, ... of a line of the result. Taps move by `advance` source elements from one to the
+/// next.
 struct Run {
   int64_t first, step, count, advance;
   Taps taps;

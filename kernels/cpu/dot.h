@@ -1,7 +1,6 @@
 #pragma once
 
-// The layer Dot. May be called from any thread; work is shared among the caller's threads. Each number is a sum in the
-// order of k, so results depend on nothing but the inputs. Outputs are overwritten and are not inputs.
+// The layer Dot. Each number is one sum in the order of k. Conventions: parallel.h.
 
 #include "kernels/cpu/launch.h"
 #include "kernels/geometry.h"

@@ -1,4 +1,4 @@
-// Random numbers of dropout (dropout.h), for kernels that apply it in their own passes. Guard: see simd-inl.h.
+// Random numbers of dropout (dropout.h), for kernels that apply it in their own passes.
 
 #if defined(DPTRAIN_KERNELS_CPU_DROPOUT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_DROPOUT_INL_H

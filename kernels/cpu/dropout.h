@@ -1,8 +1,7 @@
 #pragma once
 
-// Inverted dropout over [rows, width]. No mask is stored: it is a function of (seed, layer, step, row of the global
-// batch, element of the row). So backward recomputes it, and it does not depend on the number of replicas or threads.
-// May be called from any thread; work is shared among the caller's threads.
+// Inverted dropout over [rows, width]. The mask is a function of (seed, layer, step, row of the global batch, element
+// of the row): it is not stored, and does not depend on the number of replicas. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -29,14 +28,14 @@ void dropout_backward(const Launch&, DType, const Dropout& dropout, const float*
                       float* dx);
 
 /// Dropout of whole channels of [rows, positions, channels]: channel c of a row is dropped if dropout_forward drops
-/// element c of a row of `channels` elements. The gradient is the same pass over dy. `factors`: scratch, rows *
-/// channels floats. y == x is allowed.
+/// element c of a row of `channels` elements. The gradient is the same pass over dy. `factors`: scratch, [rows,
+/// channels]. y may be x.
 void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* x, int64_t rows, int64_t positions,
                      int64_t channels, float* factors, float* y);
 
 /// Dropout with `axes.numbers` factors per row, broadcast by `axes`: factor k is 0 if dropout_forward drops element k
-/// of a row of `axes.numbers` elements; with `one_row`, row 0 of the whole data, whatever first_row is. The gradient is
-/// the same pass over dy. `factors`: scratch, rows * axes.numbers floats. y == x is allowed.
+/// of a row of `axes.numbers` elements; with `one_row`, of row 0 of the whole data, whatever first_row is. The gradient
+/// is the same pass over dy. `factors`: scratch, [rows, axes.numbers]. y may be x.
 void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
                     float* factors, float* y);
 

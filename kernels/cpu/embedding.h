@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of a table by number; any thread, work is shared among the caller's threads. Ids are in [0, table rows).
+// Rows of a table by number. Ids are in [0, table rows). Conventions: parallel.h.
 
 #include <cstdint>
 

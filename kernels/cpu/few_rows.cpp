@@ -131,7 +131,6 @@ HWY_INLINE void add_matrix(const FewRows& a, int64_t row, int64_t line, int64_t 
   if (c < end) add_products<kRows, 1>(a, row, line, count, c, Partial{end - c});
 }
 
-/// Columns [begin, end) of all rows.
 void rows_times_matrix_piece(const FewRows& a, int64_t rows, int64_t begin, int64_t end) {
   for (int64_t line = 0; line < a.lines; line += kLinesOfSum) {
     const int64_t count = std::min<int64_t>(kLinesOfSum, a.lines - line);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Products of a few rows with a large matrix, bound by reading the matrix once. May be called from any thread; work is
-// shared among the caller's threads. Results do not depend on their number. Outputs are overwritten.
+// Products of a few rows with a large matrix, bound by reading the matrix once. Conventions: parallel.h.
 
 #include <cstdint>
 

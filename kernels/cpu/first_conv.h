@@ -2,12 +2,9 @@
 
 // Convolution of images with few channels, such as the first layer of a network: NHWC images, HWIO weights. The
 // in_channels values of a pixel cannot fill a vector, so vectors run over the output channels; the taps of a row of the
-// window, which are contiguous in an image, are multiplied one by one.
-//
-// An output is one chain of multiply-adds that starts with the bias and runs over the window row by row; gradients are
-// partial sums of fixed pieces of the batch, added in order. So results do not depend on the number of rows or threads.
-// May be called from any thread; work is shared among the caller's threads. Outputs are overwritten and are not inputs.
-// `workspace`: see the *_workspace functions; `slots` is the maximum number of threads.
+// window, which are contiguous in an image, are multiplied one by one. An output is one chain of multiply-adds that
+// starts with the bias and runs over the window row by row; gradients are partial sums of fixed pieces of the batch,
+// added in order. `slots` is the maximum number of threads. Conventions: parallel.h.
 
 #include "kernels/geometry.h"
 

@@ -1,5 +1,5 @@
 // Matrix products in registers, for all kinds of convolutions. The caller packs operands in blocks of 16 numbers, one
-// cache line: the rows of a tile are at constant offsets from one pointer, and there are no power-of-two strides, which
+// cache line. Thus the rows of a tile are at constant offsets from one pointer, without power-of-two strides, which
 // would compete for the same cache sets. Two products:
 //
 //   over channels   C[rows][kTileColumns] = A B        A in panels: [group of kTileRows rows][K / 16][kTileRows][16],
@@ -8,7 +8,7 @@
 //
 // The sum of an element is one chain of multiply-adds in the order of K, cut only where K is cut. It depends neither on
 // the row's place in a tile nor on neighbouring rows, so padding rows may contain anything. Blocks of fewer columns
-// than kTileColumns use fewer vectors. Pointers are aligned to a cache line. Include guard: see simd-inl.h.
+// than kTileColumns use fewer vectors. Pointers are aligned to a cache line.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_INL_H
@@ -42,7 +42,7 @@ inline constexpr int64_t kPanelBlock = kTileRows * kChannelBlock;
 
 #define DPTRAIN_UNROLL _Pragma("GCC unroll 16")
 
-/// What Tile::add prefetches: the next panel of A, and `lines` lines of the next B with every block of 16.
+/// Prefetches of Tile::add: the next panel of A, and `lines` lines of the next B with every block of 16.
 struct FetchAhead {
   const float *a, *b;
   int64_t lines;
@@ -64,7 +64,6 @@ struct FetchNothing {
 /// Rows of a transposed product between two calls of fetch_some(); parts of its 16 columns of A, each over all rows.
 inline constexpr int64_t kFetchRows = 8, kRowParts = kTileRows >= 8 ? 2 : 3;
 
-/// kRows x (kVectors * kLanes) sums.
 template <int kRows, int kVectors>
 struct Tile {
   Vec sum[kRows][kVectors];
@@ -104,7 +103,7 @@ struct Tile {
     }
   }
 
-  /// sum += A' B over `rows` rows of 16 floats; each next 16 columns of B are `b_step` floats further. Calls
+  /// sum += A' B over `rows` rows of 16 floats; every 16 columns of B are `b_step` floats apart. Calls
   /// ahead.fetch_some() once per kFetchRows rows.
   template <class Ahead>
   HWY_INLINE void add_transposed(int64_t rows, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_step,
@@ -162,7 +161,7 @@ struct PanelSteps {
 
 /// C[rows][kTileColumns] (+)= A B, rows rounded up to thirds of kTileRows. `a`: [16]-rows 16 floats apart, in groups of
 /// kTileRows and `blocks` blocks of 16 of K, spaced by `steps`; B: [16 * blocks][kVectors * kLanes]. K is cut so that
-/// the part of B fits half of the L1 cache. kFetch: prefetches the next operands; only useful beyond the L2 cache.
+/// its part of B fits half of the L1 cache. kFetch: prefetches the next operands, for operands beyond the L2 cache.
 template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, const PanelSteps& steps,
                                   const float* HWY_RESTRICT b, const NextOperands& next, bool add,
@@ -212,8 +211,7 @@ HWY_INLINE void multiply_rows_part(int64_t rows, const float* a, const float* b,
   tile.store(c, kTileColumns);
 }
 
-/// C[16][kTileColumns] (+)= A' B over `rows` rows. `b_step`: floats between 16 columns of B and the next 16. Prefetches
-/// `ahead`.
+/// C[16][kTileColumns] (+)= A' B over `rows` rows; every 16 columns of B are `b_step` floats apart. Prefetches `ahead`.
 template <int kVectors, class Ahead>
 HWY_NOINLINE void multiply_rows(int64_t rows, const float* a, const float* b, int64_t b_step, float* c, bool add,
                                 Ahead& ahead) {

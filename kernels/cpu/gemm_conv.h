@@ -1,13 +1,10 @@
 #pragma once
 
 // Weight gradients of convolutions of any window and stride as matrix products, without a matrix of the windows in
-// memory: chunks of windows are gathered into panels that stay in the caches, and multiplied in registers
+// memory. Chunks of windows are gathered into panels that stay in the caches and multiplied in registers
 // (gemm_gradient_tile-inl.h). A window of one pixel is a product of two matrices: a Dense layer or a 1x1 convolution.
-// NHWC images, weights [kernel_h, kernel_w, in, out]. May be called from any thread; work is shared among the caller's
-// threads. Outputs are overwritten. Nothing is allocated: see the *_workspace functions, for at most `threads` threads.
-//
-// Gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. Large
-// gradients use non-temporal stores.
+// NHWC images, weights [kernel_h, kernel_w, in, out]. Gradients are sums over fixed pieces of the batch, added in
+// order; large ones use non-temporal stores. Allocates nothing; `threads`: maximum number. Conventions: parallel.h.
 
 #include "kernels/geometry.h"
 

@@ -15,8 +15,7 @@ namespace dptrain::kernels::cpu {
 
 /// Size in floats from which a gradient leaves all caches before the optimizer reads it: uses non-temporal stores.
 inline constexpr int64_t kStreamedFloats = 2 << 20;
-/// Maximum size of a block of the gradient. The packed dy of a chunk takes half a MiB, and all rows of the block read
-/// it.
+/// Maximum size of a block of the gradient. All its rows read the packed dy of a chunk, which takes half a MiB.
 inline constexpr int64_t kBlockColumns = 512, kBlockRows = 512;
 /// Pieces of work per thread, if the gradient can be cut into that many: limits the cost of a delayed thread.
 inline constexpr int64_t kPiecesOfThread = 3;
@@ -33,8 +32,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 /// Weight gradient: products of windows and gradients, summed over the windows. A piece of the work is a block of the
-/// gradient and a part of the batch; parts are added in order at the end. The blocks depend on the number of threads,
-/// but no sum depends on the blocks.
+/// gradient and a part of the batch; parts are added in order. Only the blocks depend on the number of threads.
 class WeightProducts {
  public:
   WeightProducts(const GemmGradient& gradient, int threads, float* workspace)
@@ -89,7 +87,6 @@ class WeightProducts {
   struct Block {
     int64_t begin, end, column, columns;
   };
-  /// Windows [first, first + count) of a part.
   struct Chunk {
     int64_t first, count;
     bool fresh, last;

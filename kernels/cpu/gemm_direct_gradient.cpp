@@ -83,7 +83,7 @@ HWY_INLINE int64_t x_distance(const GemmPixels& px) {
   return (is_matrix(px) ? px.in_h * px.in_w : px.step_w) * px.in_channels;
 }
 
-/// What a piece of the work reads of the next block of rows; the tiles of this block share its prefetches.
+/// Prefetches the part of the next block of rows that a piece of the work reads, spread over the tiles of this block.
 struct Ahead {
   const RowLines& rows;
   int64_t channel, channels, column, columns;

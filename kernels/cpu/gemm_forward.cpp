@@ -16,7 +16,7 @@ namespace dptrain::kernels::cpu {
 inline constexpr int64_t kChunkFloats = 128 << 10;
 /// Positions of a chunk, unless a fused pass needs more.
 inline constexpr int64_t kLeastChunk = 56, kMostChunk = 476;
-/// Floats of the weights applied to each panel in turn: with a chunk they fit an L2 cache of 2 MiB.
+/// Floats of the weights that are applied to a panel at once: with a chunk they fit an L2 cache of 2 MiB.
 inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 
 }  // namespace dptrain::kernels::cpu
@@ -30,7 +30,6 @@ inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Floats of a block of 16 of K of a panel.
 inline constexpr int64_t kRowsBlock = kTallRows * kChannelBlock;
 /// Blocks of 16 of K of a panel: it stays in the L1 cache while the weights are read.
 inline constexpr int64_t kPanelDepth = 32;
@@ -160,8 +159,7 @@ class ForwardProducts {
       });
   }
 
-  /// What to prefetch during `blocks` blocks of this panel: the next rows, or the inputs of `before` for the same rows
-  /// of the next chunk.
+  /// The prefetches during `blocks` blocks: the next rows, or the inputs of `before` for these rows of the next chunk.
   NextRows next_of(int64_t row, int64_t there, DepthRange k, int64_t blocks) const {
     NextRows next;
     if (k.first > 0) return next;

@@ -3,11 +3,9 @@
 // Forward convolutions of any window and stride as matrix products. Some windows are gathered into a panel that stays
 // in the L1 cache, while the packed weights are read from the L2 cache. Sums stay in registers and are stored at their
 // final place. The next inputs and the output memory are prefetched. NHWC images, weights [kernel_h, kernel_w, in,
-// out]. May be called from any thread; work is shared among the caller's threads. Outputs are overwritten. Nothing is
-// allocated: see gemm_forward_workspace, for at most `threads` threads.
-//
-// Passes of other layers can be fused (piece_pass.h): `before` computes a chunk of x, `after` reads a chunk of y, both
-// while it is in the L2 cache. The bits of a sample depend neither on them nor on the number of rows or threads.
+// out]. Nothing is allocated; `threads` is the maximum number of threads. Conventions: parallel.h. Passes of other
+// layers can be fused (piece_pass.h): `before` computes a chunk of x, `after` reads a chunk of y, both while it is in
+// the L2 cache. The bits of a sample depend neither on them nor on the number of rows or threads.
 
 #include "kernels/cpu/piece_pass.h"
 #include "kernels/geometry.h"

@@ -19,8 +19,8 @@ struct GemmGradient {
 
 /// Windows multiplied at a time: packed, or read in place.
 inline constexpr int64_t kGradientChunk = 256, kDirectChunk = 128;
-/// Cuts the batch if a gradient has few blocks of kPartBlock elements: into parts of at least kPartRows windows, so
-/// that there are up to kPartPieces pieces of work for the threads.
+/// Cuts the batch if the gradient has few blocks of kPartBlock elements: into up to kPartPieces pieces of work for the
+/// threads, each of at least kPartRows windows.
 inline constexpr int64_t kPartBlock = 32 << 10, kPartRows = 1024, kPartPieces = 16;
 
 /// Parts of the batch for a gradient of `elements` elements. Each has its own sums; they are added in order at the end.
@@ -32,8 +32,8 @@ constexpr int64_t gradient_parts(int64_t rows, int64_t elements) {
 /// The largest gradient whose operands are read in place: packing costs too much for its few products.
 inline constexpr int64_t kDirectElements = 64 << 10;
 
-/// Whether both operands can be read in place: windows of one pixel inside the image, enough channels to fill
-/// registers, and rows that do not map to the same cache sets.
+/// Whether both operands can be read in place: windows of one pixel inside the image, enough channels for the
+/// registers, and rows in different cache sets.
 bool direct_gradient_fits(const GemmPixels& pixels);
 /// As gemm_conv_backward_weights() and its workspace, if direct_gradient_fits().
 int64_t direct_gradient_workspace(const GemmGradient& gradient);

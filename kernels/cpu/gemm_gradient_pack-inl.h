@@ -1,5 +1,5 @@
 // Packs the operands of a weight gradient for gemm_gradient_tile-inl.h, a chunk of positions at a time. The rows of the
-// gradient, taps of a window times channels, are cut into groups of at most kSumRows. Guard: see simd-inl.h.
+// gradient, taps of a window times channels, are cut into groups of at most kSumRows.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_PACK_INL_H
@@ -137,8 +137,7 @@ class Panels {
   }
 };
 
-/// Packs columns [column, column + columns) of the gradients of `count` positions in blocks of kSumColumns; the last
-/// block is padded with zeros.
+/// Packs columns [column, column + columns) of dy at `count` positions in blocks of kSumColumns, padded with zeros.
 HWY_INLINE void pack_gradients(const float* dy, int64_t dy_step, int64_t columns, int64_t count, float* to) {
   const int64_t block = count * kSumColumns;
   for (int64_t k = 0; k < count; ++k, dy += dy_step, to += kSumColumns) {

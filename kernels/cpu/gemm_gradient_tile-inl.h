@@ -1,7 +1,6 @@
 // The product of a weight gradient in registers: C[rows][columns] (+)= A' B over a chunk of positions. A is packed in
 // panels [position][rows of the tile] that stay in the L1 cache, B in blocks [position][kSumColumns] that are read from
-// the L2 cache. The sum of an element is one chain of multiply-adds in the order of the positions. Guard: see
-// simd-inl.h.
+// the L2 cache. The sum of an element is one chain of multiply-adds in the order of the positions.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_GRADIENT_TILE_INL_H

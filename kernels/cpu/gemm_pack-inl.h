@@ -1,5 +1,5 @@
 // Packs operands of convolutions by matrix products for the tiles of gemm-inl.h. K runs over the taps of a window and
-// their channels, which are padded with zeros to blocks of 16. Include guard: see simd-inl.h.
+// their channels, which are padded with zeros to blocks of 16.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H
@@ -21,8 +21,7 @@ struct DepthRange {
 
 HWY_INLINE int64_t channel_blocks(int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
-/// Calls f(tap, first block of its channels, blocks, blocks so far) for the parts of `range` that belong to one tap
-/// each.
+/// Calls f(tap, first block of its channels, blocks, blocks so far) for the part of `range` in each tap.
 template <class F>
 HWY_INLINE void each_tap(int64_t channels, DepthRange range, const F& f) {
   const int64_t of_tap = channel_blocks(channels);
@@ -33,8 +32,7 @@ HWY_INLINE void each_tap(int64_t channels, DepthRange range, const F& f) {
   }
 }
 
-/// Copies `blocks` blocks of 16 channels of `from` (null: zeros), starting at block `first`; they are `step` floats
-/// apart in `to`.
+/// Copies `blocks` blocks of 16 channels of `from` (null: zeros), from block `first` on, to `to`, `step` floats apart.
 HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, int64_t blocks, float* to,
                             int64_t step) {
   for (int64_t b = first; b < first + blocks; ++b, to += step) {
@@ -49,8 +47,7 @@ HWY_INLINE void copy_blocks(const float* from, int64_t channels, int64_t first, 
   }
 }
 
-/// Packs windows [first, first + there) into a panel of kRows rows, [block of range][kRows][16]; padding rows are
-/// zeros.
+/// Packs windows [first, first + there) into a panel of kRows rows, [block of range][kRows][16], padded with zeros.
 template <int kRows>
 HWY_INLINE void pack_rows(const GemmPixels& px, const float* in, int64_t first, int64_t there, DepthRange range,
                           float* panel) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which pixels of two images a convolution by matrix products combines. Only for gemm_*.cpp.
+// The pixels of two images that a convolution by matrix products combines. Only for gemm_*.cpp.
 
 #include <cstdint>
 
@@ -21,7 +21,6 @@ struct GemmPixels {
   int64_t taps = 0;
   Tap tap[kGemmConvTaps];
 
-  /// Position of a window.
   struct Place {
     int64_t image, y, x;
   };

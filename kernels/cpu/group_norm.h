@@ -1,10 +1,8 @@
 #pragma once
 
-// Normalization within samples: the channels of a row of [rows, spatial, channels] are cut into `groups` of neighbours,
-// and each group of a row has its own mean and biased variance. Layer normalization: spatial == 1 and one group. Rows
-// are independent; the gradients of gamma and beta are sums of fixed pieces of the rows, added in order. May be called
-// from any thread; work is shared among the caller's threads. Results do not depend on their number. Outputs are
-// overwritten.
+// Normalization within samples. The channels of a row of [rows, spatial, channels] are cut into `groups` of neighbours;
+// each group of a row has its own mean and biased variance. Layer normalization: spatial == 1 and one group. Gradients
+// of gamma and beta are sums of fixed pieces of the rows, added in order. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -14,7 +12,6 @@ namespace dptrain::kernels::cpu {
 
 using kernels::GroupNorm;
 
-/// Floats of workspace for either pass.
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows);
 
 /// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and inv_std =

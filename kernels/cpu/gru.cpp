@@ -22,7 +22,6 @@ inline constexpr int64_t kGruGates = 3;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Scratch memory for a block of rows.
 struct GruRoom {
   float *panels, *sums, *h, *rows, *row;  // rows: 2 units per row; row: 3 units
 

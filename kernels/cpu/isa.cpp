@@ -95,7 +95,6 @@ int isa_vector_floats() { return HWY_DYNAMIC_DISPATCH(vector_floats)(); }
 
 namespace {
 
-/// For `threads` threads that each ran kRounds in this time.
 double gflops(int threads, double seconds) {
   return 2.0 * threads * kRounds * HWY_STATIC_DISPATCH(kChains) * isa_vector_floats() / seconds * 1e-9;
 }
@@ -134,14 +133,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRunFloats = int64_t{1} << 20;     // per thread, 4 MiB: long for the clock in any cache, short for a
-                                                     // time slice
+constexpr int64_t kRunFloats = int64_t{1} << 20;     // per thread, 4 MiB: long for the clock, short for a time slice
 constexpr std::chrono::milliseconds kTime{20};       // of all runs of a kind
 constexpr std::chrono::milliseconds kMostTime{100};  // on a busy machine, until kWantedRuns
 constexpr int kLeastRuns = 3, kWantedRuns = 30, kMostRuns = 200;
 
-/// The floats of one run: all floats of a thread several times, or the next part of them, because the previous part may
-/// still be in a cache.
+/// The floats of one run: all of a thread several times, or the next part, as the previous one may still be in a cache.
 struct Pass {
   int64_t begin = 0, floats = 0, rounds = 1;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-// The vector unit and its peak, for `dptrain devices` and the fraction of peak in `dptrain bench --layers`; and a limit
-// on the instruction sets of the kernels.
+// The vector unit, its peak (for `dptrain devices` and `bench --layers`), and a limit on the instruction sets.
 
 #include <cstdint>
 
@@ -16,11 +15,10 @@ void limit_isa(IsaLimit limit);
 
 int isa_vector_floats();
 
-/// Measured peak of the calling thread in GFLOP/s (a fused multiply-add counts 2), best of several runs of together
-/// about 20 ms.
+/// Peak of the calling thread in GFLOP/s (a fused multiply-add counts 2), best of several runs, about 20 ms in all.
 double measure_fma_peak_gflops();
 
-/// The same for all threads of the calling thread together, all busy: cores share a clock, some share a core.
+/// As above, for all threads of the calling thread together, all busy: cores share a clock, some share a core.
 double measure_fma_peak_gflops_side_by_side();
 
 /// GB/s of all threads together, from a cache or memory.
@@ -29,10 +27,10 @@ struct Bandwidth {
   double update = 0;  ///< of updates in place, counting both the read and the write
 };
 
-/// Each thread of the calling thread repeatedly passes over its own floats, all at once: the best of many short runs,
-/// 20 ms for each rate, up to 100 ms on a busy machine. Overwrites `memory`, thread_count() * floats floats, aligned to
-/// 64 bytes. Pass untouched memory, so that the first touch places each part near its thread. `floats` is a multiple of
-/// 512; more than 2^20 of them are processed in parts.
+/// Each thread of the calling thread repeatedly passes over its own floats, all at once. Takes the best of many short
+/// runs, 20 ms for each rate, up to 100 ms on a busy machine. Overwrites `memory`, thread_count() * floats floats,
+/// aligned to 64 bytes; if it is untouched, each part is placed near its thread. `floats` is a multiple of 512; more
+/// than 2^20 of them are processed in parts.
 Bandwidth measure_bandwidth(float* memory, int64_t floats);
 
 }  // namespace dptrain::kernels::cpu

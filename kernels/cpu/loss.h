@@ -1,8 +1,7 @@
 #pragma once
 
 // Losses that are not in loss_passes.h, weights of rows, and sums over rows. A loss is one float per row, unscaled; the
-// gradient with respect to the predictions is multiplied by `gradient_scale` and may overwrite the predictions. May be
-// called from any thread; work is shared among the caller's threads.
+// gradient of the predictions is multiplied by `gradient_scale` and may overwrite these. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -36,11 +35,9 @@ void weigh_by_sample(const Launch& at, DType type, const float* weights, int64_t
 void leave_out(const Launch& at, DType type, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
                float* gradient);
 
-/// Doubles of workspace for add_sum.
 inline int64_t add_sum_workspace() { return 0; }
 
-/// *sum += (values[0] + ... + values[n - 1]) / divisor, in order, in double, without values whose mask is 0 (null mask:
-/// all).
+/// *sum += (values[0] + ... + values[n - 1]) / divisor, in order, in double. Skips values whose mask, if any, is 0.
 template <class T>
 void add_sum(const Launch&, const T* values, int64_t n, double divisor, double* /*workspace*/, double* sum,
              const uint8_t* mask = nullptr) {

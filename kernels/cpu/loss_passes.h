@@ -1,9 +1,8 @@
 #pragma once
 
 // Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient. A loss is one float per
-// row, unscaled. Any thread; work is shared among the caller's threads. One thread computes a row, so results do not
-// depend on their number. Rows are short or rare: scalar loops that sum in double; the hot loss is
-// softmax_cross_entropy.
+// row, unscaled. One thread computes a row. Rows are short or rare: scalar loops that sum in double; the hot loss is
+// softmax_cross_entropy. Conventions: parallel.h.
 
 #include <algorithm>
 #include <cmath>

@@ -109,7 +109,6 @@ struct Rows {
   HWY_INLINE float* inner(int64_t pixel) const { return window_row(pixel) + radius; }
   HWY_INLINE float* plain_row(int64_t pixel) const { return plain + pixel * channels; }
 
-  /// Sum over the window around channel c.
   template <class Io>
   HWY_INLINE Vec window(int64_t pixel, int64_t c, Io io) const {
     const float* const row = window_row(pixel) + c;

@@ -1,7 +1,7 @@
 #pragma once
 
 // TensorFlow's local_response_normalization across channels, over [pixels, channels] (pixels = rows * height * width).
-// May be called from any thread; work is shared among the caller's threads. In place is allowed (y == x, dx == dy).
+// In place is allowed (y == x, dx == dy). Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -15,7 +15,6 @@ struct Lrn {
   float beta;  ///< 0.5, 0.75 and 1 are faster
 };
 
-/// Floats of workspace for both passes.
 int64_t lrn_workspace(const Lrn& lrn, int64_t pixels, int64_t channels);
 
 /// Saves `scale` (size of x, may be null) for backward.

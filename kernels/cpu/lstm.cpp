@@ -22,7 +22,6 @@ inline constexpr int64_t kLstmGates = 4;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Scratch memory for a block of rows.
 struct LstmRoom {
   float *panels, *sums, *h, *c, *row;  // row: 4 units
 

@@ -1,4 +1,4 @@
-// The gates of one row of an LSTM. Include guard: see simd-inl.h.
+// The gates of one row of an LSTM.
 
 #if defined(DPTRAIN_KERNELS_CPU_LSTM_GATES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_LSTM_GATES_INL_H
@@ -29,8 +29,7 @@ HWY_INLINE void take_lstm_row(LstmKinds kinds, int64_t units, float* z, float* h
   multiply_rows_of(o, squashed, h, units);
 }
 
-/// From dh and dc after the step: d z, which replaces the gates, and dc before it. `before`: c before the step, null:
-/// zeros. `d`: scratch, 4 units.
+/// From dh and dc after the step: d z (replaces the gates), and dc before it. before: c or null (zeros); d: [4 units].
 HWY_INLINE void differentiate_lstm_row(LstmKinds kinds, int64_t units, float* z, const float* before,
                                        const float* squashed, const float* dh, float* dc, float* d) {
   const float *const i = z, *const f = i + units, *const g = f + units, *const o = g + units;

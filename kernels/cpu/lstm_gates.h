@@ -1,7 +1,6 @@
 #pragma once
 
-// One step of an LSTM without its matrix products. May be called from any thread; work is shared among the caller's
-// threads. Each number is computed independently, so results depend on nothing but the inputs.
+// One step of an LSTM without its matrix products. Each number is computed independently. Conventions: parallel.h.
 
 #include <cstdint>
 

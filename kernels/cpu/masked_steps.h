@@ -1,7 +1,6 @@
 #pragma once
 
-// Steps of `width` features with a mask of one byte per step (1: valid, 0: not). Any thread; work is shared among the
-// caller's threads. Outputs are overwritten.
+// Steps of `width` features with a mask of one byte per step (1: valid, 0: not). Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -29,12 +28,10 @@ void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* 
 
 // Packing of the valid steps of [rows, steps], so that the others cost nothing.
 
-/// Numbers the valid steps row by row in the order of time: places[row * steps + t], -1 for a masked step. Returns
-/// their number.
+/// Numbers the valid steps of each row in the order of time: places[row * steps + t], or -1. Returns their number.
 int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* places);
 
-/// Sorts rows with similar begins and ends together, long rows first: `order` [rows], which depends on the mask alone.
-/// `room`: scratch, [2 rows].
+/// Sorts rows with similar begins and ends together, long rows first: `order` [rows]. `room`: scratch, [2 rows].
 void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* room);
 
 /// to[places[i]] = from[i] for the positions [0, positions) that have a place; `width` numbers each.

@@ -1,5 +1,4 @@
-// Elementary functions on vectors: Highway's, but with NaN propagated (Highway's Exp returns 0) and arguments clamped
-// to Highway's valid ranges. Include guard: see simd-inl.h.
+// Highway's elementary functions, but propagating NaN (its Exp returns 0) and with arguments clamped to valid ranges.
 
 #if defined(DPTRAIN_KERNELS_CPU_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_MATH_INL_H
@@ -17,7 +16,6 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 HWY_INLINE Vec keep_nan(Vec x, Vec y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
 
-/// e^x for x <= 0.
 HWY_INLINE Vec exp_of_negative(Vec x) { return keep_nan(x, hn::Exp(kFloats, x)); }
 
 /// e^x; infinity on overflow.
@@ -26,10 +24,8 @@ HWY_INLINE Vec exponential(Vec x) {
   return keep_nan(x, hn::Exp(kFloats, hn::Min(x, splat(104.0F))));
 }
 
-/// e^x - 1 for x <= 0.
 HWY_INLINE Vec expm1_of_negative(Vec x) { return keep_nan(x, hn::Expm1(kFloats, x)); }
 
-/// ln x for x > 0.
 HWY_INLINE Vec log_of_positive(Vec x) { return keep_nan(x, hn::Log(kFloats, x)); }
 
 /// 1 / (1 + e^-x), accurate at both ends.
@@ -45,7 +41,6 @@ HWY_INLINE Vec hyperbolic_tangent(Vec x) {
   return keep_nan(x, hn::Tanh(kFloats, clamped));
 }
 
-/// ln(1 + e^x).
 HWY_INLINE Vec log_one_plus_exp(Vec x) {
   const Vec e = exp_of_negative(hn::Neg(hn::Abs(x)));
   return hn::Add(hn::IfThenZeroElse(hn::Lt(x, hn::Zero(kFloats)), x), keep_nan(e, hn::Log1p(kFloats, e)));

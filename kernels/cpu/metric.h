@@ -1,7 +1,7 @@
 #pragma once
 
 // Hits and errors of rows, for metrics. Predictions are [rows, classes]; targets are those of losses, without the
-// effect of label_smoothing. May be called from any thread; work is shared among the caller's threads.
+// effect of label_smoothing. Conventions: parallel.h.
 
 #include <cstdint>
 

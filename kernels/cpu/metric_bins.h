@@ -1,8 +1,7 @@
 #pragma once
 
 // Counting metrics: every value or row falls into one bin of a metric's state, or into none (-1). Counts are integers,
-// so their sums are exact in any order. Predictions are [rows, classes]; targets are those of losses. May be called
-// from any thread; the caller's threads share the work on bins.
+// so sums are exact in any order. Predictions: [rows, classes]; targets: as for losses. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -16,12 +15,10 @@ namespace dptrain::kernels::cpu {
 void threshold_bins(const Launch& at, DType type, const float* predictions, int64_t rows, int64_t classes,
                     const LossTargets& targets, const ThresholdBins& what, int32_t* bins);
 
-/// bins[row] = label * size + index of the first largest score; -1 if the label is `ignored` or if either is outside
-/// [0, size).
+/// bins[row] = label * size + index of the first largest score; -1 for `ignored` or if either is outside [0, size).
 void confusion_bins(const Launch& at, DType type, const float* scores, int64_t rows, int64_t classes,
                     const LossTargets& targets, int64_t size, int64_t ignored, int32_t* bins);
 
-/// Elements of workspace for add_counts of `count` bins.
 inline int64_t add_counts_workspace(int64_t /*count*/) { return 0; }
 
 /// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins; -1 is not counted.

@@ -1,8 +1,7 @@
 #pragma once
 
-// Normal noise over [rows, width]. Nothing is stored: the noise is a function of (seed, layer, step, row of the global
-// batch, element of the row), so it does not depend on the number of replicas or threads. May be called from any
-// thread; work is shared among the caller's threads.
+// Normal noise over [rows, width]: a function of (seed, layer, step, row of the global batch, element of the row),
+// which does not depend on the number of replicas. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -19,8 +18,7 @@ struct Noise {
 };
 
 /// y = x + stddev n. Philox counter (row of the global batch, element / 4, step low, step high), key (seed, layer);
-/// words 0 and 1 determine elements 0 and 1 of the four, words 2 and 3 the others (kernels/normal_pair.h). y == x is
-/// allowed.
+/// words 0 and 1 determine elements 0 and 1 of the four, words 2 and 3 the others (kernels/normal_pair.h). y may be x.
 void add_noise(const Launch&, DType, const Noise& noise, const float* x, int64_t rows, int64_t width, float* y);
 
 /// y = x (1 + stddev n), with the same random numbers. The gradient is the same pass over dy. y == x is allowed.

@@ -1,4 +1,4 @@
-// Shared by the vectorised optimizer updates. Include guard: see simd-inl.h.
+// Shared by the vectorised optimizer updates.
 
 #if defined(DPTRAIN_KERNELS_CPU_OPTIMIZER_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_OPTIMIZER_INL_H
@@ -17,10 +17,8 @@ HWY_INLINE Vec rounded(double value) { return splat(static_cast<float>(value)); 
 /// Decoupled weight decay: w - rate w.
 HWY_INLINE Vec decayed(Vec rate, Vec w) { return hn::NegMulAdd(rate, w, w); }
 
-/// average + (value - average) share.
 HWY_INLINE Vec moved(Vec average, Vec value, Vec share) { return hn::MulAdd(hn::Sub(value, average), share, average); }
 
-/// average + (value^2 - average) share.
 HWY_INLINE Vec moved_square(Vec average, Vec value, Vec share) {
   return hn::MulAdd(hn::MulSub(value, value, average), share, average);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // Optimizer updates (Adam and related ones: adam.h) and other passes over flat arrays of n floats, with the equations
-// of Keras 3. w: weights, g: gradients; the others are optimizer state. May be called from any thread; work is shared
-// among the caller's threads. Arrays must not overlap. Sums are over fixed blocks, added in order.
+// of Keras 3. w: weights, g: gradients; the others are optimizer state. Arrays must not overlap. Sums are over fixed
+// blocks, added in order. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -17,14 +17,12 @@ struct UpdateState {
   int64_t step = 1;  ///< t, 1 at the first update; used by Adam and related optimizers
 };
 
-/// Without momentum (m null): w -= lr g. With momentum: m = momentum m - lr g; w += m, or, nesterov, w += momentum m -
-/// lr g.
+/// m null: w -= lr g. With momentum: m = momentum m - lr g; w += m, or, nesterov, w += momentum m - lr g.
 void sgd_update(const Launch& at, const SgdPass& pass, const UpdateState& state, const float* g, int64_t n, float* w,
                 float* m);
 
-/// v = rho v + (1 - rho) g^2; inc = lr g / sqrt(v + epsilon); w -= inc. If `mean` is not null (centered): mean = rho
-/// mean + (1 - rho) g, and v - mean^2 + epsilon is under the root. If `m` is not null (momentum): m = momentum m + inc;
-/// w -= m.
+/// v = rho v + (1 - rho) g^2; inc = lr g / sqrt(v + epsilon); w -= inc. `mean` not null (centered): mean = rho mean +
+/// (1 - rho) g, and v - mean^2 + epsilon is under the root. `m` not null (momentum): m = momentum m + inc; w -= m.
 void rmsprop_update(const Launch& at, const RmspropPass& pass, const UpdateState& state, const float* g, int64_t n,
                     float* w, float* v, float* m, float* mean);
 
@@ -46,10 +44,7 @@ void ema_update(double momentum, const float* w, int64_t n, float* average);
 
 /// x = min(max(x, -limit), limit); NaN stays NaN.
 void clip_by_value(float limit, int64_t n, float* x);
-
 void scale(float factor, int64_t n, float* x);
-
-/// Sum of x^2, in double.
 double sum_of_squares(const float* x, int64_t n);
 
 /// Whether no element is infinite or NaN.

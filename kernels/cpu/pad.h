@@ -1,8 +1,7 @@
 #pragma once
 
 // Data movement without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of columns
-// for concatenation and its gradient. Any thread; work is shared among the caller's threads. Outputs are overwritten
-// and must not overlap inputs.
+// for concatenation and its gradient. Conventions: parallel.h.
 
 #include <cstdint>
 

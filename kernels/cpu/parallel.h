@@ -1,8 +1,12 @@
 #pragma once
 
-// How kernels share work among the threads of the calling thread (thread_pool.h). Each thread that runs kernels sets
-// their number with set_thread_count(); kernels do not depend on it. Work is cut into pieces of a fixed size, not into
-// one piece per thread, so results do not depend on the number of threads or on which thread computes a piece.
+// How kernels share work among the threads of the calling thread (thread_pool.h), which sets their number with
+// set_thread_count(). Work is cut into pieces of a fixed size, not into one piece per thread, so results do not depend
+// on the number of threads or on which thread computes a piece.
+//
+// Conventions of the headers that refer to this one, unless they state otherwise: a kernel may be called from any
+// thread, shares its work this way, and overwrites its outputs, which are not inputs. Sizes of workspaces are in
+// floats.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,16 +23,14 @@ inline constexpr int64_t kMaxPartials = 64;
 
 /// Calls f(piece, slot) once for each piece in [0, pieces), in any order; returns when all are done. Calls with the
 /// same `slot`, in [0, thread_count()), never overlap: a piece may use the scratch memory of its slot, with undefined
-/// initial contents. Threads take pieces one at a time, so a delayed thread delays only its own piece. `f` must not
-/// throw.
+/// contents. Threads take one piece at a time, so a delayed thread delays only its piece. `f` must not throw.
 template <class F>
 void parallel_slots(int64_t pieces, const F& f) {
   run_pieces(
       pieces, [](const void* work, int64_t piece, int slot) { (*static_cast<const F*>(work))(piece, slot); }, &f);
 }
 
-/// Calls f(piece) once for each piece in [0, pieces), on any thread and in any order; returns when all are done. `f`
-/// must not throw.
+/// Calls f(piece) once for each piece in [0, pieces), in any order; returns when all are done. `f` must not throw.
 template <class F>
 void parallel_for(int64_t pieces, const F& f) {
   run_pieces(

@@ -1,4 +1,4 @@
-// philox4x32 of kernels/philox.h in every lane of a vector. Include guard: see simd-inl.h.
+// philox4x32 of kernels/philox.h in every lane of a vector.
 
 #if defined(DPTRAIN_KERNELS_CPU_PHILOX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_PHILOX_INL_H

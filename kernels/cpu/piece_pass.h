@@ -1,17 +1,17 @@
 #pragma once
 
-// A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece, before it
-// reads the positions or after it has written them, so that they are still in the caches. Pieces are disjoint and cover
-// all positions. Pieces within one step run in order on one thread; others run in any order, on any of the caller's
-// threads, concurrently. Plain data; it does not own what it points to.
+// A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece: before it
+// reads them or after it has written them, while they are in the caches. Pieces are disjoint and cover all positions.
+// Pieces within one step run in order on one thread; others run in any order, on any of the caller's threads,
+// concurrently. Plain data; it does not own what it points to.
 
 #include <cstdint>
 
 namespace dptrain::kernels::cpu {
 
 struct PiecePass {
-  int64_t step = 1;  ///< positions; a piece is part of one step, or whole steps (the last one may be short)
-  const void* pass = nullptr;                                           ///< first argument of run
+  int64_t step = 1;            ///< positions; a piece is part of one step, or whole steps (the last one may be short)
+  const void* pass = nullptr;  ///< first argument of run
   void (*run)(const void* pass, int64_t begin, int64_t end) = nullptr;  ///< positions [begin, end); must not throw
   /// Inputs of a pass before reading, each [positions, channels of x] or null: the caller may prefetch them.
   const float* reads[2] = {};

@@ -1,4 +1,4 @@
-// A pixel of up to four channels as one vector. Include guard: see simd-inl.h.
+// A pixel of up to four channels as one vector.
 
 #if defined(DPTRAIN_KERNELS_CPU_PIXELS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_PIXELS_INL_H

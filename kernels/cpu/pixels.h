@@ -1,8 +1,7 @@
 #pragma once
 
 // Types of the image kernels. An image is [height, width, channels], bytes or floats, with rows `stride` elements
-// apart, so a part of an image is an image. Single-threaded: a sample belongs to one thread. They read nothing outside
-// the rows and write nothing outside the output.
+// apart, so a part of an image is an image. Single-threaded. They access nothing outside the rows and the output.
 
 #include <cstdint>
 

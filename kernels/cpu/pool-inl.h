@@ -1,4 +1,4 @@
-// Inner loops of pooling. Include guard: see simd-inl.h.
+// Inner loops of pooling.
 
 #if defined(DPTRAIN_KERNELS_CPU_POOL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_POOL_INL_H
@@ -15,8 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// The part of a window inside the input along one axis: kernel positions [begin, end), where position k is input
-/// `origin + k`.
+/// The part of a window inside the input along one axis: positions [begin, end); position k is input `origin + k`.
 struct Span {
   int64_t origin, begin, end;
   Span(int64_t out, int64_t stride, int64_t pad, int64_t kernel, int64_t in)
@@ -33,8 +32,7 @@ struct Cover {
   int64_t size() const { return end - begin; }
 };
 
-/// Calls f(offset of channel 0 in the line of x, column, windows along rows, windows along columns) for the inputs
-/// [begin, end) of one line.
+/// Calls f(offset of channel 0 in the line of x, column, windows in h, in w) for the inputs [begin, end) of a line.
 template <class F>
 HWY_INLINE void for_each_input(const PoolWindow& w, int64_t ih, int64_t begin, int64_t end, const F& f) {
   const Cover h(ih, w.stride_h, w.pad_top, w.kernel_h, w.out_h);
@@ -176,8 +174,7 @@ inline bool is_three_by_two(const PoolWindow& w) {
 
 /// dx of four inputs at once; the upper left one is the last input of the first window and the first of the fourth.
 /// Reads and masks each window once. Pointers are to the first window and the first input. Sums are in the order of the
-/// windows, as in a gather of one input. Prefetches the output of the square after the next: four streams of short
-/// runs, which defeat the hardware prefetcher.
+/// windows, as in max_backward_gather(). Prefetches the square after the next, which the hardware prefetcher misses.
 template <bool kMasked>
 HWY_INLINE void max_backward_square(const PoolWindow& w, const float* dy, const uint8_t* index, const float* output,
                                     float* dx) {

@@ -93,8 +93,7 @@ void max_backward_squares(const PoolWindow& w, const float* dy, const uint8_t* a
   }
 }
 
-/// Strides [begin, end) of all rows * strides_of(w): the input lines from the first line of a window to that of the
-/// next.
+/// Strides [begin, end) of all rows * strides_of(w): input lines from the start of a window to that of the next.
 void max_backward_piece(const PoolWindow& w, const float* dy, const uint8_t* argmax, const float* output, int64_t begin,
                         int64_t end, float* dx) {
   const int64_t strides = strides_of(w);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels], and its gradients. May be called from any
-// thread; work is shared among the caller's threads. Outputs, including all of dx, are overwritten.
+// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels]. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -13,7 +12,7 @@ namespace dptrain::kernels::cpu {
 using kernels::kMaxPoolWindow;
 using kernels::PoolWindow;
 
-/// y = largest value of each window; argmax (size of y, null in evaluation) = kh * kernel_w + kw of the first one.
+/// y = largest value of each window; argmax (size of y, may be null) = kh * kernel_w + kw of the first one.
 void max_pool_forward(const Launch&, DType, const PoolWindow& window, const float* x, int64_t rows, float* y,
                       uint8_t* argmax);
 
@@ -31,7 +30,7 @@ void global_avg_forward(const Launch&, DType, const float* x, int64_t rows, int6
 void global_avg_backward(const Launch&, DType, const float* dy, int64_t rows, int64_t spatial, int64_t channels,
                          float* dx);
 
-/// argmax (size of y, null in evaluation) = spatial position of the first largest value.
+/// argmax (size of y, may be null) = spatial position of the first largest value.
 void global_max_forward(const Launch&, DType, const float* x, int64_t rows, int64_t spatial, int64_t channels, float* y,
                         int32_t* argmax);
 void global_max_backward(const Launch&, DType, const float* dy, const int32_t* argmax, int64_t rows, int64_t spatial,

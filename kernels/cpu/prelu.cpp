@@ -92,8 +92,7 @@ HWY_INLINE void add_narrow_terms(const float* x, const float* dy, int64_t positi
   for (int64_t i = 0; i < period; ++i) sums[i % channels] += lanes[i];
 }
 
-/// Length of a chain of additions with many channels: short enough that the columns of its positions stay in the L1
-/// cache.
+/// Length of a chain of additions with many channels: short enough that the columns stay in the L1 cache.
 constexpr int64_t positions_of_chain(int64_t channels) {
   return std::clamp<int64_t>(kPieceElements / 4 / channels, 4, kSumChain);
 }

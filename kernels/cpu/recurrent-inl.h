@@ -1,5 +1,5 @@
 // Products of a block of rows with the weights of a step, packed for the tiles of gemm-inl.h, and other code that the
-// recurrent cells share. Rows of sums are padded_units() floats apart. Include guard: see simd-inl.h.
+// recurrent cells share. Rows of sums are padded_units() floats apart.
 
 #if defined(DPTRAIN_KERNELS_CPU_RECURRENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_RECURRENT_INL_H
@@ -45,7 +45,6 @@ inline void pack_weights(const float* from, int64_t parts, int64_t units, int64_
   }
 }
 
-/// Floats of the panels of a block of rows.
 HWY_INLINE int64_t panel_floats(int64_t parts, int64_t units) { return kBlockRows * parts * padded_units(units); }
 
 /// Writes `values` to row `row` of a part of the panels.
@@ -174,7 +173,6 @@ RecurrentWork work_of(const Pass& pass, int64_t room) {
   return {pieces_of(rows, size), room, &pass, run_block<Block, Pass>};
 }
 
-/// Recurrent dropout factors of a gate and a row.
 HWY_INLINE const float* factors_of(const RecurrentSteps& steps, int64_t gate, int64_t row) {
   return steps.state_factors + (gate * steps.rows + row) * steps.units;
 }

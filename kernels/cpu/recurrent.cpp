@@ -23,8 +23,7 @@ void pack_kernel(const float* kernel, int64_t units, int64_t gates, bool backwar
     pack_weights(kernel + gate * units, 1, units, 0, gates * units, 1, to + gate * packed_weights(1, units));
 }
 
-/// Calls f(offset in the output of the forward direction, of the backward direction, in y, whether the step is valid)
-/// for steps [begin, end) of all rows.
+/// Calls f(offset forward, offset backward, offset in y, whether the step is valid) for steps [begin, end) of all rows.
 template <class F>
 HWY_INLINE void for_steps(const DirectionShape& s, int64_t begin, int64_t end, const F& f) {
   for (int64_t i = begin; i < end; ++i) {

@@ -2,13 +2,12 @@
 
 // Recurrent layers over [rows, steps, ...]: the sequential part of each step. The caller computes the products with the
 // inputs before, for all steps at once, and the gradients of the weights after, from the gradients of all sums. A piece
-// of the work is a block of rows through all steps: its state stays in the L1 cache, the weights in the L2 cache, and
+// of the work is a block of rows through all steps. Its state stays in the L1 cache, the weights in the L2 cache, and
 // pieces need no synchronization. A cell describes a pass as RecurrentWork; run_recurrent() runs one or several
-// concurrently. May be called from any thread; work is shared among the caller's threads. Nothing is allocated. Results
-// do not depend on the number of threads. Outputs are overwritten.
+// concurrently. Nothing is allocated. Conventions: parallel.h.
 //
 // Masked steps cost nothing: at each step the active rows of a block are compacted. Blocks of rows of similar length
-// are fastest (see order_by_length in masked_steps.h). A row's results do not depend on its block.
+// are fastest (order_by_length in masked_steps.h). A row's results do not depend on its block.
 
 #include <cstdint>
 #include <span>
@@ -24,8 +23,8 @@ struct RecurrentSteps {
   bool backwards = false;          ///< starts with the last step
   const uint8_t* mask = nullptr;   ///< [rows, steps]: 0 masks a step; null: no mask
   const int32_t* order = nullptr;  ///< [rows]: order in which blocks take the rows; null: unchanged
-  /// [rows, steps], from masked_steps.h: positions of the valid steps, if sums and saved tensors contain only these;
-  /// null: they contain all steps.
+  /// [rows, steps], from masked_steps.h: positions in sums and saved tensors, if these contain only valid steps; else
+  /// null.
   const int32_t* places = nullptr;
   const float* state_factors = nullptr;       ///< recurrent dropout: [gates, rows, units], factors of h; null: none
   Activation activation = Activation::kTanh;  ///< both element-wise, with has_gradient_from_output
@@ -125,8 +124,8 @@ int64_t gru_room(int64_t units);
 RecurrentWork gru_work(const GruForward& pass);
 RecurrentWork gru_work(const GruBackward& pass);
 
-// Order of steps: frames by row and by step (FramesShape), and both directions of a bidirectional layer. An output must
-// not be an input. Elements of by_step that belong to no frame are not written.
+// Order of steps: frames by row and by step (FramesShape), and both directions of a bidirectional layer. Elements of
+// by_step that belong to no frame are not written.
 
 void frames_by_step(const FramesShape& shape, const float* by_row, float* by_step);
 void frames_by_row(const FramesShape& shape, const float* by_step, float* by_row);

@@ -1,7 +1,6 @@
 #pragma once
 
-// All-reduce of replicas that share memory. The thread of each rank calls it for its own range of elements, between two
-// barriers. Work is shared among the caller's threads.
+// All-reduce of replicas in shared memory: each rank's thread calls it for its own elements, between two barriers.
 
 #include <cstdint>
 
@@ -9,12 +8,11 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Writes the sum of `count` arrays, in the order of SumTree(count), to each of them, for elements [begin, end). The
-/// result depends neither on timing nor on the split into ranges.
+/// Writes the sum of `count` arrays, in the order of SumTree(count), to each of them, for elements [begin, end). It
+/// depends neither on timing nor on the ranges.
 void sum_ranks(float* const* arrays, int count, int64_t begin, int64_t end);
 
-/// Sums `in` in the order of `merges` (SumTree::merges) and writes the result to each array of `out`. `in` is
-/// unchanged, except for arrays that are also in `out`.
+/// Writes the sum of `in`, in the order of `merges` (SumTree::merges), to each array of `out`. An array may be in both.
 void sum_arrays(const float* const* in, const int* merges, int count, float* const* out, int outs, int64_t begin,
                 int64_t end);
 

@@ -41,8 +41,7 @@ void weigh_quads(const float* row, const ResizeAxis& columns, const QuadMap<kRev
   const int32_t* const first = columns.first;
   const float* const weights = columns.weights;
   const int64_t taps = kTaps > 0 ? kTaps : columns.taps, size = columns.size;
-  const int64_t full = last_row && kChannels == 3 ? size - 1 : size;  // elsewhere the next row overwrites the fourth
-                                                                      // lane
+  const int64_t full = last_row && kChannels == 3 ? size - 1 : size;  // the next row overwrites the fourth lane
   const auto pixel = [&](int64_t x) HWY_ATTR {
     const float* const from = row + first[x] * kChannels;
     QuadVec sum = multiply(quad(weights[x]), load_quad(from));

@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::cpu {
 
-/// One axis of the result: position i is the sum over t < taps of weights[t * size + i] times input position first[i] +
-/// t. All of these are inside the input.
+/// One axis: position i = sum over t < taps of weights[t * size + i] times input first[i] + t, which is inside the
+/// input.
 struct ResizeAxis {
   int64_t size, taps;
   const int32_t* first;  ///< [size]

@@ -23,8 +23,7 @@ using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Bytes = hn::Rebind<uint8_t, Ints>;  // as many bytes as a float vector has lanes
 // NEON vectors have constructors. A struct of vectors that is default-constructed, e.g. in an array, must declare its
-// constructor HWY_INLINE and = default: the implicit one is not compiled for the instruction set and cannot inline
-// theirs.
+// constructor HWY_INLINE and = default: the implicit one is not compiled for the instruction set.
 using Vec = hn::Vec<Floats>;
 using IntVec = hn::Vec<Ints>;
 
@@ -35,7 +34,6 @@ inline constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(kFloats));
 
 HWY_INLINE Vec splat(float value) { return hn::Set(kFloats, value); }
 
-/// Loads and stores a whole vector.
 struct Whole {
   HWY_INLINE Vec load(const float* p) const { return hn::LoadU(kFloats, p); }
   HWY_INLINE void store(Vec v, float* p) const { hn::StoreU(v, kFloats, p); }
@@ -112,8 +110,7 @@ HWY_INLINE void map(int64_t n, float* y, const F& f, const In*... inputs) {
   sweep(n, [&](int64_t i, auto io) HWY_ATTR { io.store(f(io.load(inputs + i)...), y + i); });
 }
 
-/// Calls f(column, count of vectors, io) for blocks of 4, 2 or 1 vectors of columns that cover `columns`: as many as a
-/// pass over the rows can keep in registers.
+/// Calls f(column, count of vectors, io) for blocks of 4, 2 or 1 vectors of columns, which a pass over rows can sum.
 template <class F>
 HWY_INLINE void sweep_columns(int64_t columns, const F& f) {
   int64_t c = 0;
@@ -123,7 +120,6 @@ HWY_INLINE void sweep_columns(int64_t columns, const F& f) {
   if (c < columns) f(c, std::integral_constant<int, 1>{}, Partial{columns - c});
 }
 
-/// Converts a mask of ints to a mask of floats.
 template <class M>
 HWY_INLINE auto float_mask(M mask) {
   return hn::RebindMask(kFloats, mask);

@@ -1,5 +1,4 @@
-// Softmax of groups of rows: with few classes each lane is a row, so that no lane is idle; with many classes each lane
-// is a class. Include guard: see simd-inl.h.
+// Softmax of groups of rows: with few classes each lane is a row, so that no lane is idle, else each lane is a class.
 
 #if defined(DPTRAIN_KERNELS_CPU_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_SOFTMAX_INL_H
@@ -92,7 +91,6 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
   return max_lanes(hn::Max(most, other));
 }
 
-/// y = softmax(x) for one row.
 HWY_INLINE void softmax_row(const float* x, int64_t classes, float* y) {
   const Vec most = splat(largest_of(x, classes));
   Vec sums = hn::Zero(kFloats);
@@ -106,7 +104,6 @@ HWY_INLINE void softmax_row(const float* x, int64_t classes, float* y) {
       classes, y, [=](Vec e) HWY_ATTR { return hn::Mul(e, share); }, y);
 }
 
-/// y = ln softmax(x) for one row.
 HWY_INLINE void log_softmax_row(const float* x, int64_t classes, float* y) {
   const Vec most = splat(largest_of(x, classes));
   Vec sums = hn::Zero(kFloats);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Softmax and its logarithm over the last axis of [rows, classes]; loss.h fuses it with cross-entropy. Any thread; work
-// is shared among the caller's threads. Outputs are overwritten.
+// Softmax and its logarithm over the last axis of [rows, classes] (with cross-entropy: loss.h). Conventions:
+// parallel.h.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Busy-waiting of threads, only for a short time, since waking a thread takes as long; and the padding between
-// variables that several threads write. Any thread.
+// Threads that wait spin briefly, because waking a thread takes as long; and the padding between variables that several
+// threads write. Any thread.
 
 #include <chrono>
 #include <cstddef>

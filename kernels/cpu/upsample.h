@@ -1,8 +1,6 @@
 #pragma once
 
-// Upsampling and resizing of NHWC images. May be called from any thread; work is shared among the caller's threads.
-// Outputs are overwritten and are not inputs. Each number is computed independently, so results depend on nothing but
-// the inputs.
+// Upsampling and resizing of NHWC images. Each number is computed independently. Conventions: parallel.h.
 
 #include "kernels/cpu/launch.h"
 #include "kernels/geometry.h"

@@ -14,8 +14,8 @@
 #define DPTRAIN_KERNELS_CPU_WARP_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Maps a coordinate outside [0, size - 1] to one inside; MapCoordinate of TensorFlow's image_ops.h, with its
-/// truncating divisions.
+/// Maps a coordinate outside [0, size - 1] inside; MapCoordinate of TensorFlow's image_ops.h, with truncating
+/// divisions.
 inline float inside(float at, int64_t size, WarpFill fill) {
   const auto last = static_cast<float>(size - 1);
   if (fill == WarpFill::kConstant) return at;

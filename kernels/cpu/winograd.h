@@ -2,17 +2,13 @@
 
 // Convolutions of stride 1 by Winograd's minimal filtering: NHWC images, HWIO weights, any zero padding. A tile of m x
 // m outputs takes (m + r - 1)^2 instead of m^2 r^2 products per pair of channels:
-//
 //   F(4x4, 3x3)   36 for 144        F(3x3, 3x3)   25 for 81         F(6x6, 3x3)   64 for 324
 //   F(2x2, 5x5)   36 for 100        F(4x4, 5x5)   64 for 400
 //
 // Transform, products and inverse run block by block of tiles, in the caches. The transforms have larger rounding
-// errors than direct sums (tests/kernels/winograd_test.cpp states the bounds).
-//
-// Outputs and data gradients of a sample have the same bits in any batch and with any number of threads. Weight
-// gradients are sums over fixed pieces of the batch, added in order: the same bits with any number of threads. The last
-// bits may depend on the instruction set. May be called from any thread; work is shared among the caller's threads
-// (parallel.h). Outputs are overwritten and are not inputs; tensors need no alignment.
+// errors than direct sums (tests/kernels/winograd_test.cpp states the bounds). The last bits may depend on the
+// instruction set. Outputs and data gradients of a sample have the same bits in any batch. Weight gradients are sums
+// over fixed pieces of the batch, added in order. Tensors need no alignment. Conventions: parallel.h.
 
 #include <cstdint>
 
@@ -21,8 +17,7 @@
 namespace dptrain::kernels::cpu {
 
 /// A convolution without strides, dilation and groups, with a square window of 3 or 5. Padding before the image is less
-/// than the window; padding after it follows from the output. Output extents are those of the convolution, also with
-/// `pool`.
+/// than the window; padding after it follows from the output. Output extents are given before pooling.
 struct WinogradShape : ConvWindow {
   bool relu = false;  ///< forward: max(y, 0) after the bias
   /// Fuses a 2x2 max-pooling with stride 2 after bias and ReLU: y and dy are [rows, out_h / 2, out_w / 2,

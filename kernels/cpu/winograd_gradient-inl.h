@@ -1,4 +1,4 @@
-// Winograd's pass for the weight gradient. Include guard: see simd-inl.h.
+// Winograd's pass for the weight gradient.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_GRADIENT_INL_H
@@ -171,7 +171,7 @@ class Gradient {
     }
   }
 
-  /// What one of in_blocks_ pieces prefetches of point p; nothing if the sums dominate the memory traffic.
+  /// The part of point p that one of in_blocks_ pieces prefetches; empty if the sums dominate the memory traffic.
   FetchLines part_of_point(int64_t p, int64_t block, int64_t count) const {
     if (p >= kProducts || sum_point_ * columns_ > 2 * (x_point_ + dy_point_)) return {};
     const int64_t dy_lines = out_blocks_ * tiles_, begin = dy_lines * block / in_blocks_;

@@ -21,9 +21,8 @@ inline constexpr int64_t kPartsBytes = 4 << 20, kOwnPoints = 1 << 20, kSharedPoi
 inline constexpr int64_t kMostParts = 16;
 /// With at least this many images, pieces consist of whole images.
 inline constexpr int64_t kManyImages = 4;
-/// Maximum bytes of a block's points in a fused pass, and of transformed filters: with their gradient they share the L2
-/// cache. With 2 MiB of it, fused gradients take 0.84 to 0.95 of the time of two passes for 16 to 32 channels, 0.93 to
-/// 1 up to 48; F(6x6, 3x3) gains nothing (32 to 64 channels 1.01, 64 channels 1.0 to 1.1).
+/// Maximum bytes of a block's points in a fused pass, and of transformed filters, which share the L2 cache. With 2 MiB
+/// of it, fused gradients of 16 to 64 channels take 0.84 to 1 of the time of two passes (F(6x6, 3x3): 1 to 1.1).
 inline constexpr int64_t kSharingPoints = 512 << 10, kSharingFilters = 352 << 10;
 /// Minimum tiles of a piece: with fewer, adding gradients takes longer than computing them. 8 images of 13x13, 32 to 64
 /// channels, take a quarter of the time in one piece of 32 tiles.

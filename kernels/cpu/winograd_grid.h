@@ -37,9 +37,8 @@ inline int64_t products_of(const WinogradShape& s, int64_t side) {
 inline constexpr int64_t kFewPairs = 64 * 64;
 
 /// The tile with the fewest products; with pooling, an even tile. Eight points per line must save a fifth: their
-/// transforms cost more, with up to twice the error of F(4x4, 3x3). On a Xeon with AVX-512 F(4x4, 5x5) takes 0.4 to 0.9
-/// of the time of F(2x2, 5x5), and F(6x6, 3x3) 0.7 to 1.1 of the others'; with AVX2 whole networks are 1.36 and 1.04
-/// times as fast.
+/// transforms cost more, with up to twice the error of F(4x4, 3x3). With AVX-512 F(4x4, 5x5) takes 0.4 to 0.9 of the
+/// time of F(2x2, 5x5), F(6x6, 3x3) 0.7 to 1.1 of the others'; with AVX2 networks are 1.36 and 1.04 times as fast.
 inline WinogradTile tile_of(const WinogradShape& s) {
   const auto saves_a_fifth = [](int64_t products, int64_t others) { return 5 * products < 4 * others; };
   if (s.kernel_h == 5)

@@ -1,4 +1,4 @@
-// Winograd's passes from image to image: forward and data gradient. Include guard: see simd-inl.h.
+// Winograd's passes from image to image: forward and data gradient.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_IMAGES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_IMAGES_INL_H
@@ -227,7 +227,7 @@ class Images {
   TileGrid grid_;
   Filters filters_;
   int64_t depth_, columns_;     // blocks of 16 rows and of kTileColumns columns of the filters
-  bool big_, divides_columns_;  // filters exceed the L2 cache; few tiles as well
+  bool big_, divides_columns_;  // filters exceed the L2 cache; they do, and there are few tiles
   int64_t slice_;               // blocks of 16 rows whose filters are transformed and used at once
   int64_t tiles_;               // tiles per block of points and of products
   int64_t abreast_;             // blocks of columns that share a pass over the points

@@ -18,8 +18,8 @@ struct WinogradImages {
   uint8_t* taken_out = nullptr;
 };
 
-/// Layout of points that another pass computes: [point][block of 16 channels][tile][16], in floats, for at most `tiles`
-/// tiles, a multiple of kTileRows.
+/// Layout of points of another pass: [point][block of 16 channels][tile][16], in floats. `tiles`: a multiple of
+/// kTileRows.
 struct GivenPoints {
   int64_t tiles = 0, point = 0, block = 0;
 };

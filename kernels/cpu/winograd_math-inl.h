@@ -1,12 +1,10 @@
 // Winograd's transforms of one line, one channel per lane. With the element-wise product o (first equation: Lavin and
 // Gray, "Fast algorithms for convolutional neural networks", 2015; the others are its transposes):
-//
 //   output             Y  = A' [ (G g G') o (B' d B) ] A       d: (m + r - 1)^2 inputs, g: r^2 weights, Y: m^2 outputs
 //   gradient of input  dd = B  [ (G g G') o (A dY A') ] B'     overlapping tiles are added
 //   gradient of g      dg = G' [ sum over tiles (B' d B) o (A dY A') ] G
 //
-// Interpolation points: 0, 1, -1, 2 and infinity; six points add -2; eight points add -2, 1/2 and -1/2. Include guard:
-// see simd-inl.h.
+// Interpolation points: 0, 1, -1, 2 and infinity; six points add -2; eight points add -2, 1/2 and -1/2.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_MATH_INL_H

@@ -1,5 +1,5 @@
 // Winograd's transforms of one tile of an image: pixels to points and back. Points of a tile are stored in blocks of 16
-// channels, the layout of gemm-inl.h, padded with zeros. Include guard: see simd-inl.h.
+// channels, the layout of gemm-inl.h, padded with zeros.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_TILE_INL_H
@@ -22,8 +22,8 @@ struct Picture {
   int64_t h, w, channels;
 };
 
-/// Pointers to the kSide x kSide pixels of a window; those outside the image point to `outside`. Computed without
-/// branches, which small images with many edge tiles would mispredict.
+/// Pointers to the kSide x kSide pixels of a window, or to `outside` beyond the image. Computed without branches, which
+/// small images with many edge tiles would mispredict.
 template <int kSide, class T = const float>
 struct Window {
   T* pixel[kSide * kSide];

@@ -1,5 +1,5 @@
 // Winograd's transforms of the weights and of their gradient. For a block of output columns both are [point][input
-// channel][columns of the block], with an odd number of cache lines per point. Guard: see simd-inl.h.
+// channel][columns of the block], with an odd number of cache lines per point.
 
 #if defined(DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_WINOGRAD_WEIGHTS_INL_H
@@ -115,8 +115,7 @@ HWY_INLINE void fetch_taps(const Filters& f, int64_t row, int64_t column, int64_
   }
 }
 
-/// Writes G g G' of 16 rows and a block of `vectors` vectors of columns to u, the first of these rows. Prefetches the
-/// rows that follow.
+/// Writes G g G' of 16 rows and `vectors` vectors of columns to u, at the first row. Prefetches the next rows.
 template <class W>
 HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column, int64_t vectors, int64_t point_step,
                                   float* u) {
