@@ -98,7 +98,6 @@ struct Softplus {
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return hn::Mul(dy, hn::Neg(expm1_of_negative(hn::Neg(y)))); }
 };
 
-/// relu6(x + 3) / 6.
 struct HardSigmoid {
   HWY_INLINE Vec value(Vec x) const { return hn::Div(Relu6{}.value(hn::Add(x, splat(3.0F))), splat(6.0F)); }
   HWY_INLINE Vec from_input(Vec x, Vec dy) const { return from_output(value(x), dy); }
@@ -108,7 +107,6 @@ struct HardSigmoid {
   }
 };
 
-/// x hard_sigmoid(x).
 struct HardSilu {
   HWY_INLINE Vec value(Vec x) const { return hn::Mul(x, HardSigmoid{}.value(x)); }
   HWY_INLINE Vec from_input(Vec x, Vec dy) const {
@@ -126,8 +124,8 @@ struct Mish {
   }
 
  private:
-  /// gate = tanh(ln(1 + e^x)) and rest = 1 - gate, both accurate where they are small: n / (n + m) and m / (n + m) with
-  /// e = e^-|x|; for x >= 0: n = 1 + 2 e, m = 2 e^2, else n = e (e + 2), m = 2.
+  /// gate = tanh(ln(1 + e^x)) = n / (n + m) and rest = 1 - gate = m / (n + m), accurate where they are small. With e =
+  /// e^-|x|: n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
   struct Gate {
     Vec gate, rest;
     HWY_INLINE explicit Gate(Vec x) {
@@ -148,7 +146,6 @@ struct Exponential {
   HWY_INLINE Vec from_output(Vec y, Vec dy) const { return hn::Mul(dy, y); }
 };
 
-/// x / (1 + |x|).
 struct Softsign {
   HWY_INLINE Vec value(Vec x) const { return hn::Div(x, hn::Add(splat(1.0F), hn::Abs(x))); }
   HWY_INLINE Vec from_input(Vec x, Vec dy) const {

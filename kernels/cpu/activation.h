@@ -1,7 +1,7 @@
 #pragma once
 
-// Element-wise activations and their gradients over flat arrays of n floats (over rows: softmax.h). In place (y == x,
-// dx == dy) is allowed. NaN propagates. Conventions: parallel.h.
+// Element-wise activations and gradients over flat arrays of n floats (over rows: softmax.h). y == x and dx == dy are
+// allowed. NaN propagates. Conventions: parallel.h.
 
 #include <cstdint>
 

@@ -33,7 +33,6 @@ static_assert(32 % kTileColumns == 0);
 /// Offset of key c in a row of a group of panels.
 HWY_INLINE int64_t in_panels(int64_t c) { return c / kChannelBlock * kPanelBlock + c % kChannelBlock; }
 
-/// The rows of one head, starting at position `first`.
 HWY_INLINE AttentionRows<const float> head_rows(const AttentionRows<const float>& rows, int64_t row, int64_t head,
                                                 int64_t positions, int64_t first, int64_t dim) {
   return {rows.data + (row * positions + first) * rows.stride + head * dim, rows.stride};
@@ -286,7 +285,6 @@ HWY_INLINE Vec hide(const RowOfKeys& keys, int64_t c, Vec score) {
   return keys.hidden == nullptr ? score : hn::Add(score, hn::LoadU(kFloats, keys.hidden + c));
 }
 
-/// Draws the dropout factors for a row of a block.
 class WeightDropout {
  public:
   WeightDropout(const AttentionInputs& of, int64_t row, int64_t head, float* room)

@@ -28,8 +28,8 @@ struct AttentionInputs {
   const uint8_t* query_mask = nullptr;   ///< [rows, queries]: 0 masks the query; null: no mask
   const uint8_t* value_mask = nullptr;   ///< [rows, keys]: 0 masks the key; null: no mask
   const uint8_t* key_mask = nullptr;     ///< as value_mask; a key is visible if both masks allow it
-  /// Dropout of the softmax's output; rate 0: none. With K = `keys` rounded up to a multiple of 4, the weight of query
-  /// i and key j of a head is element (head * queries + i) * K + j of the row.
+  /// Dropout of the softmax's output; rate 0: none. The weight of query i and key j of a head is element (head *
+  /// queries + i) * K + j of the row. K is `keys` rounded up to a multiple of 4.
   Dropout dropout{};
 };
 

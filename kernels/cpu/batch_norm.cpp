@@ -21,9 +21,8 @@ inline constexpr int64_t kBlockElements = 1024;
 inline constexpr int64_t kAheadPositions = 4;
 /// With more channels they leave prefetching to the hardware.
 inline constexpr int64_t kAheadChannels = 512;
-/// From this many elements (8 MiB) on, the forward pass in training uses non-temporal stores, which saves reading lines
-/// that are overwritten. Not in inference (its few buffers are reused: MobileNetV2 is 1.04 times as fast without) nor
-/// in backward (two convolution passes read dx at once; no consistent gain).
+/// From this many elements (8 MiB) on, forward in training uses non-temporal stores, which saves reading lines that are
+/// overwritten. Inference reuses its few buffers (MobileNetV2: 1.04 times as fast without); backward had no gain.
 inline constexpr int64_t kStreamElements = int64_t{2} << 20;
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -142,7 +141,8 @@ struct Streamed {
   HWY_INLINE void store(Vec v, float* p) const { hn::Stream(v, kFloats, p); }
 };
 
-/// Calls f(at, c, io) for all elements `at` of channel c of the first `count` positions; io stores as `streamed` says.
+/// Calls f(at, c, io) for each element `at`, of channel c, of the first `count` positions; streamed: non-temporal
+/// stores.
 template <class F>
 HWY_INLINE void for_positions(int64_t count, int64_t channels, bool streamed, const F& f) {
   if (streamed) {
@@ -208,7 +208,6 @@ struct Open {
     return hn::IfThenElseZero(hn::Gt(v, hn::Zero(hn::DFromV<V>())), dy);
   }
 };
-/// Gradient of a ReLU with a ceiling.
 struct OpenBelow {
   float ceiling;
   template <class V>
@@ -270,7 +269,6 @@ HWY_INLINE void with_mask(const BatchNormGradient& g, const F& f) {
   });
 }
 
-/// Values that the sums of gradients load once per channel.
 template <class OfMask>
 struct GradientConstants {
   DoubleVec mean;

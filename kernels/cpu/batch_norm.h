@@ -23,14 +23,13 @@ void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t position
 /// The results of batch_norm_sums; call it after all pieces.
 void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* sum, double* sum_sq);
 
-/// sum[c] = sum of x, sum_sq[c] = sum of x^2, for batch_norm_moments; sums of parts can be added. positions == 0:
-/// zeros.
+/// sum[c] = sum of x, sum_sq[c] = sum of x^2; zeros if positions == 0. Sums of parts can be added.
 void batch_norm_sums(const float* x, int64_t positions, int64_t channels, double* workspace, double* sum,
                      double* sum_sq);
 
 /// mean, biased variance and inv_std = 1 / sqrt(variance + epsilon) from the sums of `total` positions; total 0: zero
-/// mean and variance. E[x^2] - mean^2 in double has a relative error of 1e-15 (1 + mean^2 / variance): exact to the
-/// last bit of a float if the mean is below thousands of deviations. A negative difference becomes zero.
+/// mean and variance. In double, E[x^2] - mean^2 has a relative error of 1e-15 (1 + mean^2 / variance). It is exact to
+/// the last bit of a float for means below thousands of deviations. A negative difference becomes zero.
 void batch_norm_moments(const double* sum, const double* sum_sq, int64_t total, float epsilon, int64_t channels,
                         float* mean, float* variance, float* inv_std);
 

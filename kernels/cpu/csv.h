@@ -41,8 +41,8 @@ struct CsvColumns {
 };
 
 /// out[r * stride + slot] = the nearest float of a field that is an optional '-' and at most 16 digits with at most one
-/// point (with empty_is_nan, NaN if empty). For other fields r * columns.count + index of the column goes into `left`,
-/// in order, which has space for all. Returns their number.
+/// point. With empty_is_nan an empty field is NaN. For other fields r * columns.count + index of the column goes into
+/// `left`, in order, which has space for all. Returns their number.
 size_t short_decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
                       uint32_t* left);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// Copies between a volume and the slabs that its windows read along the depth (kernels/geometry.h): a convolution over
-// volumes becomes one over images. Conventions: parallel.h.
+// Converts volumes to and from the slabs that their windows read (kernels/geometry.h). Conventions: parallel.h.
 
 #include <cstdint>
 

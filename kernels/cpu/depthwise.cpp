@@ -16,8 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-// Policies that load the source and the weights for a vector of channels of the result. A source pixel and the weights
-// of a tap are pointers to their first channel.
+// Policies that load source and weights of a vector of channels; pixels and taps are pointers to their first channel.
 
 template <class Io>
 struct OneToOne {
@@ -63,8 +62,8 @@ struct Folded {
   HWY_INLINE Vec weight(const float* tap, int64_t part) const { return hn::GatherIndex(kFloats, tap + part, from); }
 };
 
-/// kCount neighbouring elements of the line share each load of a weight. `columns`: column taps of the first one; those
-/// of the next are `advance` pixels further, and its output is `step` pixels further.
+/// kCount neighbouring elements of the line share each load of a weight. `columns` are the column taps of the first
+/// one; those of the next are `advance` pixels further. Its output is `step` pixels further.
 template <int kCount, class Io, class Channels>
 HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t advance, int64_t step, Io io, int64_t c,
                          const Channels& channels, float* to) {
@@ -227,8 +226,7 @@ HWY_INLINE void window_gradients(const DepthwiseShape& s, const float* x, const 
   }
 }
 
-/// Positions added in sequence before their sum is added to the total: bounds the rounding error, and keeps the lines
-/// that a vector of channels reads once per tap in the L1 cache.
+/// Positions added in sequence: bounds the rounding error, and keeps the lines, read once per tap, in the L1 cache.
 inline constexpr int64_t kGradientChain = 16;
 
 /// sums [kernel_h, kernel_w, out channels] of lines [begin, end) of the output.

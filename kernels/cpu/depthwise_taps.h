@@ -1,7 +1,6 @@
 #pragma once
 
-// Elements along one axis that a depthwise convolution combines. Forward and backward data share this code: an element
-// of the result combines taps of the window with equidistant source elements.
+// Elements along one axis that a depthwise convolution combines, in forward and in backward data.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,8 +43,8 @@ struct TapAxis {
   }
 };
 
-/// Elements first, first + step, ... of a line of the result. Taps move by `advance` source elements from one to the
-/// next.
+/// Elements first, first + step, ... of a line of the result. `advance`: source elements between the taps of
+/// neighbours.
 struct Run {
   int64_t first, step, count, advance;
   Taps taps;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Inverted dropout over [rows, width]. The mask is a function of (seed, layer, step, row of the global batch, element
-// of the row): it is not stored, and does not depend on the number of replicas. Conventions: parallel.h.
+// of the row). It is not stored, and does not depend on the number of replicas. Conventions: parallel.h.
 
 #include <cstdint>
 

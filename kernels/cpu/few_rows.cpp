@@ -17,8 +17,7 @@ struct FewRows {
   const float* bias = nullptr;
 };
 
-/// Columns of a piece of rows_times_matrix(). Longer parts of lines are read faster; the maximum keeps the sums in the
-/// L2 cache. No sum runs over columns, so the split does not change the result.
+/// Columns of a piece of rows_times_matrix(): long parts are read faster; the maximum keeps the sums in the L2 cache.
 inline constexpr int64_t kLeastColumns = 128, kMostColumns = 4096;
 
 }  // namespace dptrain::kernels::cpu

@@ -1,7 +1,6 @@
 #pragma once
 
-// How the first convolution iterates over a batch: blocks of lines of one image. Their input is read in place or, if a
-// window crosses the border, from a zero-padded copy.
+// How the first convolution iterates over a batch: blocks of lines, read in place or from a zero-padded copy.
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +26,6 @@ struct LineBlocks {
   }
 };
 
-/// Input lines, `stride` floats apart.
 struct InputLines {
   const float* first;
   int64_t stride;

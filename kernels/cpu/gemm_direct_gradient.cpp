@@ -224,8 +224,7 @@ int64_t direct_products(const GemmGradient& gradient, float* workspace) {
   return products.workspace();
 }
 
-/// Whether rows map to the same L1 cache sets: their distance is a multiple of a page. With vectors of a whole cache
-/// line a tile reads enough of each row for it not to matter.
+/// Whether rows map to the same L1 cache sets (distance a multiple of a page), unless a vector holds a cache line.
 bool rows_meet(const GemmPixels& px) {
   constexpr int64_t kPageFloats = 1024;
   return kLanes < 16 && (x_distance(px) % kPageFloats == 0 || px.out_channels % kPageFloats == 0);

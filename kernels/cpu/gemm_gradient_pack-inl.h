@@ -81,7 +81,6 @@ HWY_INLINE void find_pixels(const GemmGradient& g, int64_t tap, int64_t first, i
 /// The panels of consecutive groups.
 class Panels {
  public:
-  /// Floats of the panels of kGroupsAtOnce groups.
   static constexpr int64_t floats(int64_t positions) { return kGroupsAtOnce * step(positions); }
   static constexpr int64_t step(int64_t positions) { return lines(kSumRows * positions + kMoved); }
 

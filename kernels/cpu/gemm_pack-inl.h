@@ -1,5 +1,4 @@
-// Packs operands of convolutions by matrix products for the tiles of gemm-inl.h. K runs over the taps of a window and
-// their channels, which are padded with zeros to blocks of 16.
+// Packs operands for the tiles of gemm-inl.h. K: taps of a window, with channels padded with zeros to blocks of 16.
 
 #if defined(DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DPTRAIN_KERNELS_CPU_GEMM_PACK_INL_H

@@ -36,8 +36,7 @@ struct GroupNormRoom {
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-/// Positions added in sequence before their sum is added to the total: bounds the rounding error, and fits the L1
-/// cache.
+/// Positions added in sequence before their sum is added to the total: bounds the rounding error, fits the L1 cache.
 inline constexpr int64_t kPositionChain = 32;
 
 /// Prefetches kVectors vectors of the next chain in memory order: the current one is read column by column, which the

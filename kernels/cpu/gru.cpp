@@ -87,7 +87,7 @@ class GruForwardBlock {
         copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
   }
 
-  /// Saves the state of a step that is masked; the gradients of its sums are zero.
+  /// Saves the state of a masked step, the gradients of whose sums are zero.
   void keep_left_out(int64_t r, int64_t t) {
     if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + place(r, t) * units_, units_);
     if (p_.kept.inner != nullptr) clear_row(p_.kept.inner + place(r, t) * units_, units_);

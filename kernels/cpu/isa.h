@@ -27,10 +27,9 @@ struct Bandwidth {
   double update = 0;  ///< of updates in place, counting both the read and the write
 };
 
-/// Each thread of the calling thread repeatedly passes over its own floats, all at once. Takes the best of many short
-/// runs, 20 ms for each rate, up to 100 ms on a busy machine. Overwrites `memory`, thread_count() * floats floats,
-/// aligned to 64 bytes; if it is untouched, each part is placed near its thread. `floats` is a multiple of 512; more
-/// than 2^20 of them are processed in parts.
+/// All threads of the calling thread pass over their own floats at once. Takes the best of many short runs, 20 ms for
+/// each rate, up to 100 ms on a busy machine. Overwrites `memory`, thread_count() * floats floats, aligned to 64 bytes;
+/// the first touch places parts near threads. `floats` is a multiple of 512; more than 2^20 are processed in parts.
 Bandwidth measure_bandwidth(float* memory, int64_t floats);
 
 }  // namespace dptrain::kernels::cpu

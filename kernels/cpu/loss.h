@@ -14,8 +14,7 @@ namespace dptrain::kernels::cpu {
 void softmax_cross_entropy(const Launch& at, DType type, const float* logits, int64_t rows, int64_t classes,
                            const LossTargets& targets, const LossOutputs& outputs);
 
-/// Keras's CategoricalCrossentropy on probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
-/// gradient is zero where the clip is active.
+/// Keras's CategoricalCrossentropy: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q; gradient 0 where clipped.
 void categorical_cross_entropy(const Launch& at, DType type, const float* probabilities, int64_t rows, int64_t classes,
                                const LossTargets& targets, const LossOutputs& outputs);
 

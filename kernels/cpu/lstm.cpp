@@ -102,7 +102,6 @@ class LstmForwardBlock {
     }
   }
 
-  /// Saves the states of a masked step.
   void keep_left_out(int64_t r, int64_t t) {
     if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + position(r, t) * units_, units_);
     if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + position(r, t) * units_, units_);
@@ -185,8 +184,7 @@ class LstmBackwardBlock {
                            dc_of(r), room_.row);
   }
 
-  /// Position of the step before step number s, whose position is `at`: the previous valid step with `places`, else the
-  /// previous step, valid or masked.
+  /// Position of the step before step number s at `at`: the previous valid step with `places`, else the previous step.
   int64_t position_before(int64_t r, int64_t s, int64_t at) const {
     if (steps_.places != nullptr) return steps_.backwards ? at + 1 : at - 1;
     return position(r, place_of(steps_, s - 1));

@@ -9,7 +9,6 @@ namespace dptrain::kernels::cpu {
 
 namespace {
 
-/// error[row] = mean of f(prediction - target).
 template <class F>
 void mean_errors(const float* predictions, int64_t rows, int64_t classes, const LossTargets& targets, float* error,
                  const F& f) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Hits and errors of rows, for metrics. Predictions are [rows, classes]; targets are those of losses, without the
-// effect of label_smoothing. Conventions: parallel.h.
+// Hits and errors of rows. Predictions: [rows, classes]; targets: as for losses, not smoothed. Conventions: parallel.h.
 
 #include <cstdint>
 

@@ -122,7 +122,6 @@ void scale_piece(float factor, int64_t n, float* x) {
       n, x, [=](Vec v) HWY_ATTR { return hn::Mul(v, by); }, x);
 }
 
-/// Sums of |x| and x^2.
 void absolute_and_square_sums_piece(const float* x, int64_t n, double* absolute, double* square) {
   const hn::ScalableTag<double> doubles;
   const hn::Rebind<float, decltype(doubles)> halves;

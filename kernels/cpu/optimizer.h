@@ -30,8 +30,7 @@ void rmsprop_update(const Launch& at, const RmspropPass& pass, const UpdateState
 void adagrad_update(const Launch& at, const AdagradPass& pass, const UpdateState& state, const float* g, int64_t n,
                     float* w, float* accumulator);
 
-/// v = rho v + (1 - rho) g^2; move = g sqrt(d + epsilon) / sqrt(v + epsilon); d = rho d + (1 - rho) move^2;
-/// w -= lr move.
+/// v = rho v + (1 - rho) g^2; u = g sqrt(d + epsilon) / sqrt(v + epsilon); d = rho d + (1 - rho) u^2; w -= lr u.
 void adadelta_update(const Launch& at, const AdadeltaPass& pass, const UpdateState& state, const float* g, int64_t n,
                      float* w, float* v, float* d);
 
@@ -47,7 +46,6 @@ void clip_by_value(float limit, int64_t n, float* x);
 void scale(float factor, int64_t n, float* x);
 double sum_of_squares(const float* x, int64_t n);
 
-/// Whether no element is infinite or NaN.
 bool all_finite(const float* x, int64_t n);
 
 /// l1 sum |w| + l2 sum w^2 (no 1/2), in double.

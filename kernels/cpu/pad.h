@@ -1,7 +1,6 @@
 #pragma once
 
-// Data movement without arithmetic: zero padding of [rows, h, w, channels], zeros between pixels, and copies of columns
-// for concatenation and its gradient. Conventions: parallel.h.
+// Zero padding of [rows, h, w, channels], zeros between pixels, copies of columns. Conventions: parallel.h.
 
 #include <cstdint>
 

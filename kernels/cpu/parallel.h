@@ -1,11 +1,11 @@
 #pragma once
 
 // How kernels share work among the threads of the calling thread (thread_pool.h), which sets their number with
-// set_thread_count(). Work is cut into pieces of a fixed size, not into one piece per thread, so results do not depend
-// on the number of threads or on which thread computes a piece.
+// set_thread_count(). Work is cut into pieces of a fixed size, not into one piece per thread. So results depend neither
+// on the number of threads nor on which thread computes a piece.
 //
 // Conventions of the headers that refer to this one, unless they state otherwise: a kernel may be called from any
-// thread, shares its work this way, and overwrites its outputs, which are not inputs. Sizes of workspaces are in
+// thread and shares its work this way. It overwrites its outputs, which are not inputs. Sizes of workspaces are in
 // floats.
 
 #include <algorithm>

@@ -18,7 +18,6 @@ using WordVec = hn::Vec<Words>;
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Upper and lower words of a * factor.
 HWY_INLINE void multiply_wide(WordVec a, WordVec factor, WordVec& high, WordVec& low) {
   const Words words;
   const WordVec even = hn::BitCast(words, hn::MulEven(a, factor));             // low, high of lanes 0, 2, ...

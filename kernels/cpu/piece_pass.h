@@ -1,9 +1,8 @@
 #pragma once
 
 // A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece: before it
-// reads them or after it has written them, while they are in the caches. Pieces are disjoint and cover all positions.
-// Pieces within one step run in order on one thread; others run in any order, on any of the caller's threads,
-// concurrently. Plain data; it does not own what it points to.
+// reads them, or after it has written them, while they are in the caches. Pieces are disjoint and cover all positions.
+// Pieces within a step run in order on one thread; others in any order, concurrently. Does not own what it points to.
 
 #include <cstdint>
 

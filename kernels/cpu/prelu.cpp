@@ -52,7 +52,6 @@ void prelu_slopes(const float* x, const float* dy, const float* alpha, int64_t p
   });
 }
 
-/// *sum += the terms of n elements of one channel.
 HWY_INLINE void add_terms_of_one(const float* x, const float* dy, int64_t n, float* sum) {
   for (int64_t begin = 0; begin < n; begin += kSumChain * kLanes) {
     Vec chain = hn::Zero(kFloats);

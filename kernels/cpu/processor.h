@@ -20,8 +20,8 @@ struct Processor {
 Processor this_processor();
 
 /// Bytes of the largest output of a first layer that the next layer still finds in a cache; larger ones use
-/// non-temporal stores. 1/24 of the last-level cache, 10 to 20 MiB: with 480 MB, 20 MiB makes a step of
-/// configs/bench/cifar_towers.yaml (19 MB) 1.05 times as fast on one thread, and no slower on two replicas.
+/// non-temporal stores. 1/24 of the last-level cache, 10 to 20 MiB. With 480 MB of it, 20 MiB makes a step of
+/// configs/bench/cifar_towers.yaml (19 MB) 1.05 times as fast on one thread, no slower on two replicas.
 int64_t bytes_found_in_caches();
 
 }  // namespace dptrain::kernels::cpu

@@ -47,7 +47,6 @@ inline void pack_weights(const float* from, int64_t parts, int64_t units, int64_
 
 HWY_INLINE int64_t panel_floats(int64_t parts, int64_t units) { return kBlockRows * parts * padded_units(units); }
 
-/// Writes `values` to row `row` of a part of the panels.
 HWY_INLINE void put_panel_row(const float* values, int64_t units, int64_t parts, int64_t part, int64_t row,
                               float* panels) {
   const int64_t blocks = channel_blocks(units);

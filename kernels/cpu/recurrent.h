@@ -23,8 +23,7 @@ struct RecurrentSteps {
   bool backwards = false;          ///< starts with the last step
   const uint8_t* mask = nullptr;   ///< [rows, steps]: 0 masks a step; null: no mask
   const int32_t* order = nullptr;  ///< [rows]: order in which blocks take the rows; null: unchanged
-  /// [rows, steps], from masked_steps.h: positions in sums and saved tensors, if these contain only valid steps; else
-  /// null.
+  /// [rows, steps], from masked_steps.h: positions in sums and saved tensors without masked steps; null: all steps.
   const int32_t* places = nullptr;
   const float* state_factors = nullptr;       ///< recurrent dropout: [gates, rows, units], factors of h; null: none
   Activation activation = Activation::kTanh;  ///< both element-wise, with has_gradient_from_output

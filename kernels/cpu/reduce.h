@@ -8,8 +8,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// Writes the sum of `count` arrays, in the order of SumTree(count), to each of them, for elements [begin, end). It
-/// depends neither on timing nor on the ranges.
+/// Writes the sum of `count` arrays, in the order of SumTree(count), to each of them, for elements [begin, end).
 void sum_ranks(float* const* arrays, int count, int64_t begin, int64_t end);
 
 /// Writes the sum of `in`, in the order of `merges` (SumTree::merges), to each array of `out`. An array may be in both.

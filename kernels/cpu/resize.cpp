@@ -145,7 +145,6 @@ namespace {
 
 constexpr int64_t kBeyond = 16;  // a vector of four at the last pixel, rounded up for alignment
 
-/// Calls f(output pixel, input pixel) for all pixels.
 template <class T, class Out, class F>
 void picked(const Pixels<T>& in, const int32_t* rows, int64_t height, const int32_t* columns, int64_t width, Out* out,
             const F& f) {

@@ -9,8 +9,7 @@
 
 namespace dptrain::kernels::cpu {
 
-/// One axis: position i = sum over t < taps of weights[t * size + i] times input first[i] + t, which is inside the
-/// input.
+/// One axis: output i = sum over t < taps of weights[t * size + i] times input first[i] + t, an index inside the input.
 struct ResizeAxis {
   int64_t size, taps;
   const int32_t* first;  ///< [size]

@@ -48,7 +48,6 @@ struct RowGroup {
     return m;
   }
 
-  /// Class of the first largest value.
   HWY_INLINE IntVec first_largest(int64_t classes) const {
     Vec best = get(0);
     IntVec at = hn::Zero(kInts);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Softmax and its logarithm over the last axis of [rows, classes] (with cross-entropy: loss.h). Conventions:
-// parallel.h.
+// Softmax and its logarithm over the last axis of [rows, classes]; with cross-entropy: loss.h. Conventions: parallel.h.
 
 #include <cstdint>
 

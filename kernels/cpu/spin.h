@@ -1,7 +1,6 @@
 #pragma once
 
-// Threads that wait spin briefly, because waking a thread takes as long; and the padding between variables that several
-// threads write. Any thread.
+// Brief spinning before a thread sleeps, since waking takes as long, and padding of shared variables. Any thread.
 
 #include <chrono>
 #include <cstddef>

@@ -14,8 +14,7 @@
 #define DPTRAIN_KERNELS_CPU_WARP_ONCE
 namespace dptrain::kernels::cpu {
 
-/// Maps a coordinate outside [0, size - 1] inside; MapCoordinate of TensorFlow's image_ops.h, with truncating
-/// divisions.
+/// Maps coordinates outside [0, size - 1] inside, as MapCoordinate of TensorFlow's image_ops.h (truncating divisions).
 inline float inside(float at, int64_t size, WarpFill fill) {
   const auto last = static_cast<float>(size - 1);
   if (fill == WarpFill::kConstant) return at;

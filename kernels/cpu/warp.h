@@ -1,7 +1,7 @@
 #pragma once
 
-// Rotation, zoom and shift of an image in one pass: every pixel of the result samples one point of the input, with the
-// arithmetic of TensorFlow's ImageProjectiveTransformV3 (as in Keras's random layers) without its projective part.
+// Rotation, zoom and shift of an image in one pass: every pixel of the result samples one point of the input. This is
+// TensorFlow's ImageProjectiveTransformV3 (used by Keras's random layers) without its projective part.
 
 #include <cstdint>
 

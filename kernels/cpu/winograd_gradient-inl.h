@@ -217,7 +217,6 @@ class Gradient {
                       sum + (column * kProducts + p) * sum_point_ + block * kChannelBlock * kTileColumns, ahead);
   }
 
-  /// Product of 16 input channels and a block of columns.
   template <class Ahead>
   HWY_INLINE void multiply_column(int64_t p, int64_t block, int64_t column, int64_t count, const float* points,
                                   bool add, float* sum, Ahead& ahead) const {

@@ -24,8 +24,8 @@ inline constexpr int64_t kManyImages = 4;
 /// Maximum bytes of a block's points in a fused pass, and of transformed filters, which share the L2 cache. With 2 MiB
 /// of it, fused gradients of 16 to 64 channels take 0.84 to 1 of the time of two passes (F(6x6, 3x3): 1 to 1.1).
 inline constexpr int64_t kSharingPoints = 512 << 10, kSharingFilters = 352 << 10;
-/// Minimum tiles of a piece: with fewer, adding gradients takes longer than computing them. 8 images of 13x13, 32 to 64
-/// channels, take a quarter of the time in one piece of 32 tiles.
+/// Minimum tiles of a piece, because adding gradients takes time: 8 images of 13x13, 32 to 64 channels, take a quarter
+/// of the time in one piece of 32 tiles.
 inline constexpr int64_t kLeastTiles = 32;
 /// Bytes of the L2 cache for the points and sums of a block of the gradient that is completed at once.
 inline constexpr int64_t kSumBlockBytes = 1280 << 10;

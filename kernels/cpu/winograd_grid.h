@@ -54,7 +54,6 @@ inline WinogradTile tile_of(const WinogradShape& s) {
 struct TileGrid {
   int64_t tile, columns, per_image, total;
 
-  /// Tiles that cover h x w pixels of the output.
   TileGrid(int64_t side, int64_t h, int64_t w, int64_t rows)
       : tile(side),
         columns((w + side - 1) / side),

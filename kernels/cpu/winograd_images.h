@@ -18,8 +18,7 @@ struct WinogradImages {
   uint8_t* taken_out = nullptr;
 };
 
-/// Layout of points of another pass: [point][block of 16 channels][tile][16], in floats. `tiles`: a multiple of
-/// kTileRows.
+/// Layout of another pass's points: [point][block of 16 channels][tile][16], in floats. `tiles`: multiple of kTileRows.
 struct GivenPoints {
   int64_t tiles = 0, point = 0, block = 0;
 };
