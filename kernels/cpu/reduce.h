@@ -1,6 +1,7 @@
 #pragma once
 
-// All-reduce of replicas in shared memory: each rank's thread calls it for its own elements, between two barriers.
+// All-reduce of replicas in shared memory: each rank's thread calls it for its own elements, between two barriers. The
+// caller's threads share the work.
 
 #include <cstdint>
 

@@ -40,7 +40,7 @@ int64_t winograd_backward_weights_workspace(const WinogradShape& shape, int64_t 
 void winograd_forward(const WinogradShape& shape, const float* x, const float* weights, const float* bias, int64_t rows,
                       float* workspace, float* y, uint8_t* taken);
 
-/// `taken`: input with pool. Without pool, dy must already be the gradient before a ReLU.
+/// `taken`: input with pool. Without pool, dy must be the gradient before the ReLU, if there is one.
 void winograd_backward_data(const WinogradShape& shape, const float* dy, const uint8_t* taken, const float* weights,
                             int64_t rows, float* workspace, float* dx);
 
