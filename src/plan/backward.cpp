@@ -7,10 +7,10 @@
 namespace dptrain::plan {
 namespace {
 
-/// Walks the steps backward. What is used once has one writer, which overwrites. What is used more often is written by
-/// its first user in backward order; every later one writes a tensor of its own, and an item of the plan adds that. So
-/// a gradient tensor has exactly one reader, the step that made the tensor, which may use it as scratch. A user in
-/// another slot writes in its own, and an item fetches that: the sums are those of one slot, in the same order.
+/// Walks the steps backward. A tensor's gradient is written by its first user in backward order. Every later user
+/// writes a tensor of its own, which an item of the plan adds. So exactly one step reads a gradient, the one that
+/// computes the tensor; it may use the gradient as scratch. A user in another slot writes in its slot, and an item
+/// fetches the result. The sums are thus those of one slot, in the same order.
 class BackwardPlanner {
  public:
   explicit BackwardPlanner(Draft& draft) : draft_(draft), plan_(draft.plan) {}
@@ -34,7 +34,7 @@ class BackwardPlanner {
   }
 
  private:
-  /// A tensor's gradient is wanted when something trainable lies at or below the step that makes it.
+  /// Marks tensors that need a gradient: their step, or a step before it, has trained parameters.
   void find_wanted() {
     wanted_.assign(plan_.tensors.size(), false);
     for (const Step& step : plan_.steps) {
@@ -57,8 +57,8 @@ class BackwardPlanner {
     return last_index(plan_.tensors.size());
   }
 
-  /// A tensor that a user of `source` writes its gradient to: the gradient itself, for later users and those in other
-  /// slots one to be delivered.
+  /// The tensor that a user of `source` writes its gradient to. It is the gradient itself for the first user if that is
+  /// in the same slot; otherwise it is a new tensor that deliver() adds.
   int gradient_for(int source, int slot) {
     const Tensor of = plan_.tensors[at(source)];
     int& gradient = gradient_[at(source)];
@@ -71,7 +71,7 @@ class BackwardPlanner {
     return add_tensor(fmt::format("d {} (part)", of.name), of.shape, slot);
   }
 
-  /// What a user has written becomes part of the gradient.
+  /// Adds what a user has written to the gradient of `source`, fetching it first if it is in another slot.
   void deliver(int source, int written) {
     const int gradient = gradient_[at(source)];
     const bool first = !started_[at(source)];
@@ -88,7 +88,7 @@ class BackwardPlanner {
           {.kind = BackwardItem::Kind::kAccumulateTensor, .destination = gradient, .source = here});
   }
 
-  /// A loss writes its own; where it is not the only one of that tensor's, it is added to the first.
+  /// The loss writes the gradient of its prediction. If another loss reads the same tensor, the gradients are added.
   void add_prediction_gradient(LossStep& loss) {
     const int source = origin_[at(loss.prediction)];
     if (!wanted_[at(source)]) return;
@@ -99,7 +99,7 @@ class BackwardPlanner {
   void visit(int index) {
     Step& step = plan_.steps[at(index)];
     for (const int output : step.outputs) step.output_gradients.push_back(gradient_[at(output)]);
-    // None: no output leads to a loss, and there is nothing to go back from.
+    // If no output has a gradient, no loss depends on the step.
     step.has_backward = std::ranges::any_of(step.output_gradients, [](int gradient) { return gradient != kAbsent; });
     if (step.has_backward) plan_.backward.push_back({.kind = BackwardItem::Kind::kStep, .step = index});
     for (std::size_t i = 0; step.has_backward && i < step.inputs.size(); ++i) add_input_gradient(step, i);
@@ -121,7 +121,7 @@ class BackwardPlanner {
     const bool statistic = parameter.kind == ParameterKind::kStatistic && !step.inference_mode;
     if ((!is_trained(parameter.kind) || !step.has_backward) && !statistic) return;
     step.parameter_gradients[i] = true;
-    if (parameter.kind == ParameterKind::kTable) return;  // which adds up what all its steps give
+    if (parameter.kind == ParameterKind::kTable) return;  // the row table adds up the gradients of all steps
     const bool first = !written_[at(p)], at_home = step.slot == 0;
     written_[at(p)] = true;
     if (first && at_home) return;
@@ -147,8 +147,8 @@ class BackwardPlanner {
     return count;
   }
 
-  /// A step's one reader may go back through the last of the step's tail: a max-pooling hands gradients only to maxima,
-  /// so its own output, smaller by the window, says where a ReLU below it let them through.
+  /// Lets the only reader of a step include the step's last fused layer in its backward. Example: max-pooling passes
+  /// gradients only to maxima, so its own, smaller output shows where a ReLU before it is positive.
   void leave_to_readers() {
     for (Step& reader : plan_.steps) {
       if (!reader.has_backward || reader.inputs.size() != 1) continue;
@@ -164,11 +164,11 @@ class BackwardPlanner {
 
   Draft& draft_;
   Plan& plan_;
-  std::vector<bool> wanted_;   ///< per tensor of forward
-  std::vector<int> gradient_;  ///< per tensor of forward: its gradient tensor
-  std::vector<bool> started_;  ///< per tensor of forward: its gradient has had its first writer
-  std::vector<int> origin_;    ///< per tensor of forward: of a copy the tensor that it is a copy of, else its memory
-  std::vector<bool> written_;  ///< per parameter: the arena has its writer
+  std::vector<bool> wanted_;   ///< per forward tensor
+  std::vector<int> gradient_;  ///< per forward tensor: its gradient tensor
+  std::vector<bool> started_;  ///< per forward tensor: whether a user has written the gradient
+  std::vector<int> origin_;    ///< per forward tensor: the tensor that owns its memory; for a copy, that of its source
+  std::vector<bool> written_;  ///< per parameter: whether a step has written its gradient in the arena
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a device can fuse: asked while the plan is made, answered by the device. A device that answers no still runs
-// everything, in more steps.
+// The fusions that a device supports, which make_plan queries. Layers that are not fused run as separate steps.
 
 #include <cstddef>
 #include <optional>
@@ -16,46 +15,46 @@ namespace dptrain::plan {
 struct Step;
 struct TailEntry;
 
-/// A layer that alone reads what a step makes; the step's op may compute it, too.
+/// A layer that is the only reader of a step's output, and that the step's op may compute.
 struct Follower {
-  const Step& step;                     ///< its layer and its tail so far; tensors are not numbered yet
-  std::span<const Shape> inputs;        ///< of the step's own layer; of one sample and as the op sees it, as all here
-  const config::Typed& layer;           ///< what follows; "Activation" for whatever is nothing but an activation
-  std::span<const Shape> layer_inputs;  ///< of the layer that follows; one of them is the step's output
+  const Step& step;                     ///< the step with its tail so far; its tensors have no numbers yet
+  std::span<const Shape> inputs;        ///< of the step's own layer, for one sample, in the shapes that the op receives
+                                        /// (as all shapes here)
+  const config::Typed& layer;           ///< the layer to fuse; an Activation if it only applies an activation
+  std::span<const Shape> layer_inputs;  ///< inputs of the layer to fuse; one of them is the step's output
   const Shape& layer_output;
 };
 
-/// What the plan has to know of a layer that an op computes behind its own. Backward reads none of that layer's other
-/// inputs.
+/// How an op fuses a layer after its own. Backward does not read the layer's other inputs.
 struct TailFusion {
   /// With this layer last in the tail, backward reads the step's output.
   bool reads_output = false;
-  /// The gradient of the layer's other input (there is one) is that of the layer's output: the op's backward leaves it
-  /// where the step's output gradient lay. Once in a tail.
+  /// The layer's other input (there must be one) has the same gradient as the layer's output. Backward leaves it in the
+  /// memory of the step's output gradient. At most one entry of a tail may do this.
   bool passes_gradient = false;
 };
 
 class Capabilities {
  public:
   virtual ~Capabilities() = default;
-  /// Whether the step's op computes the layer that follows, behind its tail so far. Nothing: a step of its own does.
+  /// Whether and how the step's op fuses the layer after its tail so far. nullopt: the layer becomes a separate step.
   virtual std::optional<TailFusion> fuses(const Follower& follower) const = 0;
-  /// Whether the backward of `reader`, a step of one input, can go back through the last layer in the tail of the step
-  /// that makes its input, too, from the reader's own output.
+  /// Whether the backward of `reader`, a step with one input, can include the last layer in the producer's tail. It
+  /// must need only the reader's own output for that.
   virtual bool undoes(const Step& reader, const TailEntry& last) const = 0;
-  /// Parameter::order of a layer's weight (Keras's place in the layer).
+  /// Parameter::order of a layer's weight; `weight` is its index in Keras's order.
   virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const {
     static_cast<void>(layer), static_cast<void>(weight);
     return {};
   }
-  /// Whether the layer's weight is read by row, and backward gives a gradient of the rows that were read.
+  /// Whether the layer reads only some rows of the weight, so that backward returns gradients of those rows.
   virtual bool reads_rows(const config::Typed& layer, std::size_t weight) const {
     static_cast<void>(layer), static_cast<void>(weight);
     return false;
   }
 };
 
-/// Fuses nothing: the plan in its plainest form, for tests and for devices that have nothing to say.
+/// Fuses nothing: the plainest plan, for tests and for devices without fusion.
 class PlainCapabilities final : public Capabilities {
  public:
   std::optional<TailFusion> fuses(const Follower&) const override { return std::nullopt; }

@@ -21,7 +21,6 @@ using nn::Reads;
   throw config::error_at(ErrorKind::kUsage, what.mark(), what.name() + ": " + message);
 }
 
-/// The output that a loss reads.
 struct Output {
   std::string name;  ///< "'dense_1'"
   Shape shape;
@@ -42,7 +41,7 @@ Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
           .labels = labels};
 }
 
-/// Whether the output has rows of class scores, one for each position.
+/// Whether the output is a row of class scores per position.
 bool has_rows(const Output& output) { return output.shape.rank() >= 1; }
 
 void check_labels(const config::Typed& loss, const LossType& type, const Output& output) {
@@ -82,7 +81,7 @@ void check_class_weights(const config::Typed& loss, const LossType& type, const 
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
 }
 
-/// Number of positions of a sample that the output's mask covers; 0: no mask.
+/// Number of positions per sample that the output's mask covers; 0: no mask.
 std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& graph, const graph::Port& port,
                               const Output& output) {
   const graph::Mask mask = graph::masks(graph)[at(port.node)][at(port.port)];
@@ -128,7 +127,7 @@ LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
   return Fusion::kNone;
 }
 
-/// Resolves the metrics of an output. In a step's sums their states follow the loss, one after the other.
+/// Resolves an output's metrics. In a step's sums their states follow the loss in order.
 std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
                                                 bool masked) {
   std::vector<nn::ResolvedMetric> all;

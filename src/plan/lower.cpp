@@ -60,7 +60,6 @@ class Lowering {
   const config::Typed& spec_of(int n) const { return layer_of(n).spec; }
   int tensor_of(const Port& port) const { return draft_.node_tensors[at(port.node)][at(port.port)]; }
 
-  /// The slot of each node.
   std::vector<int> find_slots() const {
     std::vector<int> all(graph_.nodes.size(), 0);
     const graph::Slots names(graph_);
@@ -84,7 +83,7 @@ class Lowering {
     return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
   }
 
-  /// Number of nodes that read each output of each node; an output of the plan counts as a reader. Nodes that no output
+  /// Number of readers of each output of each node; an output of the plan counts as a reader. Nodes that no output
   /// depends on do not count.
   std::vector<std::vector<int>> count_readers() const {
     std::vector<std::vector<int>> readers;
@@ -201,7 +200,6 @@ class Lowering {
     return shapes;
   }
 
-  /// Whether and how the device fuses the layer into the step.
   std::optional<TailFusion> fuses(const Step& step, const config::Typed& layer, const std::vector<Shape>& layer_inputs,
                                   const Shape& layer_output) const {
     std::vector<Shape> inputs;
@@ -239,7 +237,6 @@ class Lowering {
     return &plan_.steps[at(node_step_[at(input.node)])];
   }
 
-  /// Makes node `n` the last entry in the tail of the step that computes its input `i`.
   void take_over(int n, std::size_t i, Step& step, TailEntry entry) {
     for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
       if (k != i) step.inputs.push_back(tensor_of(node(n).inputs[k]));
@@ -281,7 +278,7 @@ class Lowering {
               .inputs = {tensor_of(n)}});
   }
 
-  /// The mask of each input, if the op of the node reads masks; else nothing.
+  /// The mask of each input if the node's op reads masks; else empty.
   std::vector<graph::Mask> used_masks(int n) const {
     const config::Typed& spec = graph_.layers[at(node(n).layer)].spec;
     if (!nn::type_of(spec).heeds_masks) return {};

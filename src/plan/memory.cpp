@@ -44,7 +44,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
     }
     if (step.copies) use(step.inputs.front(), time.end());
     for (const int output : step.outputs) use(output, s);
-    // Statistics are written in forward, on their way to the arena.
+    // Forward writes statistics, on their way to the arena.
     for (std::size_t k = 0; time.mode == Mode::kTraining && k < step.parameters.size(); ++k)
       if (step.parameter_gradient_tensors[k] != kAbsent &&
           plan.parameters[at(step.parameters[k])].kind == ParameterKind::kStatistic)
@@ -93,8 +93,8 @@ struct Block {
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
-/// Greedy by size, first fit: the largest blocks first, each at the lowest offset where it meets no block of its time.
-/// Returns the bytes used.
+/// Greedy first fit, largest blocks first: each gets the lowest offset at which it overlaps no block alive at the same
+/// time. Returns the bytes used.
 std::uint64_t assign_offsets(std::vector<Block> blocks) {
   std::ranges::stable_sort(blocks, std::greater{}, &Block::bytes);
   std::vector<const Block*> placed;  // by offset
@@ -113,7 +113,7 @@ std::uint64_t assign_offsets(std::vector<Block> blocks) {
   return used;
 }
 
-/// From a step's forward to its backward where it has one, or to the end of what the next step runs of it.
+/// From a step's forward to its backward, if it has one, or to the next step if that runs a part of it.
 std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
   std::vector<Lifetime> lives(time.plan.steps.size());
   for (int s = 0; s < time.loss(); ++s)
@@ -128,7 +128,7 @@ std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
   return lives;
 }
 
-/// Side by side, for all are alive at all times.
+/// Places packed weights one after the other: all are alive at all times.
 void place_packed(const Plan& plan, const std::vector<Need>& needs, int slot, MemoryPlan& memory) {
   for (std::size_t s = 0; s < needs.size(); ++s) {
     memory.packed_offset.push_back(memory.packed_bytes);

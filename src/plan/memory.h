@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory of one slot of a replica: every tensor and every op's private room gets an offset in one arena, by lifetime.
-// Two things share bytes only when they are never alive at the same time. What another slot fetches is alive to the
-// end: slots run side by side, and nobody says when it has been fetched.
+// Memory of one slot of a replica. Every tensor and every op's scratch and saved tensors get an offset in one arena.
+// Blocks share bytes only if their lifetimes do not overlap. A tensor that another slot fetches stays alive to the end,
+// since slots run concurrently and do not report when a fetch has finished.
 
 #include <cstdint>
 #include <string>
@@ -12,48 +12,48 @@
 
 namespace dptrain::plan {
 
-/// Bytes an op wants besides its tensors; asked of the device's op for the largest number of rows.
+/// Bytes that an op needs in addition to its tensors, as the device's op reports them for the largest number of rows.
 struct Need {
   std::uint64_t saved = 0;    ///< alive from its forward to its backward (argmax, batch moments)
   std::uint64_t scratch = 0;  ///< alive during one call
-  std::uint64_t packed = 0;   ///< alive as long as the op: a copy of its weights in a layout of its own
-  std::uint64_t beside = 0;   ///< alive during one call and that of the step in front of it
+  std::uint64_t packed = 0;   ///< lifetime of the op: a copy of its weights in another layout
+  std::uint64_t beside = 0;   ///< alive during its call and that of the step before it
 };
 
-/// By step: whether the next one runs the last pass of its forward (backend/piecewise.h), so that what it reads lives
-/// until then. Empty: none.
+/// Per step: whether the next step runs the last pass of its forward (backend/piecewise.h), so that its inputs live
+/// until then. Empty: no step.
 using Leads = std::vector<bool>;
 
 struct MemoryPlan {
   std::int64_t rows = 0;
-  std::uint64_t arena_bytes = 0;               ///< activations, their gradients, saved room, scratch
-  std::vector<std::uint64_t> tensor_offset{};  ///< per tensor (external ones: unused)
+  std::uint64_t arena_bytes = 0;               ///< activations, their gradients, saved tensors, scratch
+  std::vector<std::uint64_t> tensor_offset{};  ///< per tensor; unused for external ones
   std::vector<std::uint64_t> saved_offset{};   ///< per step
   std::uint64_t scratch_offset = 0;            ///< one region for all calls
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t beside_offset = 0;             ///< within that region, behind what is alive during one call
-  std::uint64_t packed_bytes = 0;              ///< an arena of its own, the same in both modes
+  std::uint64_t beside_offset = 0;             ///< within that region, after Need::scratch
+  std::uint64_t packed_bytes = 0;              ///< size of a separate arena, the same in both modes
   std::vector<std::uint64_t> packed_offset{};  ///< per step, in that arena
-  std::uint64_t activation_bytes = 0;          ///< sum of all tensors without sharing, for the table
+  std::uint64_t activation_bytes = 0;          ///< sum of all tensors without sharing, for printing
 };
 
-/// What a memory plan is for: forward only needs less.
+/// kInference runs forward only and needs less memory.
 enum class Mode { kTraining, kInference };
 
-/// `loss_need`: of the losses in that slot. Needs of steps in other slots do not count.
+/// `loss_need`: need of the losses in that slot. Needs of steps in other slots do not count.
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
                        Mode mode, int slot = 0, const Leads& leads = {});
 
-/// First and last moment a tensor is alive on the time line forward 0..S-1, loss S, backward S+1.. ; for tests and
-/// printing.
+/// First and last moment at which a tensor is alive. The moments are forward 0..S-1, loss S, backward S+1 and up. For
+/// tests and printing.
 struct Lifetime {
   int first = 0, last = -1;
 };
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Leads& leads = {});
 
-/// The text of `summary --plan`: steps with shapes, fusions, `choices[step]` (the device's implementation per pass, may
-/// be empty), buckets, and the memory table (parameters, gradients, state of the optimizer, arena). `others`: of the
-/// slots behind the first.
+/// The text of `summary --plan`: steps with shapes and fusions, buckets, and the memory table (parameters, gradients,
+/// optimizer state, arena). `choices[step]` is the device's implementation per pass; `choices` may be empty. `others`:
+/// memory of the slots after the first.
 std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int states,
                   const std::vector<MemoryPlan>& others = {});
 

@@ -11,8 +11,8 @@
 namespace dptrain::plan {
 namespace {
 
-/// How often a training step moves an activation with its gradient (written, read forward, read backward; the gradient
-/// likewise), and a weight with its own (read forward and backward; the gradient written, read and added).
+/// How often a training step moves an activation and its gradient (each: written, read forward, read backward), and a
+/// weight and its gradient (read forward and backward; written, read and added).
 constexpr double kMovesOfActivation = 6, kMovesOfWeight = 5;
 constexpr double kMostOfWeights = 0.5;
 
@@ -21,10 +21,10 @@ std::uint64_t arena_bytes(const Plan& plan, std::int64_t rows) {
 }
 
 double weight_bytes(const Plan& plan) {
-  return static_cast<double>(plan.total - plan.table_floats) * sizeof(float);  // of tables a batch reads its own rows
+  return static_cast<double>(plan.total - plan.table_floats) * sizeof(float);  // a batch reads few rows of a table
 }
 
-/// Multiply-adds of one sample, forward, and how many vectors the weights are multiplied with.
+/// Forward multiply-adds of one sample, and the number of vectors per sample that the weights multiply.
 struct Product {
   double work = 0;
   std::int64_t positions = 1;
@@ -43,8 +43,8 @@ std::optional<Product> product_of(const Plan& plan, const Step& step) {
   return Product{static_cast<double>(weights) * static_cast<double>(positions), positions};
 }
 
-/// Rows that a micro-batch must have so that at most a tenth of the multiply-adds are in products of fewer vectors than
-/// it takes to make up for reading the weights.
+/// The smallest number of rows of a micro-batch with which at most a tenth of the multiply-adds are in products of
+/// fewer than 256 vectors. Smaller products do not make up for reading the weights.
 std::int64_t least_rows(const Plan& plan) {
   constexpr std::int64_t kVectors = 256;
   constexpr double kMostInSmall = 0.1;
@@ -62,7 +62,7 @@ std::int64_t least_rows(const Plan& plan) {
   return 1;
 }
 
-/// Wherever they are: slots change no bits.
+/// Counts all slots, also those on the same device: slots must not change results.
 bool names_slots(const graph::Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const graph::Node& node) { return !node.device.empty(); });
 }

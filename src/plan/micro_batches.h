@@ -1,7 +1,7 @@
 #pragma once
 
-// Into how many micro-batches a replica cuts its rows so that what a step works on stays in the processor's caches.
-// Pure functions; any thread.
+// Chooses the number of micro-batches of a replica, so that a step's working set fits the processor's caches. Pure
+// functions; any thread.
 
 #include <cstdint>
 
@@ -9,25 +9,22 @@
 
 namespace dptrain::plan {
 
-/// Whether a step's update is the same, to rounding, however its batch is cut into micro-batches: no layer takes
-/// statistics of the batch. False, too, where a loss is a mean over valid positions, which a pass of its own would have
-/// to count first.
+/// Whether splitting a batch into micro-batches leaves a step's update the same up to rounding. False if a layer uses
+/// batch statistics, or if a loss is masked: its mean would require a pass that counts valid positions first.
 bool rows_are_independent(const Plan& plan);
 
-/// What a replica has of the processor's caches; zeros: not known.
+/// A replica's share of the processor's caches; zeros: unknown.
 struct CacheShare {
-  std::uint64_t wanted = 0;  ///< bytes that a micro-batch should fit
-  std::uint64_t last = 0;    ///< bytes of the last level: a micro-batch that does not even fit these gains nothing
+  std::uint64_t wanted = 0;  ///< bytes that a micro-batch should fit in
+  std::uint64_t last = 0;    ///< bytes of the last level; a micro-batch larger than this is of no use
 };
 
-/// 1 where rows are not independent, where the config names slots (`device:`), which wait for one another, or where all
-/// of them fit: the arena of activations and gradients of `rows` rows is at most `cache.wanted`. Else so many that the
-/// arena of one micro-batch fits, but no more than
-/// - the weights allow, which every micro-batch reads and gives gradients of again: they may move half of the bytes
-/// that
-///   the activations do;
-/// - leave nine tenths of the multiply-adds in products of 256 vectors or more, rows times places in an image.
-/// 1 where these then do not fit `cache.last`.
+/// Returns 1 if rows are not independent, if the config names slots (`device:`), or if the arena for `rows` rows fits
+/// in `cache.wanted`. Otherwise returns the number with which the arena of one micro-batch fits, limited so that
+/// - weights and their gradients, which every micro-batch moves again, cause at most half the traffic of the
+/// activations;
+/// - nine tenths of the multiply-adds are in products of at least 256 vectors (rows times positions of an image).
+/// Returns 1 if a micro-batch of that size exceeds `cache.last`.
 std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const CacheShare& cache);
 
 }  // namespace dptrain::plan

@@ -21,7 +21,7 @@ bool is_of_parameter(const BackwardItem& item) {
   return item.kind == BackwardItem::Kind::kAccumulateParameter || item.kind == BackwardItem::Kind::kFetchParameter;
 }
 
-/// Per parameter the backward item after which its gradient is whole; kAbsent: it never gets one.
+/// Per parameter, the backward item that completes its gradient; kAbsent: no gradient.
 std::vector<int> completions(const Plan& plan) {
   std::vector<int> done(plan.parameters.size(), kAbsent);
   for (int i = 0; i <= last_index(plan.backward.size()); ++i) {
@@ -45,8 +45,8 @@ std::vector<int> used_by_steps(const Plan& plan) {
   return indices;
 }
 
-/// Sorts the parameters into arena order and tells everybody their new indices. A part of a graph has its own ones
-/// only.
+/// Sorts the parameters into arena order and updates their indices in the plan. Drops those that a part of a graph does
+/// not read.
 void reorder(Plan& plan, Part part, std::vector<int>& done) {
   std::vector<int> order = part == Part::kWhole ? std::vector<int>(plan.parameters.size()) : used_by_steps(plan);
   if (part == Part::kWhole) std::iota(order.begin(), order.end(), 0);
@@ -78,8 +78,8 @@ void place(Plan& plan) {
   }
 }
 
-/// Cuts [0, statistics_end) at parameters, none larger than its limit unless one parameter is. Each is ready after the
-/// item that completes the last of its gradients, statistics after the last item of all.
+/// Cuts [0, statistics_end) between parameters. A bucket exceeds its limit only if a single parameter does. It is ready
+/// after the item that completes its last gradient; statistics are ready after the last item.
 void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>& done) {
   constexpr std::uint64_t kFloatBytes = sizeof(float), kFewest = std::uint64_t{64} << 10, kMost = 25U << 20;
   const std::uint64_t each = options.bucket_bytes.value_or(
@@ -130,7 +130,7 @@ void lay_out_parameters(Draft& draft) {
   Plan& plan = draft.plan;
   std::vector<int> done = completions(plan);
   if (plan.has_loss())
-    for (std::size_t p = 0; p < done.size(); ++p)  // of layers that the output does not depend on
+    for (std::size_t p = 0; p < done.size(); ++p)  // layers that no output depends on
       if (is_trained(plan.parameters[p].kind) && done[p] == kAbsent) {
         plan.parameters[p].kind = ParameterKind::kFrozen;
         plan.parameters[p].penalty = {};

@@ -37,7 +37,6 @@ class PrefixFinder {
   bool is_input(int n) const { return layer_of(n).spec.get_if<nn::InputSpec>() != nullptr; }
   std::int64_t elements(const Port& port) const { return graph::tensor_of(graph_, port).shape.elements(); }
 
-  /// Nodes that an output depends on.
   void find_used() {
     for (const Port& output : graph_.outputs) used_[at(output.node)] = true;
     for (int n = last_index(graph_.nodes.size()); n >= 0; --n)
@@ -45,7 +44,7 @@ class PrefixFinder {
         for (const Port& input : graph_.nodes[at(n)].inputs) used_[at(input.node)] = true;
   }
 
-  /// Weights that training changes: trainable ones and the statistics of a layer that is not frozen.
+  /// Whether training changes weights of the node: trainable ones or statistics of a layer that is not frozen.
   bool trains(int n) const {
     return layer_of(n).trainable && std::ranges::any_of(layer_of(n).weights, [&](int weight) {
              return !model_.weights[at(weight)].def.constant;
@@ -81,8 +80,8 @@ class PrefixFinder {
     return border;
   }
 
-  /// A layer without weights at the border that only makes tensors larger (ZeroPadding2D, UpSampling2D) is cheaper to
-  /// run again than to keep. True: there was one.
+  /// Moves one layer out of the prefix if it has no weights and its output is larger than its inputs (ZeroPadding2D,
+  /// UpSampling2D): recomputing it is cheaper than storing its output. Returns whether it did.
   bool give_back(const std::vector<Port>& border) {
     for (const Port& port : border) {
       const int n = port.node;
@@ -117,7 +116,7 @@ class PrefixFinder {
     return prefix;
   }
 
-  /// The first node that ended it, in words.
+  /// Describes the first node after the prefix.
   std::string what_follows() const {
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n) {
       if (!used_[at(n)] || inside_[at(n)]) continue;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The frozen prefix of a graph: everything that inputs alone decide, through layers that neither train nor draw random
-// numbers. What comes out of it is the same in every epoch, so it can be computed once (session/prefix_cache.h). Pure
-// functions, any thread.
+// The frozen prefix of a graph: the nodes that depend only on inputs and on layers that neither train nor draw random
+// numbers. Its output is the same in every epoch, so it can be computed once (session/prefix_cache.h). Pure functions;
+// any thread.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@
 namespace dptrain::plan {
 
 struct FrozenPrefix {
-  /// What the rest of the graph reads of the prefix, in the order of nodes; empty: there is no prefix worth the name.
+  /// Outputs of the prefix that the rest of the graph reads, in node order. Empty: no prefix, see `none`.
   std::vector<graph::Port> border;
-  int layers = 0;             ///< of the prefix, inputs apart
-  std::int64_t weights = 0;   ///< numbers in them
-  std::int64_t elements = 0;  ///< floats of one sample at the border
-  std::string ends;           ///< what ends it: "'conv5', which trains", "'dropout', which is random"
+  int layers = 0;             ///< layers of the prefix, without inputs
+  std::int64_t weights = 0;   ///< number of weight elements in them
+  std::int64_t elements = 0;  ///< floats per sample at the border
+  std::string ends;           ///< the node that ends it: "'conv5', which trains", "'dropout', which is random"
   std::string none;           ///< why there is no prefix: "no frozen layer comes before 'conv1', which trains"
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Left-aligned columns, two blanks apart; a row of one cell is a line of its own.
+/// Left-aligned columns, two spaces apart. A row of one cell is a separate line.
 std::string table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {
@@ -31,7 +31,7 @@ std::string bytes_of(std::int64_t floats) { return human_bytes(static_cast<std::
 
 std::string slot_name(const Plan& plan, int slot) { return plan.slots.empty() ? "" : plan.slots[at(slot)].front(); }
 
-/// With several slots the second column says which.
+/// Inserts the name of the slot as the second column if there are several slots.
 Row placed(const Plan& plan, Row row, const std::string& slot) {
   if (plan.slot_count() > 1) row.insert(row.begin() + 1, slot);
   return row;
@@ -61,7 +61,7 @@ std::string reads_text(const Plan& plan, const Step& step) {
   return join(names, ", ");
 }
 
-/// "(28, 28, 32)"; ids and masks say what they are.
+/// "(28, 28, 32)"; the type comes first for ids and masks.
 std::string shapes_text(const Plan& plan, const Step& step) {
   std::vector<std::string> shapes;
   for (const int output : step.outputs) {
@@ -72,7 +72,7 @@ std::string shapes_text(const Plan& plan, const Step& step) {
   return join(shapes, ", ");
 }
 
-/// The step that goes back through the last of this one's tail.
+/// The step whose backward includes the last layer of this step's tail.
 const Step& undone_by(const Plan& plan, const Step& step) {
   return *std::ranges::find_if(
       plan.steps, [&](const Step& reader) { return reader.undoes && reader.inputs.front() == step.output(); });
@@ -173,7 +173,7 @@ std::string bucket_list(const Plan& plan) {
   return table(rows);
 }
 
-/// What a slot holds of the parameters: where it does not read them at home in place.
+/// Memory of each slot but the first, including its copies of the parameters.
 std::string slot_list(const Plan& plan, const std::vector<MemoryPlan>& others) {
   std::vector<Row> rows;
   for (int slot = 1; slot < plan.slot_count(); ++slot) {

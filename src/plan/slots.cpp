@@ -1,4 +1,4 @@
-// What goes from slot to slot.
+// Copies between slots.
 
 #include <algorithm>
 #include <map>
@@ -18,8 +18,8 @@ namespace {
 
 using Kind = BackwardItem::Kind;
 
-/// Brings to every step what it reads elsewhere: one copy of a tensor in a slot, made in front of the first step that
-/// reads it there, so that nobody waits earlier than he must.
+/// Copies every tensor that a step reads in another slot. There is one copy per tensor and slot. It is made just before
+/// the first step that reads it, so that slots wait as late as possible.
 class SlotCrossing {
  public:
   explicit SlotCrossing(Plan& plan) : plan_(plan) {}
@@ -34,7 +34,7 @@ class SlotCrossing {
       plan_.steps.push_back(std::move(step));
     }
     for (LossStep& loss : plan_.losses) {
-      // The number of valid positions is that of all replicas, who count at home.
+      // All replicas add up the number of valid positions, which they do in the home slot.
       const Tensor& prediction = plan_.tensors[at(root(plan_, loss.prediction))];
       loss.slot = loss.masked() || prediction.external ? 0 : prediction.slot;
       loss.prediction = brought(loss.prediction, loss.slot);
@@ -43,7 +43,7 @@ class SlotCrossing {
   }
 
  private:
-  /// Replicas synchronize on the first slot only.
+  /// Refuses synchronized BatchNormalization outside the first slot, the only one in which replicas synchronize.
   void check(const Step& step) const {
     const auto* norm = step.spec.get_if<nn::BatchNormalizationSpec>();
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;
@@ -59,7 +59,7 @@ class SlotCrossing {
     return last_index(plan_.tensors.size());
   }
 
-  /// The tensor as it is found in the slot.
+  /// The tensor, or its copy in `slot`.
   int brought(int tensor, int slot) {
     const int source = root(plan_, tensor);
     const Tensor from = plan_.tensors[at(source)];
@@ -91,17 +91,17 @@ class SlotCrossing {
   }
 
   Plan& plan_;
-  std::map<int, int> maker_;                      ///< of a tensor: the node
-  std::map<std::pair<int, int>, int> brought_{};  ///< by tensor and slot
+  std::map<int, int> maker_;                      ///< per tensor: its node
+  std::map<std::pair<int, int>, int> brought_{};  ///< per tensor and slot: the copy
 };
 
-/// Tensors by their memory, gradients of parameters apart from them.
+/// The memory that an item writes: true and a parameter, or false and the tensor that owns it.
 std::pair<bool, int> place_of(const Plan& plan, const BackwardItem& item) {
   const bool parameter = item.kind == Kind::kAccumulateParameter || item.kind == Kind::kFetchParameter;
   return {parameter, parameter ? item.destination : root(plan, item.destination)};
 }
 
-/// Items that wait for another slot, and those behind them at the same place, until somebody wants what they make.
+/// Delays fetches, and later items that write or read the same memory, until a step reads the result.
 class Delay {
  public:
   explicit Delay(Plan& plan) : plan_(plan) {}
@@ -120,7 +120,7 @@ class Delay {
   }
 
  private:
-  /// It adds to, or adds, what is not there yet.
+  /// Whether a delayed item writes the memory that this item reads or writes.
   bool is_late(const BackwardItem& item) const {
     if (item.kind == Kind::kStep) return false;
     return std::ranges::any_of(late_, [&](const BackwardItem& other) {
@@ -129,7 +129,7 @@ class Delay {
     });
   }
 
-  /// Now come the late items that make these tensors, in their order.
+  /// Moves the delayed items that these tensors depend on into the plan, in their order.
   void let_go(const std::vector<int>& tensors) {
     std::set<std::pair<bool, int>> wanted;
     for (const int tensor : tensors)

@@ -5,14 +5,14 @@
 namespace dptrain::plan {
 namespace {
 
-/// All steps that use the parameter read it by row.
+/// Whether all steps that use the parameter read it by row.
 bool read_by_row(const Draft& draft, int parameter) {
   bool used = false;
   for (const Step& step : draft.plan.steps)
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
       if (step.parameters[k] == parameter) {
         used = true;
-        if (!draft.device.reads_rows(step.spec, k) || step.slot != 0) return false;  // a table lies at home
+        if (!draft.device.reads_rows(step.spec, k) || step.slot != 0) return false;  // tables are in the home slot
       }
   return used;
 }
@@ -32,7 +32,7 @@ void find_tables(Draft& draft) {
         read_by_row(draft, p))
       tables.push_back(p);
   }
-  // A loss that is not finite is noted in the arena's first gradient: there has to be one.
+  // A loss that is not finite marks the first gradient of the arena, so the arena must not be empty.
   if (std::ssize(tables) == trainable) return;
   for (const int p : tables) draft.plan.parameters[at(p)].kind = ParameterKind::kTable;
 }

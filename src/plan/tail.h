@@ -1,6 +1,6 @@
 #pragma once
 
-// Questions about a step's tail, for ops and for the stages of the plan. Pure functions, any thread.
+// Queries of a step's tail, for ops and for the stages of the plan. Pure functions; any thread.
 
 #include <algorithm>
 
@@ -9,10 +9,10 @@
 
 namespace dptrain::plan {
 
-/// kLinear where the entry is another layer.
+/// kLinear if the entry is not an activation.
 nn::Activation activation_of(const TailEntry& entry);
 
-/// The activation in a tail: an op takes one at most.
+/// The activation in a tail; there is at most one.
 struct TailActivation {
   nn::Activation activation = nn::Activation::kLinear;
   bool undone = false;  ///< TailEntry::undone
@@ -24,9 +24,9 @@ bool tail_has(const Step& step) {
   return std::ranges::any_of(step.tail, [](const TailEntry& e) { return e.layer.template get_if<Spec>() != nullptr; });
 }
 
-/// How many of Step::inputs its own layer reads: the first ones.
+/// Number of Step::inputs that the step's own layer reads; they come first.
 std::size_t own_inputs(const Step& step);
-/// The entry that reads Step::inputs[input]; null: the step's own layer does.
+/// The entry that reads Step::inputs[input]; null: the step's own layer reads it.
 const TailEntry* entry_of_input(const Step& step, std::size_t input);
 /// TailFusion::passes_gradient of that entry; false for inputs of the step's own layer.
 bool passes_gradient(const Step& step, std::size_t input);

@@ -8,12 +8,12 @@
 namespace dptrain::plan {
 namespace {
 
-/// Sums of one pass.
+/// Adds up the bytes of one pass.
 class Count {
  public:
   Count(const Plan& plan, std::int64_t rows) : plan_(plan), rows_(rows) {}
 
-  /// Memory that two names mean counts once.
+  /// Tensors that share memory count once.
   void tensor(int number) {
     if (number == kAbsent || !seen_.insert(root(plan_, number)).second) return;
     add(static_cast<double>(plan_.tensors[at(number)].bytes(rows_)));
@@ -34,7 +34,7 @@ bool wanted(const Step& step, std::size_t parameter) {
   return parameter < step.parameter_gradients.size() && step.parameter_gradients[parameter];
 }
 
-/// What a pass reads or writes of a weight, or of its gradient.
+/// Bytes that a pass reads or writes of a weight or its gradient.
 double weight_bytes(const Plan& plan, const Step& step, std::size_t k, const Capabilities& device, std::int64_t rows) {
   const double all = floats(plan.parameters[at(step.parameters[k])].elements());
   if (!device.reads_rows(step.spec, k)) return all;
@@ -52,7 +52,7 @@ Traffic forward_traffic(const Plan& plan, const Step& step, const Capabilities& 
   Count count(plan, rows);
   for (const int input : step.inputs) count.tensor(input);
   for (const int output : step.outputs) count.tensor(output);
-  // A statistic is read where it stands for the batch's, else the batch's are written.
+  // Statistics count once: inference_mode reads them, otherwise the batch's statistics are written.
   for (std::size_t k = 0; k < step.parameters.size(); ++k) count.add(weight_bytes(plan, step, k, device, rows));
   count.add(static_cast<double>(saved));
   return count.traffic();
@@ -86,7 +86,7 @@ Traffic loss_traffic(const Plan& plan, const LossStep& loss, std::int64_t rows) 
   count.tensor(loss.mask);
   const Shape& shape = plan.tensors[at(loss.prediction)].shape;
   const std::int64_t classes = loss.labels == nn::LabelKind::kClass && shape.rank() > 0 ? shape[shape.rank() - 1] : 1;
-  count.add(floats(rows * shape.elements() / std::max<std::int64_t>(classes, 1)));  // int32 is as wide
+  count.add(floats(rows * shape.elements() / std::max<std::int64_t>(classes, 1)));  // int32 has the size of a float
   return count.traffic();
 }
 
@@ -102,7 +102,7 @@ Traffic update_traffic(const Plan& plan, int states) {
 
 Traffic all_reduce_traffic(const Plan& plan, int replicas) {
   if (replicas < 2) return {};
-  const double one = floats(plan.statistics_end);  // n arenas, of each an n-th
+  const double one = floats(plan.statistics_end);  // an n-th of each of n arenas
   return {.bytes = 2 * one, .set = one};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The bytes that a pass must move, however it is computed: what it reads and what it writes, each tensor, weight,
-// gradient and kept room once. Pure functions of a plan; any thread.
+// The bytes that a pass must move with any algorithm: each tensor, weight, gradient and saved tensor that it reads or
+// writes, once. Pure functions of a plan; any thread.
 
 #include <cstdint>
 
@@ -12,26 +12,26 @@ namespace dptrain::plan {
 
 struct Traffic {
   double bytes = 0;  ///< read and written
-  double set = 0;    ///< that it works on: what is written where it was read counts once
+  double set = 0;    ///< working set: memory that is read and overwritten counts once
 };
 
-/// A step's forward in training with so many rows. `saved`: bytes of Need::saved for these rows, which forward writes
-/// and backward reads. Of a weight that is read by row (Capabilities::reads_rows) as many bytes count as the output
-/// has, at most all.
+/// A step's forward in training with `rows` rows. `saved`: bytes of Need::saved for these rows, which forward writes
+/// and backward reads. A weight read by row (Capabilities::reads_rows) counts as the bytes of the output, at most all
+/// of it.
 Traffic forward_traffic(const Plan& plan, const Step& step, const Capabilities& device, std::int64_t rows,
                         std::uint64_t saved);
-/// Its backward, with the gradients that are wanted; weights are read where the gradient of an input is.
+/// The step's backward. Weights are read if an input gradient is computed.
 Traffic backward_traffic(const Plan& plan, const Step& step, const Capabilities& device, std::int64_t rows,
                          std::uint64_t saved);
-/// Prediction, labels, mask and the gradient.
+/// Reads prediction, labels and mask, and writes the gradient.
 Traffic loss_traffic(const Plan& plan, const LossStep& loss, std::int64_t rows);
-/// y += x of n elements of so many bytes.
+/// y += x of n elements of `element_bytes` each.
 Traffic sum_traffic(std::int64_t n, std::size_t element_bytes);
-/// An optimizer's pass over the trained weights: weight, gradient and `states` floats of state for each are read,
-/// weight and states are written. Without tables, of which only rows are updated.
+/// An optimizer's pass over the trained weights. For each weight it reads weight, gradient and `states` floats of
+/// state, and writes weight and states. Tables do not count: only some of their rows are updated.
 Traffic update_traffic(const Plan& plan, int states);
-/// What one of `replicas` that share memory does of the sum of all gradients: of its part of the arena it reads every
-/// replica's and writes it to every replica.
+/// The sum of all gradients on one of `replicas` that share memory. A replica reads its part of every replica's arena,
+/// and writes the sum to all of them.
 Traffic all_reduce_traffic(const Plan& plan, int replicas);
 
 }  // namespace dptrain::plan

@@ -9,7 +9,7 @@
 namespace dptrain::plan {
 namespace {
 
-/// Calls f(place in the arena, place in Keras's array) for every element, in the arena's order.
+/// Calls f(index in the arena, index in Keras's array) for every element, in the arena's order.
 template <class F>
 void for_each_place(const Parameter& p, const F& f) {
   const int rank = p.shape.rank();
@@ -37,7 +37,7 @@ std::vector<int> weight_order(const Capabilities& device, const config::Typed& l
   const config::Typed inner = nn::applied(layer).first;
   std::vector<int> order = device.weight_order(nn::computed_as(inner), weight);
   if (order.empty() || !nn::type_of(inner).computed_as) return order;
-  std::erase(order, 0);  // the height, which only the sister's weight has
+  std::erase(order, 0);  // the height, which only the weight of the layer over images has
   for (int& axis : order) --axis;
   return order;
 }
