@@ -17,8 +17,6 @@
 namespace dptrain::graph {
 namespace {
 
-// `model.freeze`: which layers keep their weights.
-
 using config::Reader;
 
 void freeze_pattern(const config::Node& node, Expansion& expansion, Reader& reader) {
@@ -57,8 +55,8 @@ void freeze_up_to(const config::Node& node, Expansion& expansion, Reader& reader
   }
 }
 
-/// `freeze` is a pattern (block1_*), a list of patterns, or {up_to: name}. Patterns match the names of layers, with or
-/// without the names of their blocks. up_to selects this step and all steps that it depends on. Sets Layer::trainable.
+/// Sets Layer::trainable. `freeze` is a pattern (block1_*), a list of patterns, or {up_to: name}. Patterns match names
+/// of layers with or without those of their blocks. up_to selects the step and all steps that it depends on.
 void freeze(const config::Node& raw, Expansion& expansion, Reader& reader) {
   const Reader::Key key(reader, "freeze");
   const config::Node node = reader.substituted(raw);
@@ -86,7 +84,7 @@ void check_keys(const config::Node& model, Reader& reader) {
     }
 }
 
-/// The ports that `outputs` names. A port of node -1 is a step whose error has been reported.
+/// The ports named by `outputs`. Node -1: a step whose error has been reported.
 std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansion, Reader& reader) {
   const Reader::Key key(reader, "outputs");
   const config::Node node = reader.substituted(raw);
@@ -117,7 +115,7 @@ std::vector<Port> read_outputs(const config::Node& raw, const Expansion& expansi
   return outputs;
 }
 
-/// Reports steps that nothing reads. Keras would drop them without a message.
+/// Reports steps that no step reads; Keras would drop them without a message.
 void check_dead_steps(const Graph& graph, Reader& reader) {
   std::vector<bool> read(graph.nodes.size(), false);
   for (const Node& node : graph.nodes)
@@ -133,7 +131,6 @@ void check_dead_steps(const Graph& graph, Reader& reader) {
   }
 }
 
-/// Reports outputs that are not floats.
 void check_output_types(const Graph& graph, Reader& reader) {
   for (const Port& output : graph.outputs)
     if (tensor_of(graph, output).type != DType::kF32)
@@ -262,8 +259,6 @@ config::Node write(const Graph& graph, bool minimal) {
 
 namespace {
 
-// The JSON Schema of the `model:` section.
-
 using SchemaTree = config::Node;
 namespace fragment = config::fragment;
 
@@ -277,7 +272,7 @@ SchemaTree object(SchemaTree properties, bool open) {
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
-/// Arguments that every step has in addition to those of its type.
+/// Arguments of every step in addition to those of its type.
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
   const auto set = [&](const char* key, SchemaTree value, const char* text) {
@@ -295,7 +290,7 @@ SchemaTree common_arguments() {
   return common;
 }
 
-/// The arguments of one layer type or network: its own and those of every step; layers have `mask`, too.
+/// The arguments of a layer type or network, including those of every step; only layers have `mask`.
 SchemaTree arguments(const config::Schema& type, bool is_layer) {
   SchemaTree schema = type.json_schema();
   SchemaTree common = common_arguments();
@@ -310,7 +305,7 @@ SchemaTree arguments(const config::Schema& type, bool is_layer) {
 
 }  // namespace
 
-/// `Type` or `Type: arguments`; names that start lower-case are blocks and shared layers of the file itself.
+/// `Type` or `Type: arguments`; lower-case names are blocks and shared layers of the config.
 void define_steps(config::Node& definitions) {
   SchemaTree types = SchemaTree::map();
   std::vector<std::string> words;
@@ -331,7 +326,7 @@ void define_steps(config::Node& definitions) {
   name.set("pattern", SchemaTree::text("^[a-z]"));
   SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
   definitions.set("step", std::move(step));
-  definitions.set("any", object(common_arguments(), true));  // a short name: every type refers to it six times
+  definitions.set("any", object(common_arguments(), true));  // short, since every type references it six times
 }
 
 config::Node json_schema() {

@@ -1,7 +1,7 @@
 #pragma once
 
-// `model:` section -> Graph. Every error goes to the reader's diagnostics with its place; the graph is only good when
-// there were none. What a name, a block, `shared`, `repeat`, `if` and `trainable` mean: docs/config.md.
+// Builds a Graph from the `model:` section (docs/config.md). Every error goes to the reader's diagnostics with its
+// location; the graph is valid only if there were none.
 
 #include <optional>
 #include <string>
@@ -15,15 +15,14 @@ namespace dptrain::graph {
 /// `model` is the section's map; `name` the experiment's name.
 Graph build(const config::Node& model, const std::string& name, config::Reader& reader);
 
-/// The section written out: one chain of fully spelled steps (every key, explicit `name` and `inputs`), blocks
-/// expanded, shared layers under `shared:`. build() of it gives the same graph. `minimal` leaves out keys that have
-/// their defaults.
+/// Writes the section as one list of steps with every key, explicit `name` and `inputs`, blocks expanded, and shared
+/// layers under `shared:`. build() of the result gives the same graph. `minimal` omits keys with their default values.
 config::Node write(const Graph& graph, bool minimal = false);
 
 /// JSON Schema of the section, for `config --schema`.
 config::Node json_schema();
-/// Adds what json_schema() refers to: "step", "step.<Type>" with the arguments of each type, and "any", those that all
-/// have.
+/// Adds the definitions that json_schema() references: "step", "step.<Type>" with each type's arguments, "any" with
+/// those of all.
 void define_steps(config::Node& definitions);
 
 }  // namespace dptrain::graph

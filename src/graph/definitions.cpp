@@ -85,7 +85,7 @@ namespace {
 
 using config::Reader;
 
-/// A lower-case first letter distinguishes these names from built-in layers, present and future.
+/// The lower-case first letter distinguishes these names from those of built-in layers.
 bool good_type_name(const config::Node::Entry& entry, const char* what, Reader& reader) {
   const bool good =
       !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_complaint(entry.key).empty();
@@ -133,7 +133,7 @@ void only_keys(const config::Node& map, const std::vector<std::string>& keys, Re
       reader.error(part.mark, fmt::format("unknown key '{}'{}", part.key, did_you_mean(part.key, keys)));
 }
 
-/// Names of a block's inputs. Invalid names are reported and kept, so that uses cause no further errors.
+/// Names of a block's inputs. Invalid names are reported but kept, to avoid follow-up errors.
 std::vector<std::string> read_inputs(const config::Node& node, Reader& reader) {
   const Reader::Key key(reader, "inputs");
   std::vector<std::string> names;

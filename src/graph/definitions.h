@@ -13,7 +13,7 @@
 
 namespace dptrain::graph {
 
-// One entry of a `layers:` list, parsed: the type, its arguments, and the six arguments that every step may have.
+// One entry of a `layers:` list: the type, its arguments, and the six arguments that every step may have.
 
 struct ListedStep {
   std::string type;
@@ -23,15 +23,15 @@ struct ListedStep {
   const config::Node* reserved(const char* key) const { return arguments.is_map() ? arguments.find(key) : nullptr; }
 };
 
-/// name, inputs, device, repeat, trainable, if: no Keras layer has constructor arguments of these names (but `name`).
+/// name, inputs, device, repeat, trainable, if. Except for name, no Keras layer has constructor arguments of these
+/// names.
 const std::vector<std::string>& reserved_arguments();
-/// reserved_arguments() and `mask`, which layers have.
 const std::vector<std::string>& reserved_layer_arguments();
 
 /// Reads `Type`, `Type: value` or `Type: {arguments}`. Returns nothing after reporting an error.
 std::optional<ListedStep> read_step(const config::Node& node, config::Reader& reader);
 
-// Names of layers and steps: Keras's rules for valid names and for automatic ones.
+// Names of layers and steps: Keras's rules for valid and automatic names.
 
 /// "MaxPooling2D" -> "max_pooling2d", "ReLU" -> "re_lu" (Keras to_snake_case).
 std::string snake_case(std::string_view class_name);

@@ -18,7 +18,7 @@ std::tuple<const config::Source*, int, int> place(const config::Mark& mark) {
   return {mark.source.get(), mark.line, mark.column};
 }
 
-/// "Conv2D 'conv1'" as far as it is known before the name is settled.
+/// "Conv2D 'conv1'", or the type alone if the name is not known yet.
 std::string title(const ListedStep& step) {
   const config::Node* name = step.reserved("name");
   const bool plain = name != nullptr && name->is_scalar() && name->str().find('$') == std::string::npos;
@@ -29,7 +29,7 @@ using nn::LayerError;
 using nn::LayerType;
 using nn::TensorDef;
 
-/// 4 TiB of floats: what is larger is a slip of the pen, and products further on would leave 64 bits.
+/// 4 TiB of floats. Larger tensors are mistakes, and later products would overflow 64 bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 bool too_large(const Shape& shape) {
@@ -67,7 +67,7 @@ void check_rank(const LayerType& type, std::span<const TensorDef> inputs, std::s
                                    names[i], inputs[i].shape.str()));
 }
 
-/// Puts the names in the place of {0}, {1}, ...
+/// Replaces {0}, {1}, ... by the names.
 std::string with_names(std::string text, std::span<const std::string> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string hole = fmt::format("{{{}}}", i);
@@ -95,7 +95,7 @@ Expansion Expander::run(const config::Node& layers) {
 
 Sources Expander::chain(const config::Node& layers, Scope& scope) {
   Sources above = scope.input;
-  if (scope.input_names.size() > 1) above.resize(1);  // of several with names the others are read by name
+  if (scope.input_names.size() > 1) above.resize(1);  // with several named inputs, steps read the others by name
   if (!layers.is_sequence() || layers.items().empty()) {
     reader_.error(layers, fmt::format("layers must be a list of steps, found {}", layers.describe()));
     return {Source{}};
@@ -206,7 +206,7 @@ Source Expander::layer(const Call& call, const nn::LayerType& type, Scope& scope
     const int index =
         made ? made->layer : add_layer(layer_name, join_names(scope.layer_base, local), typed, *trains, *sources);
     if (shared != nullptr && !made) shared->layers.push_back({index, local});
-    const bool whole = call.name && call.name->empty();  // the one layer of a shared entry: what is called is its use
+    const bool whole = call.name && call.name->empty();  // a shared entry of one layer: the call is located at its use
     result.port = add_node(index, *sources, std::move(*outputs), node_name, *slot, whole ? scope.use : step.mark);
     result_.graph.nodes.back().mask = *masked;
     std::vector<BlockUse>& blocks = result_.graph.nodes.back().blocks;

@@ -1,4 +1,4 @@
-// The arguments that every step may have: name, inputs, device, repeat, trainable, if; and `mask` of layers.
+// Reads the arguments that every step may have (name, inputs, device, repeat, trainable, if) and `mask` of layers.
 
 #include <algorithm>
 #include <iterator>

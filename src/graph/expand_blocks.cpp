@@ -1,4 +1,4 @@
-// Uses of blocks and of shared layers: lists of steps opened inside a scope of their own.
+// Uses of blocks and of shared layers: each expands a list of steps in an inner scope.
 
 #include <algorithm>
 
@@ -13,9 +13,9 @@ namespace {
 
 using config::Reader;
 
-constexpr int kMaxNesting = 16;  ///< blocks inside blocks, a bound for the call stack
+constexpr int kMaxNesting = 16;  ///< maximum depth of blocks in blocks, to bound the call stack
 
-/// The name of a use: its own, or residual, residual_1, ...
+/// The name of a use: the given one, or residual, residual_1, ...
 std::string use_name(const std::optional<std::string>& given, const std::string& type, Scope& scope) {
   std::string name = given ? *given : scope.uses.next(type);
   while (!given && scope.names.contains(name)) name = scope.uses.next(type);
@@ -24,7 +24,7 @@ std::string use_name(const std::optional<std::string>& given, const std::string&
 
 const std::vector<std::string> kOneInput{"input"};
 
-/// Extents of what a block reads by this name, for its arithmetic; a parameter of the same name hides them.
+/// Adds the extents of a block's input as variables for its expressions. A parameter of the same name has priority.
 void add_extents(const std::string& input, const Shape& shape, std::map<std::string, config::Node>& values) {
   if (shape.rank() == 3) {
     values.emplace(input + "_height", config::Node::integer(shape[0]));
@@ -41,8 +41,8 @@ bool Expander::is_block(const std::string& type, const Scope& scope) const {
   return scope.definitions->blocks.contains(type) || find_network(type) != nullptr;
 }
 
-/// Adds the steps of an inner scope to the names that the outer one knows. Without a name in between each has the name
-/// that it has in the graph, below the outer scope's: what a block calls its parts is its own affair.
+/// Adds the names of the inner scope's steps to the outer scope. For an unnamed use, a step gets its name in the graph
+/// without the outer scope's prefix.
 void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
   const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
   for (const auto& [name, port] : inner.names) {
@@ -76,7 +76,7 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
   const auto trains = trainable(step, scope);
   const auto sources = block_inputs(call, inputs, scope);
 
-  Scope inner;  // opened even where something is missing: the rest of it may be wrong as well
+  Scope inner;  // created even after an error, to report further errors in it
   inner.definitions = scope.definitions;
   inner.layer_base = join_names(scope.layer_base, local);
   inner.node_base = join_names(scope.node_base, local);
@@ -96,7 +96,7 @@ std::optional<Scope> Expander::inner_scope(const Call& call, const std::string& 
 Source Expander::close(Scope& inner, const Sources& last, const std::string& local, Scope& scope) {
   export_names(inner, local, scope);
   const Port port = last.size() == 1 ? last.front().port : Port(-1);
-  if (last.size() != 1)  // every step left out by `if`, with several inputs or none
+  if (last.size() != 1)  // `if` left out every step, and there are several inputs or none
     reader_.error(inner.use,
                   fmt::format("{} '{}' must end in one step, found {}", inner.kind, inner.type, last.size()));
   if (!local.empty()) declare(scope, local, port, inner.use);
@@ -115,7 +115,7 @@ Source Expander::block(const Call& call, const Block& block, Scope& scope) {
 
 Source Expander::open(const Block& block, std::map<std::string, config::Node> values, Scope inner,
                       const std::string& local, Scope& scope) {
-  // Where the input is wrong nothing will be inferred from it; any extents will do.
+  // After an error in the input the extents are arbitrary, since nothing is inferred from them.
   for (std::size_t i = 0; i < inner.input_names.size(); ++i) {
     const bool known = i < inner.input.size() && inner.input[i].port.node >= 0;
     add_extents(inner.input_names[i], known ? tensor(inner.input[i]).shape : Shape{64, 64, 64}, values);
@@ -129,7 +129,7 @@ Source Expander::open(const Block& block, std::map<std::string, config::Node> va
 Source Expander::network(const Call& call, const Network& network, Scope& scope) {
   const ListedStep& step = call.step;
   const Reader::Subject subject(reader_, step.type);
-  const std::string local = call.name.value_or("");  // without a name its layers have the names that Keras gives them
+  const std::string local = call.name.value_or("");  // without a name its layers have Keras's names
   auto values = network_values(network, step, reader_);
   auto read = values ? network_input(call, network, *values, scope) : std::nullopt;
   if (!read) return {};
@@ -215,10 +215,10 @@ std::optional<std::map<std::string, config::Node>> Expander::block_arguments(con
   for (const Parameter& parameter : block.parameters) {
     if (values.contains(parameter.name)) continue;
     if (!parameter.fallback) {
-      // Next to a misspelt argument this would only say the same again.
+      // A misspelt argument has already been reported.
       if (known_only) reader_.error(step.mark, fmt::format("missing argument '{}'", parameter.name));
       good = false;
-    } else {  // a default may use the parameters before it
+    } else {  // a default may use earlier parameters
       const Reader::Scope known(reader_, values);
       values.emplace(parameter.name, reader_.substituted(*parameter.fallback));
     }

@@ -35,7 +35,7 @@ struct SharedLayers {
   bool built = false, broken = false;
 };
 
-/// One list of steps being expanded: the model's, or that of one use of a block or of a shared sub-model.
+/// One list of steps being expanded: the model's, or that of one use of a block or shared sub-model.
 struct Scope {
   const Definitions* definitions = nullptr;  ///< the blocks and shared layers that its steps can use
   std::string layer_base, node_base;         ///< prefixes of the names of layers and nodes
@@ -43,7 +43,7 @@ struct Scope {
   bool trainable = true;
   std::optional<Port> mask;                      ///< for a shared entry of one layer: Node::mask
   Sources input;                                 ///< inputs of a block or shared entry
-  std::vector<std::string> input_names;          ///< one for each of `input`, or one for all of them; empty at the top
+  std::vector<std::string> input_names;          ///< one per `input`, or one for all of them; empty at the top
   StepNames names;                               ///< steps so far
   std::map<std::string, config::Mark> left_out;  ///< left out by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
@@ -58,7 +58,7 @@ struct Scope {
   bool is_input(const std::string& name) const;
 };
 
-/// Steps and uses of blocks in one model; a bound for `repeat` and for blocks that double in blocks.
+/// Maximum number of steps and uses of blocks in a model, which limits `repeat` and nested blocks.
 inline constexpr std::int64_t kMaxSteps = 20'000;
 
 class Expander {
@@ -71,9 +71,9 @@ class Expander {
   /// One call of a step, with its context.
   struct Call {
     const ListedStep& step;
-    std::optional<std::string> name;  ///< name in its scope; nothing: choose one. "": the scope's own (a shared layer)
+    std::optional<std::string> name;  ///< nullopt: choose one; "": that of the scope (a shared layer)
     const Sources& above;
-    const Source* before = nullptr;  ///< for later copies of a repeated step: the copy before
+    const Source* before = nullptr;  ///< for copies of a repeated step: the copy before
   };
 
   Sources chain(const config::Node& layers, Scope& scope);
@@ -82,11 +82,11 @@ class Expander {
   Source layer(const Call& call, const nn::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
   Source network(const Call& call, const Network& network, Scope& scope);
-  /// Inputs of the network: those that `inputs` names, else the step above, else a new Input. Returns nothing after
-  /// reporting an error.
+  /// Inputs of the network: those in `inputs`, else the step above, else a new Input. Returns nullopt after reporting
+  /// an error.
   std::optional<Sources> network_input(const Call& call, const Network& network,
                                        const std::map<std::string, config::Node>& values, Scope& scope);
-  /// Whether the rules in the network's file hold. Reports those that do not.
+  /// Checks the rules in the network's file and reports those that do not hold.
   bool keeps_rules(const Network& network, const ListedStep& step, std::map<std::string, config::Node> values,
                    const Shape& input, const Scope& scope);
   /// Expands the steps of a block or network, with values for its parameters.
@@ -94,7 +94,7 @@ class Expander {
               Scope& scope);
   Source shared(const Call& call, const Shared& shared, Scope& scope);
 
-  // The six arguments of every step; each reports and returns nothing when it is wrong.
+  // The six arguments of every step. Each function reports an invalid value and returns nullopt.
   std::optional<bool> condition(const ListedStep& step);
   std::optional<std::optional<std::string>> name(const ListedStep& step, const Scope& scope);
   std::optional<std::int64_t> copies(const ListedStep& step);
@@ -124,9 +124,8 @@ class Expander {
                                    const std::vector<std::string>& inputs, Scope& scope);
   Source close(Scope& inner, const Sources& last, const std::string& local, Scope& scope);
 
-  /// Adds the name to the scope. Reports a duplicate.
   void declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark);
-  /// Reserves the name of a layer or node in the whole model. Reports a duplicate.
+  /// Reserves a name of a layer or node for the whole model. Reports a duplicate.
   bool claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,
              const Scope& scope);
   Sources failed(const ListedStep& step, Scope& scope);

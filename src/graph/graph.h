@@ -1,7 +1,7 @@
 #pragma once
 
-// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the
-// host, immutable afterwards: any thread may read it.
+// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the host
+// and immutable afterwards: any thread may read it.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,6 @@ struct Layer {
   config::Mark mark;
 };
 
-/// One output tensor of a node. Nodes read ports.
 struct Port {
   int node = 0;
   int port = 0;  ///< index in Node::outputs

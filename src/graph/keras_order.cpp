@@ -6,10 +6,10 @@
 namespace dptrain::graph {
 namespace {
 
-/// Nodes in the post-order of Keras's walk from the outputs, and for each layer when it was first met.
+/// Nodes in the post-order of Keras's walk from the outputs, and the order in which layers are first visited.
 struct Walk {
   std::vector<int> post;
-  std::vector<int> first_visit;  ///< per layer, -1: not met
+  std::vector<int> first_visit;  ///< per layer; -1: not visited
 };
 
 Walk walk(const Graph& graph) {
@@ -19,7 +19,7 @@ Walk walk(const Graph& graph) {
     int node;
     std::size_t next_input;
   };
-  std::vector<Frame> stack;  // graphs are deeper than the call stack likes
+  std::vector<Frame> stack;  // explicit, since recursion on deep graphs would overflow the call stack
   int visits = 0;
   const auto enter = [&](int node) {
     if (entered[static_cast<std::size_t>(node)]) return;
@@ -44,7 +44,7 @@ Walk walk(const Graph& graph) {
   return result;
 }
 
-/// Per layer: the longest way from any of its calls to an output.
+/// Per layer: the longest path from any of its calls to an output.
 std::vector<int> depths(const Graph& graph, const std::vector<int>& post) {
   std::vector<int> of_node(graph.nodes.size(), 0), of_layer(graph.layers.size(), 0);
   for (auto it = post.rbegin(); it != post.rend(); ++it) {

@@ -26,7 +26,7 @@ const Mask& of(const std::vector<std::vector<Mask>>& masks, const Port& port) {
 
 bool before(const Port& a, const Port& b) { return std::pair(a.node, a.port) < std::pair(b.node, b.port); }
 
-/// A step is valid if it is in any of the masks (Keras's Merge). No mask if an input has none.
+/// The union of the masks, as in Keras's Merge: a step is valid if any mask has it. Empty if an input has no mask.
 Mask joined(const std::vector<Mask>& inputs) {
   Mask all;
   for (const Mask& one : inputs) {
@@ -38,7 +38,7 @@ Mask joined(const std::vector<Mask>& inputs) {
   return all;
 }
 
-/// Whether the mask has one element for each step of the tensor: [steps] for [steps, features].
+/// Whether the mask has one element per step of the tensor: [steps] for [steps, features].
 bool fits(const Graph& graph, const Mask& mask, const Port& tensor) {
   std::vector<std::int64_t> steps = tensor_of(graph, tensor).shape.dims();
   if (!steps.empty()) steps.pop_back();
@@ -80,7 +80,7 @@ std::vector<std::vector<Mask>> masks(const Graph& graph) {
 
 namespace {
 
-/// Reports a `mask` that names a tensor without one, or with one whose steps fit no input.
+/// Reports a `mask` that names a tensor without a mask, or one whose steps fit no input.
 bool check_given_mask(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& all,
                       config::Reader& reader) {
   if (!node.mask || node.mask->node < 0) return true;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Masks: which steps of a tensor are valid. They follow the data as Keras's do (Layer.compute_mask), unseen by the
-// config: nothing names them. Pure functions, any thread.
+// Masks: the valid steps of a tensor. They propagate as in Keras (Layer.compute_mask), without any config. Pure
+// functions; any thread.
 
 #include <vector>
 
@@ -10,19 +10,18 @@
 
 namespace dptrain::graph {
 
-/// A step is valid if it is valid in any of these ports, which are mask outputs of layers (OutputDef::is_mask).
-/// Sorted, none twice; empty: there is no mask, and every step is valid.
+/// A step is valid if it is valid in any of these ports, which are mask outputs of layers (OutputDef::is_mask). Sorted
+/// and unique; empty: no mask, so every step is valid.
 using Mask = std::vector<Port>;
 
-/// The masks of the outputs of all nodes.
 std::vector<std::vector<Mask>> masks(const Graph& graph);
-/// The mask of each input that the node's layer uses, from the masks of all nodes before it: that of the tensor it
-/// reads. With Node::mask it is that tensor's mask for every input with as many steps, and none for the others.
+/// The mask that the node's layer uses for each input, from the masks of all nodes before it. It is that of the tensor
+/// read. Node::mask replaces it: its mask applies to inputs with as many steps; the others have no mask.
 std::vector<Mask> input_masks(const Graph& graph, const Node& node, const std::vector<std::vector<Mask>>& masks);
-/// The masks of the outputs of node `n`, likewise.
+/// The masks of the outputs of node `n`, from the masks of all nodes before it.
 std::vector<Mask> output_masks(const Graph& graph, int n, const std::vector<std::vector<Mask>>& masks);
 
-/// Reports masks that a layer would heed in Keras and cannot here; warns where a layer loses one, as in Keras.
+/// Reports masks that Keras's layer uses and this version does not. Warns if a layer drops a mask, as in Keras.
 void check_masks(const Graph& graph, config::Reader& reader);
 
 }  // namespace dptrain::graph

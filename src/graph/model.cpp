@@ -132,7 +132,7 @@ std::string summary(const Model& model) {
 
 namespace {
 
-/// Category of a layer, derived from its weights and shapes, so that no list of layer types is needed.
+/// Category of a layer, derived from its weights and shapes instead of a list of layer types.
 struct Kind {
   const char* what;
   const char* fill;
@@ -188,7 +188,6 @@ class DotText {
     return tensor_of(graph_, node.inputs.front()).shape == node.output() ? kKeeps : kChanges;
   }
 
-  /// The network's name and size, and a legend of the colours.
   std::string title() const {
     std::string cells;
     std::size_t count = 0;
@@ -221,7 +220,7 @@ class DotText {
     return text;
   }
 
-  /// Writes the `members` that are in at most `depth` blocks, and a cluster for each deeper block, in node order.
+  /// Writes the `members` that are in at most `depth` blocks, and a cluster per deeper block, in node order.
   void nodes(const std::vector<std::size_t>& members, std::size_t depth) {
     std::vector<std::pair<BlockUse, std::vector<std::size_t>>> clusters;
     const std::string indent(2 * depth + 2, ' ');

@@ -77,7 +77,7 @@ config::Schema schema_of(const Network& network) {
   return schema;
 }
 
-/// Text of one of the file's heads. The files are ours: what is wrong with them is a bug.
+/// Text of a top-level key of the file. Errors in bundled files are internal errors.
 std::string head(const config::Node& file, const char* name) {
   const config::Node* node = file.find(name);
   if (node == nullptr || !node->is_scalar())
@@ -101,7 +101,7 @@ std::vector<NetworkRule> read_rules(const config::Node& file) {
   return rules;
 }
 
-/// The same network by another name and with other values.
+/// A copy of the network with another name and other values.
 Network variant(Network network, const std::string& name, const config::Node& differences) {
   network.name = name;
   for (const auto& [key, mark, value] : differences.entries()) {
@@ -113,7 +113,7 @@ Network variant(Network network, const std::string& name, const config::Node& di
   return network;
 }
 
-/// That of a file, and its variants.
+/// The network of a file and its variants.
 std::vector<Network> read_networks(const config::BundledFile& bundled) {
   config::Diagnostics diagnostics;
   Reader reader(diagnostics);
@@ -142,7 +142,7 @@ std::vector<Network> read_networks(const config::BundledFile& bundled) {
   return all;
 }
 
-/// The keys that the network takes, with the defaults of its file. The checks refer to the network where it stays.
+/// Adds the schema of the network's arguments with the file's defaults. Its checks keep a pointer to `network`.
 void add_schema(Network& network) {
   config::Node params = config::Node::map();
   for (const Parameter& parameter : network.block.parameters) {

@@ -1,19 +1,18 @@
 #pragma once
 
-// The bundled networks: configs/networks/*.yaml, compiled in (config/bundled.h). A network is a block whose
-// type has a capital letter, whose arguments are Keras's, and whose own blocks no other model sees. Its file says, next
-// to a block's params and layers:
+// The bundled networks: configs/networks/*.yaml, compiled in (config/bundled.h). A network is a block whose type is
+// capitalized, whose arguments are Keras's, and whose own blocks are private. In addition to `params` and `layers` its
+// file has:
+//   network        name
+//   constants      parameters that users cannot set, which differ between variants
+//   variants       further networks in the file: their names and changed parameters and constants
+//   preprocessing  preprocessing of the published weights, if any; built_in: the network includes it
+//   smallest       minimum height and width, if limited
+//   rules          conditions on arguments and input: {of, holds, else}
+//   blocks         private blocks
 //
-//   network        its name
-//   constants      parameters that nobody gives: what variants differ in
-//   variants       further networks of the file: their names, and the parameters and constants that are others
-//   preprocessing  of the published weights, where there are any; built_in: the network does it itself
-//   smallest       height and width that it can do with, where they have a bound
-//   rules          what must hold between arguments and input: {of, holds, else}
-//   blocks         its own
-//
-// Its default input_shape says what it reads: images, or sequences. Read at the first use and read-only afterwards: any
-// thread.
+// Its default input_shape determines whether it reads images or sequences. Networks are read at first use and immutable
+// afterwards: any thread.
 
 #include <cstdint>
 #include <map>
@@ -31,10 +30,10 @@ namespace dptrain::graph {
 
 enum class HeadPooling { kNone, kAvg, kMax };
 
-/// What networks can be told; each takes those of them that its file lists under `params`, with the file's defaults.
+/// Arguments of networks. A network accepts those listed under `params` of its file, with the file's defaults.
 struct NetworkArguments {
   bool include_top = true;
-  std::optional<Shape> input_shape;  ///< [height, width, channels] or [steps, features]; absent: the file's
+  std::optional<Shape> input_shape;  ///< [height, width, channels] or [steps, features]; absent: the file's default
   HeadPooling pooling = HeadPooling::kNone;
   std::int64_t classes = 1000;
   nn::Activation classifier_activation = nn::Activation::kSoftmax;
@@ -48,34 +47,32 @@ struct NetworkArguments {
   bool minimalistic = false, include_preprocessing = true;
 };
 
-/// What a network's file demands of its arguments and of what it reads.
+/// A condition on a network's arguments and input.
 struct NetworkRule {
-  std::vector<std::string> arguments;  ///< the first of them that a use gives is the place of the message
-  config::Node holds, message;         ///< a condition; what is said where it is false
+  std::vector<std::string> arguments;  ///< the error is located at the first of them that is given
+  config::Node holds, message;         ///< the condition, and the text of the error
 };
 
 struct Network {
-  std::string name;  ///< "VGG16"
-  std::string
-      preprocessing;  ///< what the published weights want: PreprocessInput's caffe, tf or torch, or built_in; "": none
-  int rank = 3;       ///< of its input: 3 for images, 2 for sequences
-  std::int64_t smallest = 1;  ///< height and width that the network can do with
+  std::string name;           ///< "VGG16"
+  std::string preprocessing;  ///< of the published weights: PreprocessInput's caffe, tf or torch, or built_in; "": none
+  int rank = 3;               ///< rank of the input: 3 for images, 2 for sequences
+  std::int64_t smallest = 1;  ///< minimum height and width
   std::vector<NetworkRule> rules;
-  std::set<std::string, std::less<>> constants;  ///< parameters of the block that are no arguments
+  std::set<std::string, std::less<>> constants;  ///< parameters of the block that are not arguments
   config::Schema schema;                         ///< of NetworkArguments
   Block block;
   Definitions definitions;  ///< the file's own blocks
 };
 
-/// By name.
 const std::map<std::string, Network, std::less<>>& networks();
-/// Null when there is none of that name.
+/// Null if there is none of that name.
 const Network* find_network(std::string_view name);
 
-/// Values of all parameters of one use: those that it gives, else the file's. Nothing after reporting.
+/// Values of all parameters of one use: those given, else the file's. nullopt after reporting an error.
 std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
                                                                   config::Reader& reader);
-/// "" or what is wrong with an input of this shape.
+/// Describes the problem with an input of this shape; "" if there is none.
 std::string input_complaint(const Network& network, const Shape& shape);
 
 }  // namespace dptrain::graph

@@ -11,7 +11,7 @@ namespace {
 
 const Node& node_at(const Graph& graph, int node) { return graph.nodes[static_cast<std::size_t>(node)]; }
 
-/// "lstm.state_h" cut at its last point; the second part is empty where there is none.
+/// Splits "lstm.state_h" at its last point; the second part is empty if there is none.
 std::pair<std::string, std::string> cut_name(const std::string& name) {
   const std::size_t point = name.rfind('.');
   if (point == std::string::npos) return {name, ""};
@@ -60,7 +60,7 @@ std::string port_hint(const Graph& graph, const StepNames& names, const std::str
 std::int64_t id_limit(const Graph& graph, int input) {
   if (node_at(graph, input).outputs.front().type != DType::kI32) return 0;
   std::int64_t limit = std::numeric_limits<std::int32_t>::max();
-  std::vector<bool> same(graph.nodes.size(), false);  // nodes that give these ids
+  std::vector<bool> same(graph.nodes.size(), false);  // nodes that output these ids
   same[static_cast<std::size_t>(input)] = true;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const auto reads = [&](const Port& port) { return same[static_cast<std::size_t>(port.node)]; };

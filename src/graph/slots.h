@@ -1,7 +1,7 @@
 #pragma once
 
-// Slots: the devices of one replica as a config names them with `device:` ("a", "gpu:0", "cpu"). Which device a slot
-// is, if it gets one of its own, is the command line's affair (session/slots.h). Pure functions, any thread.
+// Slots: the devices of one replica, as a config names them with `device:` ("a", "gpu:0", "cpu"). The command line maps
+// them to devices (session/slots.h). Pure functions; any thread.
 
 #include <string>
 #include <vector>
@@ -12,19 +12,19 @@ namespace dptrain::graph {
 
 class Slots {
  public:
-  /// Inputs have no slot: they are brought to where they are read.
+  /// Ignores Inputs: they have no slot and are copied to the slots that read them.
   explicit Slots(const Graph& graph);
 
-  /// The first one, where steps without `device:` live, then the others in the order of their first use, "cpu" last.
+  /// The first slot, which has the steps without `device:`, then the others in the order of first use, "cpu" last.
   const std::vector<std::string>& names() const { return names_; }
   const std::string& of(const Node& node) const { return node.device.empty() ? first_ : node.device; }
 
  private:
-  std::string first_;  ///< the first that is named, but "cpu"; "gpu:0" where there is none
+  std::string first_;  ///< the first named slot except "cpu"; "gpu:0" if there is none
   std::vector<std::string> names_;
 };
 
-/// What is wrong with a slot's name, as what was expected; "" for nothing.
+/// Describes the expected form of a slot's name; "" if the name is valid.
 std::string slot_complaint(const std::string& name);
 
 }  // namespace dptrain::graph

@@ -13,7 +13,7 @@ namespace {
 
 using config::Reader;
 
-/// The node of a step; the name becomes the node's own, which does not depend on blocks.
+/// Finds the node of a step and replaces the step's name by the node's, which is independent of blocks.
 bool settle_up_to(const config::Node& node, const Graph& graph, const StepNames& steps, Reader& reader,
                   std::string& up_to) {
   const auto found = steps.find(up_to);
@@ -28,7 +28,7 @@ bool settle_up_to(const config::Node& node, const Graph& graph, const StepNames&
   return true;
 }
 
-/// A pattern that no layer has is a slip: it would be satisfied by nothing.
+/// Reports a pattern that matches no layer of the model.
 bool check_expected(const config::Node& node, const Graph& graph, const std::string& pattern, Reader& reader) {
   std::vector<std::string> names;
   for (const Layer& layer : graph.layers) {
@@ -39,7 +39,7 @@ bool check_expected(const config::Node& node, const Graph& graph, const std::str
   return false;
 }
 
-/// Where a key stands, or the whole.
+/// The value of a key for locating errors; the whole mapping if the key is missing.
 const config::Node& place(const config::Node& node, const char* key) {
   const config::Node* found = node.is_map() ? node.find(key) : nullptr;
   return found != nullptr ? *found : node;

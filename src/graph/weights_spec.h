@@ -1,7 +1,7 @@
 #pragma once
 
-// `model.weights`: which file the weights of a fresh start come from, and how its layers are paired with the model's.
-// Read by build() with the rest of the section, written out by write(); checkpoint/ does what it says. A plain value.
+// `model.weights`: the file with the initial weights, and the rules that match its layers to the model's. build() reads
+// it, write() writes it, formats/checkpoint applies it. A plain value.
 
 #include <array>
 #include <map>
@@ -17,14 +17,14 @@ namespace dptrain::graph {
 struct Graph;
 struct Port;
 
-/// How layers of a file find layers of the model (docs/keras-files.md).
+/// How layers of a file are matched to layers of the model (docs/keras-files.md).
 enum class WeightsMatch {
-  kAuto,      ///< by name where enough names agree, else by topology
-  kName,      ///< equal names
-  kTopology,  ///< the k-th layer with weights is the k-th, in Keras's order
+  kAuto,  ///< by name if enough names agree, else by topology
+  kName,
+  kTopology,  ///< the k-th layer with weights, in Keras's order
 };
 
-/// Regular expressions (ECMAScript) and what stands in their place, in the order of the config.
+/// Regular expressions (ECMAScript) and their replacements, in the order of the config.
 struct Renames {
   std::vector<std::pair<std::string, std::string>> rules;
   bool operator==(const Renames&) const = default;
@@ -34,16 +34,16 @@ struct WeightsSpec {
   config::Path file;
   WeightsMatch match = WeightsMatch::kAuto;
   Renames rename;                   ///< from names of the file to names of the model
-  std::string up_to;                ///< name of a node: only it and what it is computed from is filled; "": all
-  std::vector<std::string> expect;  ///< patterns: every such layer with weights must be filled
-  std::vector<std::string> ignore;  ///< patterns: no such layer is filled
-  bool skip_mismatch = false;       ///< what is of another shape is left out instead of being an error
+  std::string up_to;                ///< name of a node: fills only it and the nodes it depends on; "": all
+  std::vector<std::string> expect;  ///< patterns: every matching layer with weights must be filled
+  std::vector<std::string> ignore;  ///< patterns: matching layers are not filled
+  bool skip_mismatch = false;       ///< skip weights of another shape instead of reporting an error
 };
 
 const config::Schema& weights_schema();
 
-/// Reads the key's value against a graph that is good otherwise: steps and layers that it names must be there.
-/// Nothing for null and after reporting.
+/// Reads the key's value. The steps and layers that it names must be in the graph, which must be valid otherwise.
+/// nullopt for null and after reporting an error.
 std::optional<WeightsSpec> read_weights(const config::Node& node, const config::Mark& where, const Graph& graph,
                                         const std::map<std::string, Port>& steps, config::Reader& reader);
 
