@@ -125,14 +125,14 @@ class AttentionOp final : public GpuOp {
             .state = a.state};
   }
 
-  /// Outputs of queries that are left out are zero, and so are their gradients.
+  /// Sets outputs of masked queries, or their gradients, to zero.
   void keep_valid(const OpArgs& a, void* y) const {
     if (query_mask_)
       kernel::keep_valid_steps(at(a), type_, y, a.in<std::uint8_t>(*query_mask_), a.rows * scores_.shape.queries,
                                scores_.shape.value_dim, y);
   }
 
-  /// The weights' gradients: sums over all parts, and over the features of a weight that is one for all.
+  /// Sums the weights' gradients over all parts, and over features if there is only one weight.
   void give(const OpArgs& a, const Rooms& own) const {
     const kernels::AttentionShape& s = scores_.shape;
     const std::int64_t numbers = kernel::score_gradients(s);
@@ -154,13 +154,13 @@ class AttentionOp final : public GpuOp {
   AttentionScores scores_;
   std::int64_t rows_;
   bool keeps_;
-  std::size_t key_;  ///< the input that is the key
+  std::size_t key_;  ///< index of the key input
   std::optional<std::size_t> query_mask_, value_mask_;
   std::uint32_t seed_, stream_;
 };
 
-/// Saved for backward: the projections, the heads' outputs and the kernel's saved tensors. Packed, in the compute type:
-/// for each product, the consecutive kernels with their columns outermost, and the biases.
+/// Saved for backward: the projections, the heads' outputs and the kernel's saved tensors. Packed, in the compute type,
+/// for each product: the kernels of its roles, columns outermost, and their biases.
 class MultiHeadAttentionOp final : public GpuOp {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
@@ -241,7 +241,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     for (std::size_t p = 0; p < projections_.all().size(); ++p) {
       const AttentionProjection& projection = projections_.all()[p];
       differentiate(a, p, a.inputs[projection.inputs.front()], own.gradients[p], own);
-      bool given = !products_[p].passes().data;  // where a tensor is named several times, one gradient is all of it
+      bool given = !products_[p].passes().data;  // a tensor passed as several inputs: the first gets the whole gradient
       for (const std::size_t input : projection.inputs) {
         void* const dx = a.input_gradients[input];
         if (dx == nullptr) continue;
@@ -266,7 +266,7 @@ class MultiHeadAttentionOp final : public GpuOp {
   }
 
  private:
-  using Arrays = std::array<void*, 3>;  ///< of each projection
+  using Arrays = std::array<void*, 3>;  ///< per projection
   struct Kept {
     Arrays projected{};
     void* heads = nullptr;
@@ -279,7 +279,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     std::byte* convolution;
   };
   struct Packed {
-    std::array<void*, 4> kernels{}, biases{};  ///< of each product, the output's last
+    std::array<void*, 4> kernels{}, biases{};  ///< per product, the output's last
   };
 
   void add_product(std::int64_t in, std::int64_t columns, std::int64_t steps, bool dx) {
@@ -332,7 +332,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     return all;
   }
 
-  /// Calls f(role, its first column, its columns, features) for the weights of a product.
+  /// Calls f(role, first column, columns, features) for each role of a product.
   template <class F>
   void each_part(std::size_t product, const F& f) const {
     if (product == output())
@@ -341,7 +341,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     for (std::size_t i = 0; i < p.roles.size(); ++i)
       f(p.roles[i], p.first[i], AttentionProjections::width_of(spec_, p.roles[i]), p.features);
   }
-  /// [rows, columns] to [columns, rows].
+  /// Transposes [rows, columns].
   static kernel::Permutation turned(std::int64_t rows, std::int64_t columns) {
     return kernel::Permutation({rows, columns}, {1, 0});
   }
@@ -388,7 +388,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     return products_[p].room(set, own.convolution) + rounded_filter_bytes(products_[p].sample(), products_[p].passes());
   }
 
-  /// Of kernels and biases.
+  /// Writes the gradients of kernels and biases.
   void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Rooms& own) {
     if (!trains_) return;
     const gpu::ConvProblem& sample = products_[p].sample();

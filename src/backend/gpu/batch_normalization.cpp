@@ -15,10 +15,10 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
-/// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
-/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order on the device,
-/// and so in backward. Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
+/// Training normalises by the moments of the batch. The all-reduce receives share * moments as "gradients" of the
+/// moving statistics. Inference (and inference_mode) uses the moving statistics. Synchronised layers gather counts and
+/// two sums in double from all replicas and add them in rank order on the device, also in backward. An Add in the tail
+/// is part of both passes; backward leaves its gradient in dy.
 class BatchNormalizationOp final : public GpuOp {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -75,7 +75,7 @@ class BatchNormalizationOp final : public GpuOp {
   void backward(const OpArgs& a) override {
     const Room room(*this, a);
     const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : room.mean;
-    if (inference_mode_)  // nothing lives from forward to backward
+    if (inference_mode_)  // nothing is saved in inference mode
       kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
                                       nullptr, epsilon_, channels_, room.scale, nullptr, room.inv_std);
     const bool by_output = masks_ && (adds_ || inference_mode_);
@@ -106,20 +106,20 @@ class BatchNormalizationOp final : public GpuOp {
   }
 
  private:
-  static constexpr std::int64_t kSavedVectors = 4;  // those of Room
+  static constexpr std::int64_t kSavedVectors = 4;  // mean, inv_std, scale, offset
 
   template <class T>
   static std::uint64_t bytes(std::int64_t n) {
     return static_cast<std::uint64_t>(n) * sizeof(T);
   }
 
-  /// Where things lie in `saved` and `scratch`: vectors first, at multiples of 16 bytes where there are so many
-  /// channels, as the wide kernels want them; messages have an odd number of doubles.
+  /// Layout of `saved` and `scratch`. Vectors come first, at multiples of 16 bytes where the number of channels allows
+  /// it, as the wide kernels require; messages have an odd number of doubles.
   struct Room {
     float *mean, *inv_std, *scale, *offset;  // live from forward to backward
     double* workspace;
-    double *message, *gathered;  // this replica's, and all replicas'
-    kernel::BatchNormSums sums;  // those in `message`
+    double *message, *gathered;  // of this replica, of all replicas
+    kernel::BatchNormSums sums;  // in `message`
 
     Room(const BatchNormalizationOp& op, const OpArgs& a) {
       auto* const vectors = static_cast<float*>(a.scratch);
@@ -127,7 +127,7 @@ class BatchNormalizationOp final : public GpuOp {
       message = workspace + op.workspace_;
       gathered = message + kernel::batch_norm_message(op.channels_);
       sums = kernel::batch_norm_message_sums(message, op.channels_);
-      // Without a backward, and in inference mode, nobody reads them again.
+      // Without a backward, and in inference mode, they are not read again.
       float* next = op.saves() && a.training ? static_cast<float*>(a.saved) : vectors;
       for (float** vector : {&mean, &inv_std, &scale, &offset}) *vector = std::exchange(next, next + op.channels_);
     }
@@ -138,7 +138,7 @@ class BatchNormalizationOp final : public GpuOp {
   const float* weight(const OpArgs& a, std::size_t index) const {
     return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
   }
-  /// Null where it is not wanted.
+  /// Null if the gradient is not needed.
   static float* gradient(const OpArgs& a, std::size_t index) {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
   }
@@ -160,7 +160,7 @@ class BatchNormalizationOp final : public GpuOp {
     apply(a, room);
   }
 
-  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  /// Replaces the sums by those over all synchronised replicas; returns the number of positions.
   kernel::BatchNormTotal add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
     if (replicas_ == 1) return {.counted = nullptr, .known = positions};
     if (a.collective == nullptr || a.collective->size() != replicas_)
@@ -177,9 +177,9 @@ class BatchNormalizationOp final : public GpuOp {
   std::int64_t channels_, spatial_;
   float epsilon_;
   bool unbiased_, relu_;
-  bool masks_;  // backward multiplies dy by the ReLU's mask
+  bool masks_;
   bool adds_, inference_mode_;
-  int replicas_;  // that moments are put together over; 1: unsynchronised
+  int replicas_;  // number of synchronised replicas
   bool has_backward_;
   const BatchNormWeights weights_;
   std::int64_t workspace_;  // doubles

@@ -1,8 +1,8 @@
 #pragma once
 
-// Convolutions of the GPU device: what cuDNN does on a GPU (backend/cuda) and a plain loop does on the emulator
-// (backend/emu). Activations NHWC, filters KRSC (out_channels outermost, in_channels of one group innermost), all in
-// `type`; bias [out_channels] in `type`; sums in float. Dense is a 1x1 convolution of an image of one point.
+// Convolutions of the GPU device: cuDNN on a GPU (backend/cuda), a plain loop on the emulator (backend/emu).
+// Activations are NHWC, filters KRSC (out_channels outermost, in_channels of one group innermost), both in `type`. Bias
+// is [out_channels] in `type`. Sums are float. Dense is a 1x1 convolution of a one-point image.
 
 #include <cstdint>
 #include <memory>
@@ -19,19 +19,19 @@ struct ConvProblem : kernels::ConvWindow {
   std::int64_t rows = 1;  ///< images
   DType type = DType::kF32;
   bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
-  int alignment = kFullAlignment;   ///< bytes; the address of every tensor of every call is a multiple
+  int alignment = kFullAlignment;   ///< in bytes, of every tensor of every call
 
   auto operator<=>(const ConvProblem&) const = default;
 
   constexpr bool uneven_padding() const { return pad_top != pad_bottom || pad_left != pad_right; }
 };
 
-/// Which passes are wanted.
 struct ConvPasses {
   bool forward = true, data = false, weights = false;
 };
 
-/// Made for one problem; used by one replica on its thread. Everything is queued on the stream. All results overwrite.
+/// A convolution for one problem, used by one replica on its thread. Calls are queued on the stream and overwrite the
+/// results.
 class Convolution {
  public:
   virtual ~Convolution() = default;
@@ -41,21 +41,21 @@ class Convolution {
   virtual void forward(const void* x, const void* filter, const void* bias, void* y, void* workspace,
                        StreamHandle stream) = 0;
   virtual void backward_data(const void* dy, const void* filter, void* dx, void* workspace, StreamHandle stream) = 0;
-  /// dfilter in `type`: cuDNN has no engines that sum bfloat16 into float.
+  /// dfilter is in `type`: cuDNN has no engines that sum bfloat16 into float.
   virtual void backward_weights(const void* x, const void* dy, void* dfilter, void* workspace, StreamHandle stream) = 0;
 };
 
-/// How engines are chosen.
+/// Options for choosing engines.
 struct ConvOptions {
   bool tf32 = true;           ///< float32 products may be rounded to TF32
-  bool deterministic = true;  ///< only engines with the same bits every time
+  bool deterministic = true;  ///< only engines with bit-identical results in every run
   std::uint64_t workspace_limit = std::uint64_t{1} << 30;
-  bool autotune = false;  ///< time the first engines instead of believing the heuristics
+  bool autotune = false;  ///< time the first engines instead of trusting the heuristics
 };
 
-/// Makes the convolutions of one device, several at once: any thread that has entered it. Throws Error{kDevice} naming
-/// the problem where no engine can do it; where others are still looking for the engine, what was made throws at its
-/// first call, which waits for them.
+/// Creates convolutions for one device, on any thread that has called enter(). Throws Error{kDevice} naming the problem
+/// if no engine supports it. While another thread still searches for the engine, the first call of the result waits and
+/// throws.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;

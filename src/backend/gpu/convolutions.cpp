@@ -18,10 +18,8 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-// The op of Conv2D and Dense: both are convolutions of gpu::Convolution. Bias and ReLU are part of forward; another
-// epilogue follows in place. Backward undoes the epilogue in the output's gradient, in one pass with the bias's
-// gradient where it is a ReLU. In 16 bits the filter's gradient is rounded to the type and then written to the arena as
-// floats.
+// Conv2D and Dense. Bias and ReLU are part of forward; another epilogue follows in place. Backward undoes the epilogue
+// in dy, fused with the bias gradient for a ReLU. A 16-bit filter gradient is then converted to floats in the arena.
 class ConvolutionOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
@@ -32,7 +30,7 @@ class ConvolutionOp : public GpuOp {
   std::pair<double, double> flops_per_sample() const override;
 
  protected:
-  /// `sample`: the problem of one sample, with `rows` images or points. The constructor sets type, alignment and relu.
+  /// `sample`: the problem of one sample, which may have several `rows`. The constructor sets type, alignment and relu.
   ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device);
 
  private:
@@ -124,7 +122,7 @@ class Conv2DOp final : public ConvolutionOp {
       : ConvolutionOp(sample_of(spec, context), context, device) {}
 };
 
-/// Acts on the last axis: the axes before it are images of one pixel.
+/// Acts on the last axis; the axes before it are images of one pixel.
 class DenseOp final : public ConvolutionOp {
  public:
   DenseOp(const nn::DenseSpec& spec, const OpContext& context, Device& device)
@@ -139,8 +137,8 @@ class DenseOp final : public ConvolutionOp {
   }
 };
 
-/// Runs the passes of the convolution from the output back to the input, in exchanged roles: forward is its
-/// backward-data pass. Bias and activation follow in place. Scratch: [rounded filter][workspace].
+/// Forward is the backward-data pass of the convolution from output to input. Bias and activation follow in place.
+/// Scratch: [rounded filter][workspace].
 class Conv2DTransposeOp final : public GpuOp {
  public:
   Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)
@@ -207,7 +205,7 @@ class Conv2DTransposeOp final : public GpuOp {
     return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
 
-  std::int64_t positions() const { return input_positions(sets_.sample()); }  // in the layer's output
+  std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
   std::int64_t filters() const { return sets_.sample().in_channels; }
 
   bool bias_;
@@ -216,7 +214,7 @@ class Conv2DTransposeOp final : public GpuOp {
   ConvSets sets_;
 };
 
-/// Bias and ReLU are part of the forward pass; another epilogue follows it in place.
+/// Bias and ReLU are part of forward; another epilogue follows in place.
 class DepthwiseConv2DOp final : public GpuOp {
  public:
   DepthwiseConv2DOp(const nn::DepthwiseConv2DSpec& spec, const OpContext& context, Device& device)
@@ -232,7 +230,7 @@ class DepthwiseConv2DOp final : public GpuOp {
   plan::Need need() const override {
     if (!has_backward_) return {};
     std::int64_t floats = kernel::depthwise_workspace(type_, shape_, rows_);
-    for (std::int64_t rows = 1; bias_ && rows <= rows_; ++rows)  // does not grow evenly
+    for (std::int64_t rows = 1; bias_ && rows <= rows_; ++rows)  // not monotonic in rows
       floats =
           std::max(floats, kernel::bias_gradient_workspace(rows * shape_.out_h * shape_.out_w, shape_.out_channels()));
     return {.saved = 0, .scratch = static_cast<std::uint64_t>(floats) * sizeof(float)};
@@ -266,12 +264,12 @@ class DepthwiseConv2DOp final : public GpuOp {
   bool bias_;
   Epilogue epilogue_;
   bool has_backward_;
-  int passes_;  // backward
+  int passes_;
   std::int64_t rows_;
 };
 
-/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. The tensor between them is saved where the
-/// pointwise kernel is trained; its gradient is in scratch. Scratch: [between][rounded filter][workspace].
+/// Depthwise, then pointwise as a 1x1 convolution with bias and ReLU. The tensor between them is saved if the pointwise
+/// kernel is trained; its gradient is in scratch. Scratch: [between][rounded filter][workspace].
 class SeparableConv2DOp final : public GpuOp {
  public:
   SeparableConv2DOp(const nn::SeparableConv2DSpec& spec, const OpContext& context, Device& device)
@@ -398,7 +396,7 @@ class VolumeKernels {
 
  private:
   GpuDevice& device_;
-  DType type_;  // the activations' type
+  DType type_;
   Epilogue epilogue_;
 };
 

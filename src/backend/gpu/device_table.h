@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that kernels read, in device memory, and those that several passes over the parameters have.
+// Arrays of structs that kernels read, in device memory.
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,6 @@
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
-/// Rows of one kind in device memory.
 template <class T>
 class DeviceTable {
  public:
@@ -28,7 +27,7 @@ class DeviceTable {
   std::int64_t count_, longest_ = 0;
 };
 
-/// One for each trainable weight tensor.
+/// One segment per trainable weight tensor.
 inline std::vector<kernel::Segment> trainable_of(const plan::Plan& plan) {
   std::vector<kernel::Segment> all;
   for (const plan::Parameter& p : plan.parameters)

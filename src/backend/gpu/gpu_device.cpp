@@ -20,7 +20,7 @@ namespace dptrain::backend::DPTRAIN_BACKEND {
 
 template <class Reached>
 void GpuStream::watch(const Reached& reached) const {
-  // A step takes milliseconds: the first looks are close together, so that its end is not missed by much.
+  // A step takes milliseconds. Polls without sleeping first, so that its end is noticed soon.
   constexpr int kEager = 200;
   constexpr std::chrono::microseconds kPause{20};
   for (int looks = 0; !reached(); ++looks) {
@@ -42,7 +42,7 @@ void GpuStream::wait_for(Event& event) {
 
 namespace {
 
-/// Shared by the devices of the process, so that their threads together are no more than the machine has cores for.
+/// Shared by all devices of the process, to limit the number of threads to that of the CPUs.
 std::shared_ptr<TaskPool> shared_pool() {
   static std::mutex mutex;
   static std::weak_ptr<TaskPool> shared;
@@ -98,7 +98,7 @@ void GpuDevice::queue_to_host(void* host, const void* source, std::size_t bytes,
 
 std::future<std::unique_ptr<gpu::Convolution>> GpuDevice::make_convolution(const gpu::ConvProblem& problem,
                                                                            const gpu::ConvPasses& passes) {
-  // Nobody waits for it where another op has failed meanwhile, and the device may be gone before its end.
+  // The caller may drop the future after an error of another op, and the device may be destroyed first.
   return pool_->send([runtime = runtime_, maker = convolutions_, problem, passes] {
     runtime->enter();
     return maker->make(problem, passes);
@@ -155,7 +155,7 @@ std::unique_ptr<Recording> GpuDevice::record(Stream& stream, const std::function
   } catch (...) {
     try {
       runtime_->destroy_graph(runtime_->end_recording(stream.native()));
-    } catch (const Error&) {  // what came first is what is told
+    } catch (const Error&) {  // keep the first error
     }
     throw;
   }

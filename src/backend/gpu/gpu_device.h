@@ -1,8 +1,8 @@
 #pragma once
 
-// A GPU, or the emulator in its place: everything of device.h over gpu::Runtime, our kernels and a maker of
-// convolutions. One object per replica; made anywhere, used from the replica's thread after enter(). The Runtime is
-// shared by the replicas of one device and lives as long as anything made here.
+// A GPU, or the emulator: implements device.h with gpu::Runtime, the kernels and a maker of convolutions. One object
+// per replica; created on any thread, used from the replica's thread after enter(). The replicas of one device share
+// the Runtime. Every object created here keeps it alive.
 
 #include <cstdint>
 #include <functional>
@@ -58,12 +58,12 @@ class GpuDevice final : public Device {
   std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
 
-  /// For ops: where kernels run.
+  /// For ops.
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};
   }
-  /// For ops: makes a convolution on another thread, beside those of the other ops. An engine that is compiled at run
-  /// time takes a second or more, and a network has many.
+  /// For ops: creates a convolution on another thread. Compiling an engine at run time takes a second or more, and a
+  /// network has many.
   std::future<std::unique_ptr<gpu::Convolution>> make_convolution(const gpu::ConvProblem& problem,
                                                                   const gpu::ConvPasses& passes);
 
@@ -73,10 +73,9 @@ class GpuDevice final : public Device {
   RuntimeOptions options_;
   int multiprocessors_;
   std::shared_ptr<TaskPool> pool_;
-  std::unique_ptr<Buffer> hash_room_;  // made by the first hash
+  std::unique_ptr<Buffer> hash_room_;  // allocated by the first hash()
 };
 
-// gpu_update.cpp
 std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice& device);
 
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

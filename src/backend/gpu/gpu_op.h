@@ -1,6 +1,6 @@
 #pragma once
 
-// GpuOp: KernelOp and what only ops of GPUs need.
+// GpuOp: a KernelOp with helpers for ops of GPUs.
 
 #include <algorithm>
 
@@ -15,7 +15,8 @@ class GpuOp : public KernelOp {
 
   kernel::Launch at(const OpArgs& a) const { return launch(a); }
 
-  /// n activations, at least one. A number of 16 bits after the last whole float becomes what the first is.
+  /// Sets n >= 1 activations to zero. If 16-bit elements do not fill the last float, copies the first element to the
+  /// last.
   void set_to_zero(const OpArgs& a, void* x, std::int64_t n) const {
     const std::int64_t size = static_cast<std::int64_t>(size_of(type_)), floats = size * n / 4;
     device_.fill(static_cast<float*>(x), std::max<std::int64_t>(1, floats), 0, *a.stream);

@@ -1,4 +1,4 @@
-// Batches made by kernels/cuda/pixels.h.
+// Batches computed by kernels/cuda/pixels.h.
 
 #include "backend/gpu/gpu_device.h"
 #include "backend/pixel_pass.h"

@@ -27,7 +27,7 @@ class GpuStream final : public Stream {
   void* native() const override { return handle_; }
 
  private:
-  /// Calls the watcher until `reached` says so.
+  /// Calls the watcher until `reached` returns true.
   template <class Reached>
   void watch(const Reached& reached) const;
 
@@ -46,7 +46,7 @@ class GpuEvent final : public Event {
   void record(Stream& stream) override { runtime_->record(handle_, stream.native()); }
   void hold(Stream& stream) override { runtime_->wait(stream.native(), handle_); }
   bool passed() override { return runtime_->passed(handle_); }
-  /// Waits on the host.
+  /// Blocks the host.
   void wait() { runtime_->synchronize_event(handle_); }
 
  private:
@@ -71,7 +71,7 @@ class GpuRecording final : public Recording {
 class GpuBuffer final : public Buffer {
  public:
   enum class Where { kDevice, kHost };
-  /// Takes a byte where none are asked for, so that the pointer is one.
+  /// Allocates at least one byte, so that the pointer is valid.
   GpuBuffer(SharedRuntime runtime, std::size_t bytes, Where where)
       : runtime_(std::move(runtime)),
         bytes_(bytes),

@@ -1,6 +1,6 @@
-// The optimizer's pass of the GPU device over the flat arenas: the work that all optimizers share
-// (kernels/cuda/optimizer.h), and the op of this one. Values that change from step to step are in StepState, so a
-// recorded step can be replayed. The plan's segments are in tables on the device.
+// The optimizer's pass of the GPU device over the flat arenas: the work common to all optimizers
+// (kernels/cuda/optimizer.h), and the optimizer's op. Values that change per step are in StepState, so a recorded step
+// can be replayed. Segments of the plan are in device memory.
 
 #include <algorithm>
 #include <vector>
@@ -63,7 +63,7 @@ class GpuUpdate final : public Update {
   }
 
   void penalty(const float* weights, double* value, Stream& stream) override {
-    if (penalties_.empty()) return device_.fill(reinterpret_cast<float*>(value), 2, 0, stream);  // the bits of 0.0
+    if (penalties_.empty()) return device_.fill(reinterpret_cast<float*>(value), 2, 0, stream);  // 0.0 in double
     kernel::penalty_value(device_.launch(stream), penalties_.table(), weights, workspace_->as<double>(), value);
   }
 
@@ -95,7 +95,7 @@ class GpuUpdate final : public Update {
 
   bool scales() const { return plan_.compute == DType::kF16; }
 
-  /// Statistics come from forward, which is not scaled.
+  /// Unscales gradients and searches them for infinities. Statistics are computed in forward, which is not scaled.
   void look_through(const Call& call) const {
     float* const g = call.b.gradients;
     const std::int64_t unscaled = scales() ? plan_.trainable_end : 0;
@@ -130,7 +130,7 @@ class GpuUpdate final : public Update {
   GpuDevice& device_;
   const plan::Plan& plan_;
   config::Typed optimizer_;
-  const nn::OptimizerCommon& common_;  // part of optimizer_
+  const nn::OptimizerCommon& common_;
   const bool goes_on_;
   DeviceTable<kernel::PenaltySegment> penalties_;
   DeviceTable<kernel::StatisticSegment> statistics_;

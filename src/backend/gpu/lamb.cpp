@@ -1,4 +1,4 @@
-// Lamb has a file for each backend: CPUs move one weight tensor after the other, GPUs all in one launch.
+// Lamb has a file per backend: CPUs update one weight tensor after the other, GPUs all in one launch.
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Add, Average, Subtract, Multiply, Maximum, Minimum and RepeatVector: one kernel for each, whatever is spread.
+// Add, Average, Subtract, Multiply, Maximum, Minimum and RepeatVector: one kernel each, also for broadcast inputs.
 
 #include <limits>
 #include <stdexcept>
@@ -19,7 +19,7 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Throws Error{kUsage} where the kernels do not support so many inputs or axes.
+/// Throws Error{kUsage} if the kernels do not support the number of inputs or axes.
 kernel::Merge merge_of(const OpContext& context) try {
   std::vector<std::vector<std::int64_t>> inputs;
   for (std::size_t i = 0; i < context.inputs(); ++i) inputs.push_back(context.input(i).dims());
@@ -28,8 +28,7 @@ kernel::Merge merge_of(const OpContext& context) try {
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}': {}", context.step.spec.name(), context.step.name, error.what()));
 }
 
-/// A ReLU epilogue is part of both passes, and both gradients of a sum of two are one pass; another epilogue is a pass
-/// of its own.
+/// A ReLU epilogue is part of both passes; any other is a separate pass. Both gradients of a sum of two are one pass.
 class AddOp final : public GpuOp {
  public:
   AddOp(const nn::AddSpec&, const OpContext& context, Device& device)
@@ -96,14 +95,14 @@ class SubtractOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-/// kernel::fill_masked_steps as MaskedInputs calls it.
+/// Binds kernel::fill_masked_steps for MaskedInputs.
 auto masked_fill(const kernel::Launch& at, DType type) {
   return
       [=](const void* x, const std::uint8_t* mask, const std::uint8_t* others, std::int64_t steps, std::int64_t width,
           float value, void* y) { kernel::fill_masked_steps(at, type, x, mask, others, steps, width, value, y); };
 }
 
-/// The gradient of an input is the output's gradient times all other inputs, summed where the input was spread.
+/// The gradient of an input is dy times all other inputs, summed over broadcast axes.
 class MultiplyOp final : public GpuOp {
  public:
   MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device& device)
@@ -135,7 +134,6 @@ class MultiplyOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-/// Maximum and Minimum.
 class ExtremeOp final : public GpuOp {
  public:
   ExtremeOp(const nn::MaximumSpec&, const OpContext& context, Device& device)
@@ -171,7 +169,7 @@ class ExtremeOp final : public GpuOp {
   kernel::Extreme which_;
 };
 
-/// A sum of one input that is spread over the copies.
+/// A sum with one input that is broadcast to the copies.
 class RepeatVectorOp final : public GpuOp {
  public:
   RepeatVectorOp(const nn::RepeatVectorSpec& spec, const OpContext& context, Device& device)

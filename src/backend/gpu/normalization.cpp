@@ -14,8 +14,7 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Normalizes within samples, over groups of adjacent channels. Mean and 1 / deviation of every group are saved for
-/// backward.
+/// Normalizes groups of adjacent channels within samples. Saved for backward: mean and 1 / deviation of every group.
 class GroupNormOp final : public GpuOp {
  public:
   GroupNormOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -69,7 +68,7 @@ class GroupNormOp final : public GpuOp {
         gamma_(scale ? 0 : kNone),
         beta_(center ? std::size_t{scale} : kNone) {}
 
-  /// One group of the axes; those before them are rows.
+  /// One group consisting of the axes in `spec`; the axes before them are rows.
   template <class Spec>
   static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
     return {.spatial = 1,
@@ -88,12 +87,12 @@ class GroupNormOp final : public GpuOp {
   }
 
   kernels::GroupNorm norm_;
-  std::int64_t rows_of_sample_, rows_;  // a sample is rows_of_sample_ rows of the norm
+  std::int64_t rows_of_sample_, rows_;  // rows of the norm per sample
   bool has_backward_;
   std::size_t gamma_, beta_;
 };
 
-/// Backward computes the sums again: cheaper than saving a tensor as large as the input.
+/// Backward recomputes the sums: cheaper than saving a tensor of the input's size.
 class LocalResponseNormalizationOp final : public GpuOp {
  public:
   LocalResponseNormalizationOp(const nn::LocalResponseNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -164,8 +163,7 @@ class CustomScaleLayerOp final : public GpuOp {
   std::int64_t elements_;
 };
 
-/// A factor and two offsets for each channel in device memory, and zeros for the gradient: [4, channels] packed
-/// numbers.
+/// Per channel a factor and two offsets, and zeros for the gradient. Packed: [4, channels] floats.
 class ChannelAffineOp : public GpuOp {
  public:
   void forward(const OpArgs& a) override {
@@ -183,7 +181,7 @@ class ChannelAffineOp : public GpuOp {
       : GpuOp(context, device), channels_(context.input(0).back()), elements_(context.output().elements()) {}
 
   plan::Need room() const { return {.packed = 4 * static_cast<std::uint64_t>(channels_) * sizeof(float)}; }
-  /// Numbers that come from the config; they must live until the stream has passed.
+  /// Sets values from the config. They must outlive the copy on the stream.
   void set(const nn::ChannelAffine& affine) {
     for (const std::vector<float>* part : {&affine.shift, &affine.scale, &affine.offset})
       numbers_.insert(numbers_.end(), part->begin(), part->end());
@@ -221,7 +219,7 @@ class NormalizationOp final : public ChannelAffineOp {
   bool of_weights_, invert_;
 };
 
-/// One pass over all elements where all channels have the same numbers.
+/// Uses one element-wise pass if all channels have the same values.
 class RescalingOp final : public ChannelAffineOp {
  public:
   RescalingOp(const nn::RescalingSpec& spec, const OpContext& context, Device& device)

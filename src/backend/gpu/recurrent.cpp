@@ -82,8 +82,8 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
   }
 };
 
-/// Saved for backward: the gates, h before each step, and the candidate's part of it. Without reset_after sums are
-/// stored gate by gate, because the candidate's product follows the gates'.
+/// Saved for backward: the gates, h before each step, and the candidate's part of it. Without reset_after gates are
+/// stored one after the other, because the candidate's product follows those of the gates.
 class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
  public:
   GRUOp(const nn::GRUSpec& spec, const OpContext& context, Device& device)
@@ -322,7 +322,7 @@ class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
 
  private:
   kernel::Launch launch(const OpArgs& a) const { return static_cast<GpuDevice&>(device_).launch(*a.stream); }
-  /// Every pixel is a row of one step.
+  /// Treats every pixel as a row with one step.
   kernel::RecurrentSteps one_step(std::int64_t pixels) const {
     return {.rows = pixels,
             .steps = 1,

@@ -7,7 +7,7 @@
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
-/// Gate by gate, sums, kernels and biases lie multiples of a gate's columns behind the first.
+/// Per gate, sums, kernels and biases start at multiples of a gate's columns.
 ConvSets RecurrentOp::products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias,
                                const gpu::ConvPasses& passes) {
   gpu::ConvProblem problem = product_problem(in, sums, rows, type_, bias);
@@ -105,7 +105,8 @@ kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const Room& room) con
 
 void RecurrentOp::set_state(const OpArgs& a, const void* from, void* h) const {
   if (from != nullptr) return kernel::copy(at(a), type_, from, h, states(a.rows));
-  const auto bytes = static_cast<std::int64_t>(size_of(type_)) * states(a.rows);  // the last float is all the room's
+  const auto bytes = static_cast<std::int64_t>(size_of(type_)) * states(a.rows);  // rounds up to floats; the buffer has
+                                                                                  // space for it
   device_.fill(static_cast<float*>(h), (bytes + 3) / 4, 0, *a.stream);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Common base of the GPU device's recurrent ops: dropout, products, and gradients of weights and inputs. Products of
-// inputs and states with the layer's weights are convolutions of single points. The gradients are computed from those
-// of all steps' sums.
+// Base of the GPU device's recurrent ops: dropout, products, and gradients of weights and inputs. Products of inputs
+// and states with weights are convolutions of single points. Weight and input gradients are computed for all steps at
+// once.
 
 #include <string>
 #include <tuple>
@@ -16,8 +16,8 @@
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
-/// The part that does not depend on the cell. Weights: kernel [features, gates * units], recurrent kernel [units, gates
-/// * units] and bias. Both kernels have their columns outermost in the arena, so that a gate's are contiguous.
+/// Independent of the cell. Weights: kernel [features, gates * units], recurrent kernel [units, gates * units] and
+/// bias. Both kernels have columns outermost in the arena, so that each gate's are contiguous.
 class RecurrentOp : public GpuOp {
  public:
   void prepare(std::int64_t rows) override;
@@ -27,7 +27,7 @@ class RecurrentOp : public GpuOp {
   std::pair<double, double> flops_per_sample() const override;
 
  protected:
-  /// single_gates: sums are always stored gate by gate, and the functions for one gate are called.
+  /// single_gates: gates are stored one after the other, and products are computed per gate.
   RecurrentOp(const nn::RecurrentSpec& spec, std::int64_t gates, const OpContext& context, Device& device,
               bool single_gates = false);
 
@@ -44,35 +44,33 @@ class RecurrentOp : public GpuOp {
   bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
   /// The steps of the call. Fills room.begins if there is a mask.
   kernel::RecurrentSteps begin(const OpArgs& a, const Room& room) const;
-  /// Zeros for a null `from`; both [rows, units].
+  /// Copies [rows, units]; a null `from` sets zeros.
   void set_state(const OpArgs& a, const void* from, void* h) const;
   void set_float_state(const OpArgs& a, const void* from, float* c) const;
 
   void draw_factors(const OpArgs& a, const Room& room) const;
-  /// z of all steps = x K + b.
+  /// z = x K + b, for all steps.
   void multiply_inputs(const OpArgs& a, const Room& room, void* z);
-  /// room.products = h U; with recurrent dropout of room.h times the factors.
+  /// room.products = h U; with recurrent dropout, room.h times the factors is used for h.
   void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room);
-  /// room.dh = room.dz U' (with `add`: +=) for the rows that have taken step number s.
+  /// room.dh = room.dz U' (with `add`: +=) for the rows that have reached step `s`.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add, const Room& room);
-  /// For one gate: to [rows, units] = h U, or dz U'.
+  /// For one gate: to = h U or dz U', [rows, units].
   void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to);
   void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to);
-  /// Writes the gradients of kernel, bias and inputs, as far as the call needs them.
+  /// Writes the gradients of kernel, bias and inputs that the call needs.
   void differentiate_inputs(const OpArgs& a, const Room& room, const void* dz);
-  /// Writes the gradient of the recurrent kernel.
   void differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz);
-  /// Writes one part of it: all columns, or a gate's.
+  /// Writes a part of the recurrent kernel's gradient: all columns, or those of a gate.
   void differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
                                 const void* dz);
   bool wants_weights() const { return wants_weights_; }
-  /// Writes the gradient of an initial state, if the call needs it.
+  /// Writes the gradient of an initial state if the call needs it.
   void give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
   const void* factors_of(const OpArgs& a, const Room& room, std::int64_t gate) const {
     return drops_state(a) ? elements(room.factors, gate * states(a.rows)) : nullptr;
   }
 
-  /// Element n of an array of activations.
   const std::byte* elements(const void* from, std::int64_t n) const {
     return static_cast<const std::byte*>(from) + static_cast<std::uint64_t>(n) * size_of(type_);
   }
@@ -86,7 +84,7 @@ class RecurrentOp : public GpuOp {
   std::int64_t most_rows() const { return rows_; }
 
  private:
-  /// Convolutions for sums of `columns` columns: of all gates at once, or of one.
+  /// Convolutions with `columns` output columns: all gates or one gate.
   struct Sets {
     Sets(RecurrentOp& op, std::int64_t columns);
     void prepare(std::int64_t rows);
@@ -114,8 +112,7 @@ class RecurrentOp : public GpuOp {
   Sets whole_, single_;
 };
 
-/// `Spec` derives from nn::RecurrentSpec. `Cell` derives from this class and defines its saved tensors and its own
-/// scratch:
+/// `Spec` derives from nn::RecurrentSpec. `Cell` derives from this class and defines its saved tensors and scratch:
 ///   Kept keep(Parts&, bool for_backward) const;
 ///   Own take_own(Parts&) const;   optional
 template <class Cell, class Spec>
@@ -140,8 +137,8 @@ class RecurrentCellOp : public RecurrentOp {
   struct Nothing {};
   Nothing take_own(Parts&) const { return {}; }
 
-  /// Returns the tensors of keep() (saved if for_backward, else in scratch), the rest of scratch, the cell's own
-  /// scratch and the steps. Draws the dropout factors.
+  /// Draws the dropout factors. Returns the tensors of keep() (saved if for_backward, else in scratch), the common
+  /// scratch, the cell's scratch and the steps.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
     const auto passing = cell().keep(scratch, false);

@@ -1,10 +1,9 @@
 #pragma once
 
-// The small interface on which the GPU device is built: memory, copies, streams, events, recorded graphs. Two
-// implementations: backend/cuda (the CUDA runtime) and backend/emu (the emulator, on the CPU). Handles are opaque and
-// belong to the Runtime that made them. One object per device of the process, shared by the replicas on it; all
-// functions may be called from any thread. Errors: Error{kDevice} with the failed call and the driver's message;
-// Error{kMemory} from allocate.
+// The interface that the GPU device is built on: memory, copies, streams, events, recorded graphs. Implemented by
+// backend/cuda (the CUDA runtime) and backend/emu (the emulator, on CPUs). Handles are opaque and belong to the Runtime
+// that created them. One object per device of the process, shared by its replicas; any thread may call any function.
+// Errors are Error{kDevice} with the failed call and the driver's message; allocate throws Error{kMemory}.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +12,9 @@
 
 namespace dptrain::backend::gpu {
 
-using StreamHandle = void*;  ///< cudaStream_t, simt::Queue*: what a kernel's Launch takes
+using StreamHandle = void*;  ///< cudaStream_t or simt::Queue*, as in a kernel's Launch
 using EventHandle = void*;
-using GraphHandle = void*;  ///< an executable graph
+using GraphHandle = void*;
 
 struct MemoryInfo {
   std::uint64_t total = 0, free = 0;
@@ -29,41 +28,41 @@ class Runtime {
   virtual std::string description() const = 0;  ///< "gpu:0 NVIDIA H200 139.8 GiB 0000:1b:00.0"
   virtual int multiprocessors() const = 0;
   virtual MemoryInfo memory() const = 0;
-  /// Makes this device the calling thread's.
+  /// Selects this device for the calling thread.
   virtual void enter() = 0;
 
-  /// Device memory, zero-filled, aligned to 256 bytes at least.
+  /// Device memory, zero-filled, aligned to at least 256 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* memory) noexcept = 0;
-  /// Page-locked host memory, zero-filled: copies from and to it are asynchronous.
+  /// Page-locked host memory, zero-filled; copies from and to it are asynchronous.
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void free_host(void* memory) noexcept = 0;
 
   virtual StreamHandle make_stream(bool high_priority) = 0;
   virtual void destroy_stream(StreamHandle stream) noexcept = 0;
   virtual void synchronize(StreamHandle stream) = 0;
-  /// Whether everything queued has run; throws what a queued operation failed with.
+  /// Whether all queued operations have finished. Throws the error of a failed one.
   virtual bool idle(StreamHandle stream) = 0;
 
-  /// Queued on the stream. Pageable host memory may be reused when copy_in returns, page-locked memory when the stream
-  /// has passed the copy.
+  /// Queued on the stream. Pageable host memory may be reused when copy_in returns, page-locked memory when the copy is
+  /// done.
   virtual void copy_in(void* device, const void* host, std::size_t bytes, StreamHandle stream) = 0;
   virtual void copy_out(void* host, const void* device, std::size_t bytes, StreamHandle stream) = 0;
-  virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) = 0;  ///< between devices too
+  virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) = 0;  ///< also between devices
   virtual void set_zero(void* device, std::size_t bytes, StreamHandle stream) = 0;
 
   virtual EventHandle make_event() = 0;
   virtual void destroy_event(EventHandle event) noexcept = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
-  /// Work queued on the stream from now on waits for the event as last recorded (an event of any device); an event that
-  /// was never recorded does not block.
+  /// Later work on the stream waits for the last recording of the event, which may belong to another device. An event
+  /// that was never recorded does not block.
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
-  /// As synchronize and idle, for what was queued before the event as last recorded.
+  /// As synchronize and idle, for work queued before the last recording of the event.
   virtual void synchronize_event(EventHandle event) = 0;
   virtual bool passed(EventHandle event) = 0;
 
-  /// Everything queued on the stream between begin and end is recorded instead of run. No allocation, synchronisation
-  /// or copy from pageable memory in between. What the device must load for replays is queued on the stream at the end.
+  /// Records work queued on the stream instead of running it. Allocation, synchronisation and copies from pageable
+  /// memory are not allowed meanwhile. end_recording queues the upload of the graph on the stream.
   virtual void begin_recording(StreamHandle stream) = 0;
   virtual GraphHandle end_recording(StreamHandle stream) = 0;
   virtual void replay(GraphHandle graph, StreamHandle stream) = 0;
