@@ -6,7 +6,7 @@
 namespace dptrain::backend::cuda {
 namespace {
 
-/// Errors after which every later call of the process fails on that device; kernels and copies report them late.
+/// Errors after which every later call on that device fails. Kernels and copies report them late.
 bool loses_the_device(cudaError_t status) {
   switch (status) {
     case cudaErrorECCUncorrectable:
@@ -24,7 +24,7 @@ bool loses_the_device(cudaError_t status) {
   }
 }
 
-/// What a user can do about it, where it is not plain.
+/// Advice for the user, if the remedy is not obvious.
 const char* advice(cudaError_t status) {
   switch (status) {
     case cudaErrorNoKernelImageForDevice:
@@ -49,7 +49,7 @@ int driver_version() {
 
 void check_cuda(cudaError_t status, const char* call, const std::string& where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // a fault that can be forgotten must not be found again by the next kernel launch
+  cudaGetLastError();  // clears recoverable errors, which the next kernel launch would report otherwise
   throw Error(
       ErrorKind::kDevice,
       fmt::format("{}: {}: {}{}{}", where, call, cuda_words(status), advice(status),

@@ -19,13 +19,11 @@
 namespace dptrain::backend::cuda {
 namespace {
 
-// CUDA's own order is by speed and changes with what else is in the machine; the ids of --gpus are those of nvidia-smi.
-// The driver reads the variable once, at the first call of the process, and a process with threads should not set one:
-// hence before main.
+// CUDA's own order depends on speed and on the other GPUs; this is nvidia-smi's, which --gpus uses. The driver reads
+// the variable at the first call of the process. It is set before main, because setenv is unsafe with threads.
 [[maybe_unused]] const bool kInPciOrder = setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0;
 
-/// The device that this thread entered, -1 before. cudaGetDevice cannot tell: it says 0 to a thread that never chose,
-/// and to choose 0 again would open a context on a GPU that nobody named.
+/// The device that this thread entered, -1 before. cudaGetDevice returns 0 before, and choosing 0 would open a context.
 thread_local int entered = -1;
 
 cudaStream_t stream_of(gpu::StreamHandle stream) { return static_cast<cudaStream_t>(stream); }
@@ -78,7 +76,7 @@ class CudaRuntime final : public gpu::Runtime {
                               human_bytes(bytes), human_bytes(CudaRuntime::memory().free)));
     }
     check(status, "cudaMalloc");
-    // On a stream of its own: the legacy stream would neither wait for nor be waited for by the device's streams.
+    // Uses a separate stream: the legacy stream does not synchronize with the device's streams.
     cudaError_t zeroed = cudaMemsetAsync(memory, 0, size, zeroing_);
     if (zeroed == cudaSuccess) zeroed = cudaStreamSynchronize(zeroing_);
     if (zeroed != cudaSuccess) cudaFree(memory);
@@ -138,8 +136,7 @@ class CudaRuntime final : public gpu::Runtime {
   void copy_in(void* device, const void* host, std::size_t bytes, gpu::StreamHandle stream) override {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_of(stream)),
           "cudaMemcpyAsync to the device");
-    // Elsewhere the driver has copied pageable memory to its own by now; here the GPU reads it where it lies, when it
-    // comes to it.
+    // On these systems the GPU reads pageable memory in place, later. On others the driver has copied it by now.
     if (properties_.pageableMemoryAccessUsesHostPageTables != 0 && is_pageable(host)) CudaRuntime::synchronize(stream);
   }
   void copy_out(void* host, const void* device, std::size_t bytes, gpu::StreamHandle stream) override {
@@ -169,8 +166,8 @@ class CudaRuntime final : public gpu::Runtime {
   void wait(gpu::StreamHandle stream, gpu::EventHandle event) override {
     check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "cudaStreamWaitEvent");
   }
-  /// cudaEventSynchronize would keep a core busy for as long as it waits. A short step's end is looked for awake, so
-  /// that it is not missed by much; a longer one's now and then: the GPU has the next steps queued by then.
+  /// cudaEventSynchronize would busy-wait. This polls without a pause for a short step, to notice its end soon. For
+  /// longer steps it polls with pauses, since the GPU has the next steps queued by then.
   void synchronize_event(gpu::EventHandle event) override {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::microseconds kAwake{200}, kPause{20};
@@ -180,7 +177,7 @@ class CudaRuntime final : public gpu::Runtime {
   }
   bool passed(gpu::EventHandle event) override { return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery"); }
 
-  /// Thread-local: what other replicas' threads do meanwhile (allocate, synchronise) does not spoil the recording.
+  /// Thread-local: calls of other replicas' threads (allocate, synchronise) do not invalidate the recording.
   void begin_recording(gpu::StreamHandle stream) override {
     check(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   }
@@ -215,8 +212,8 @@ class CudaRuntime final : public gpu::Runtime {
     return true;
   }
 
-  /// Makes the device current for calls that ask for that, and the thread's own again after them. A thread that never
-  /// entered a device would open a context on GPU 0 otherwise, also to free something.
+  /// Makes the device current and restores the thread's own afterwards. Otherwise a thread that has not entered a
+  /// device would open a context on GPU 0, even to free memory.
   class Here {
    public:
     explicit Here(const CudaRuntime& runtime) : runtime_(runtime) {
@@ -236,13 +233,13 @@ class CudaRuntime final : public gpu::Runtime {
   };
 
   void check(cudaError_t status, const char* call) const { check_cuda(status, call, name_); }
-  /// Of a query.
+  /// Whether a query returned cudaErrorNotReady; throws other errors.
   bool not_ready(cudaError_t status, const char* call) const {
     if (status != cudaErrorNotReady) {
       check(status, call);
       return false;
     }
-    cudaGetLastError();  // no fault, but kept as one
+    cudaGetLastError();  // not an error, but CUDA stores it as one
     return true;
   }
 
@@ -260,7 +257,7 @@ std::string names_of_gpus() {
   return join(names, ", ");
 }
 
-/// The runtimes that are in use, by id. The objects are shared by their users; only the finding of them is global.
+/// The runtimes in use, by id.
 struct RuntimesInUse {
   std::mutex mutex;
   std::map<int, std::weak_ptr<gpu::Runtime>> by_id;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The GPU device's runtime on the CUDA runtime API, which is linked statically and opens the driver itself: an
-// executable with it starts on machines without one. Nothing here needs cuDNN.
+// The GPU device's runtime on the CUDA runtime API. That is linked statically and opens the driver itself, so the
+// executable also starts on machines without a driver. Does not need cuDNN.
 
 #include <memory>
 
@@ -9,9 +9,9 @@
 
 namespace dptrain::backend::cuda {
 
-/// The runtime of GPU `id`, in the order of PCI bus numbers among the GPUs that CUDA_VISIBLE_DEVICES shows. One object
-/// per id exists in the process. Callers share it while it exists. No other GPU is used. Throws Error{kDevice} if there
-/// is no driver or no such GPU.
+/// The runtime of GPU `id`, counted by PCI bus number among the GPUs in CUDA_VISIBLE_DEVICES. The process has one
+/// object per id, which callers share. No other GPU is used. Throws Error{kDevice} if there is no driver or no such
+/// GPU.
 std::shared_ptr<gpu::Runtime> make_cuda_runtime(int id);
 
 }  // namespace dptrain::backend::cuda

@@ -1,8 +1,8 @@
 #pragma once
 
-// cuDNN's functions as dptrain uses them, from a library opened at the first call: the executable links no cuDNN. The
-// table is read-only once filled; any thread. Together with cudnn_descriptor.h this is the only place that includes
-// cudnn.h; what is not cuDNN's own affair talks to cudnn_convolution.h.
+// The cuDNN functions that dptrain uses, from a library opened at the first call; the executable does not link cuDNN.
+// The table is read-only afterwards; any thread. Only this header and cudnn_descriptor.h include cudnn.h; code outside
+// of cuDNN's uses cudnn_convolution.h.
 
 #include <cudnn.h>
 
@@ -33,8 +33,8 @@ struct CudnnApi {
   std::string version() const;  ///< "9.19.0"
 };
 
-/// Opens cuDNN the first time. Throws Error{kDevice}: not there, older than 9.8, the first that plans without a
-/// device, or for a newer CUDA than the driver's.
+/// Opens cuDNN at the first call. Throws Error{kDevice} if it is missing, is older than 9.8 (the first version that
+/// plans without a device), or needs a newer CUDA than the driver supports.
 const CudnnApi& cudnn();
 
 /// Throws Error{kDevice} "<call>: CUDNN_STATUS_BAD_PARAM (<cuDNN's own reason>)" unless the status is success.

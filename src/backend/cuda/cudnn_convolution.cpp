@@ -19,13 +19,12 @@ namespace kernel = kernels::DPTRAIN_BACKEND;
 
 namespace {
 
-/// Bytes of workspace that add_bias_and_relu needs.
 std::uint64_t forward_rest_workspace(const gpu::ConvProblem& problem, bool bias) {
   return bias && problem.type != DType::kF32 ? static_cast<std::uint64_t>(problem.out_channels) * sizeof(float) : 0;
 }
 
-/// y = relu(y + bias): the steps of a forward convolution that its engine does not fuse. bias_values [K] in the
-/// problem's type; the workspace is aligned to 16 bytes.
+/// y = relu(y + bias): the operations of forward that the engine does not fuse. `bias_values` [K] is in the problem's
+/// type; `workspace` is aligned to 16 bytes.
 void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* bias_values, void* y, void* workspace,
                        int multiprocessors, gpu::StreamHandle stream) {
   const kernel::Launch at{stream, multiprocessors};
@@ -42,7 +41,7 @@ void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* b
     kernel::activation_forward(at, problem.type, kernel::Activation::kRelu, 0, y, y, points * problem.out_channels);
 }
 
-/// What convolutions run on; handle is null where they are only planned.
+/// The device's handle, null if convolutions are only planned.
 struct Engine {
   std::shared_ptr<CudnnHandle> handle;
   int multiprocessors = 1;
@@ -122,8 +121,8 @@ class CudnnConvolution final : public gpu::Convolution {
 
   gpu::ConvProblem problem_;
   Engine engine_;
-  std::array<Plan, 3> plans_;                       // of the passes that were asked for
-  std::array<std::optional<CudnnPass>, 3> passes_;  // of those that have run
+  std::array<Plan, 3> plans_;                       // of the requested passes
+  std::array<std::optional<CudnnPass>, 3> passes_;  // of the passes that have run
 };
 
 class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {

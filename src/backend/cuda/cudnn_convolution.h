@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolutions by cuDNN, behind the interface of the GPU device. A convolution's passes each get an engine of their own
-// when it is made; where one cannot be had, the message says of every engine why not.
+// gpu::Convolution with cuDNN. Each pass of a convolution gets its own engine when it is created. If no engine fits,
+// the error lists the reason for every engine.
 
 #include <memory>
 #include <string_view>
@@ -10,14 +10,13 @@
 
 namespace dptrain::backend::cuda {
 
-/// Convolutions that run on GPU `id`, whose runtime this is; made by any threads that have entered the device, used by
-/// the replica's. Throws Error{kDevice} where cuDNN cannot be opened or started.
+/// Convolutions for GPU `id`, which `runtime` belongs to. Any thread that has entered the device may create them; the
+/// replica's thread uses them. Throws Error{kDevice} if cuDNN cannot be opened or started.
 std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<gpu::Runtime> runtime, int id,
                                                                const gpu::ConvOptions& options);
 
-/// Convolutions planned for the GPU that the text describes (paper_gpus.h): engines and workspaces are those that it
-/// would have, and needing no GPU they cannot run. Autotune counts for nothing here. Throws Error{kDevice} where cuDNN
-/// cannot be opened.
+/// Convolutions planned for the GPU that the text describes (paper_gpus.h). They have its engines and workspaces but
+/// cannot run, and need no GPU. Autotune has no effect. Throws Error{kDevice} if cuDNN cannot be opened.
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,
                                                                const gpu::ConvOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// An owned descriptor of cuDNN's backend API, and the description of a device that plans are made for. A descriptor is
-// made, given its attributes, and finalized; after that it is read-only. One thread at a time.
+// An owned descriptor of cuDNN's backend API, and the properties of the device that plans are made for. A descriptor is
+// created, given attributes, and finalized; then it is read-only. One thread at a time.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace dptrain::backend::cuda {
 
-/// The name cuDNN has for a C++ type.
+/// cuDNN's attribute type for a C++ type.
 template <class T>
 inline constexpr cudnnBackendAttributeType_t kCudnnType = CUDNN_TYPE_VOID_PTR;
 template <>
@@ -47,7 +47,7 @@ class CudnnDescriptor {
  public:
   using Name = cudnnBackendAttributeName_t;
 
-  CudnnDescriptor() = default;  ///< holds nothing
+  CudnnDescriptor() = default;  ///< empty
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
   CudnnDescriptor(CudnnDescriptor&& other) noexcept;
   CudnnDescriptor& operator=(CudnnDescriptor&& other) noexcept;
@@ -72,7 +72,7 @@ class CudnnDescriptor {
   CudnnDescriptor& set_pointers(Name name, std::span<const void* const> values);
   CudnnDescriptor& finalize();
 
-  /// At most `most` values; cuDNN tells the true number for some attributes only, see count().
+  /// Returns at most `most` values. cuDNN reports the actual number only for some attributes, see count().
   template <class T>
   std::vector<T> get_all(Name name, std::size_t most) const {
     std::vector<T> values(most);
@@ -80,9 +80,8 @@ class CudnnDescriptor {
     return values;
   }
   std::int64_t get_int64(Name name) const;
-  /// Fills at most `most` descriptors of this type.
   std::vector<CudnnDescriptor> get_descriptors(Name name, cudnnBackendDescriptorType_t type, std::size_t most) const;
-  /// How many values of ENGINEHEUR_RESULTS or DEVICEPROP_JSON_REPRESENTATION there are.
+  /// Number of values of ENGINEHEUR_RESULTS or DEVICEPROP_JSON_REPRESENTATION.
   std::size_t count(Name name, cudnnBackendAttributeType_t type) const;
 
  private:
@@ -92,8 +91,8 @@ class CudnnDescriptor {
   cudnnBackendDescriptor_t raw_ = nullptr;
 };
 
-/// The GPU that engines are chosen for: one of this machine, or one described by a text (deviceless: plans tell engines
-/// and workspaces but cannot run; for an engine that is compiled at run time even the plan needs a driver).
+/// The GPU that engines are chosen for: one of this machine, or one described by a text. A deviceless plan reports
+/// engine and workspace but cannot run. For an engine compiled at run time even the plan needs a driver.
 class DeviceProperties {
  public:
   static DeviceProperties from_device(int id);
@@ -101,7 +100,7 @@ class DeviceProperties {
 
   bool deviceless() const noexcept { return deviceless_; }
   const CudnnDescriptor& descriptor() const noexcept { return descriptor_; }
-  /// The text that from_json takes.
+  /// The input of from_json.
   std::string json() const;
 
  private:

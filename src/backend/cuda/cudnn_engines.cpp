@@ -9,10 +9,10 @@
 namespace dptrain::backend::cuda {
 namespace {
 
-// More than cuDNN 9 has kinds of either, with room for what later versions may add.
+// More than cuDNN 9 defines of either.
 constexpr std::size_t kManyNotes = 32, kManyKnobs = 64;
 
-/// An engine as the heuristics propose it, its support already checked.
+/// An engine that the heuristics propose and the device supports.
 struct Candidate {
   EnginePlan plan;
   std::vector<cudnnBackendNumericalNote_t> notes;
@@ -55,14 +55,14 @@ std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& d
   return candidates;
 }
 
-/// What a note breaks of the promises, or "".
+/// The requirement that an engine with this note violates, or "".
 std::string objection(cudnnBackendNumericalNote_t note, const EngineQuery& query) {
   const bool strict = query.type == DType::kF32 && !query.options.tf32;
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return query.options.deterministic ? "not deterministic" : "";
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return strict ? "rounds to TF32, which is off" : "";
     case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return strict ? "rounds its inputs, and TF32 is off" : "";
-    // Sums in the 16-bit type, and transforms that lose digits: never worth it in training.
+    // Sums in 16 bits and transforms that lose precision are unsuitable for training.
     case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: return "sums in 16 bits";
     case CUDNN_NUMERICAL_NOTE_FFT: return "by FFT";
     case CUDNN_NUMERICAL_NOTE_WINOGRAD:
@@ -73,16 +73,17 @@ std::string objection(cudnnBackendNumericalNote_t note, const EngineQuery& query
   }
 }
 
-/// What engines get wrong and no note says, found by tests/cuda/engine_survey_test.cpp, on an H100 with cuDNN 9.14.
+/// Faults of engines that no note mentions, found by tests/cuda/engine_survey_test.cpp on an H100 with cuDNN 9.14.
 std::string known_fault(std::int64_t engine, const EngineQuery& query) {
   if (query.pass != ConvPass::kWeights) return "";
   if (engine == 1 && query.uneven_padding) return "wrong where padding is uneven";
-  // 5e-4 of the gradient's norm, where others of float32 are 1e-6 away
+  // error 5e-4 of the gradient's norm; other float32 engines: 1e-6
   if (engine == 17 && query.type == DType::kF32 && !query.options.tf32) return "loses digits";
   return "";
 }
 
-/// Makes the plan and reads its workspace; of an engine compiled at run time, without a device, only the workspace.
+/// Makes the plan and reads its workspace. For an engine compiled at run time on a deviceless GPU, reads the workspace
+/// only.
 void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
   if (chosen.runtime_compiled && device.deviceless()) {
     chosen.workspace = static_cast<std::uint64_t>(
@@ -97,7 +98,7 @@ void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
       std::max<std::int64_t>(0, chosen.plan.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)));
 }
 
-/// Whether the candidate becomes a plan; if not, why goes to the rejections.
+/// Makes the plan of the candidate. Returns false if it is rejected, and records the reason.
 bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQuery& query, Rejections& rejections) {
   if (!query.only.empty() && candidate.plan.name.text() != query.only) return false;
   std::string why = known_fault(candidate.plan.name.engine, query);

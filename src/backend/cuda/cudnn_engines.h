@@ -1,9 +1,8 @@
 #pragma once
 
-// Which of cuDNN's engines computes a graph. The heuristics list candidates, best first, mode A and then FALLBACK;
-// taken is the first that keeps the promises of ConvOptions (determinism, no TF32, workspace) and makes a plan. Every
-// rejection is kept with its reason for the message of the case that none is left. Several threads at once, each with
-// its own query.
+// Chooses cuDNN's engine for a graph. The heuristics list candidates, best first, in mode A and then FALLBACK. The
+// first one is chosen that satisfies ConvOptions (determinism, no TF32, workspace) and can be planned. Rejections are
+// recorded for the error message. Several threads may call at once, each with its own query.
 
 #include <cstdint>
 #include <map>
@@ -16,26 +15,26 @@
 
 namespace dptrain::backend::cuda {
 
-/// An engine with its settings, in words that find it again: "eng57 k13=2 k24=0".
+/// An engine and its settings; text() identifies them: "eng57 k13=2 k24=0".
 struct EngineName {
   std::int64_t engine = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> knobs;  ///< kind and value, in order of kind
+  std::vector<std::pair<std::int64_t, std::int64_t>> knobs;  ///< kind and value, ordered by kind
 
   std::string text() const;
 };
 
 struct EnginePlan {
-  std::shared_ptr<const ConvGraph> graph;  ///< what it computes
+  std::shared_ptr<const ConvGraph> graph;  ///< the graph that the engine computes
   EngineName name;
-  std::string rank;               ///< place in the heuristics' list: "A0", "F3"
-  bool runtime_compiled = false;  ///< by NVRTC, half a second each at the start
-  std::uint64_t workspace = 0;    ///< bytes
-  CudnnDescriptor config;         ///< empty where the plan was taken from an equal GPU
-  std::string taken;              ///< of such a plan cuDNN's text; else empty
-  CudnnDescriptor plan;           ///< empty where it needs a driver and there is none (DeviceProperties::deviceless)
+  std::string rank;               ///< position in the heuristics' list: "A0", "F3"
+  bool runtime_compiled = false;  ///< by NVRTC, which takes half a second per engine
+  std::uint64_t workspace = 0;    ///< in bytes
+  CudnnDescriptor config;         ///< empty if the plan was taken from an equal GPU
+  std::string taken;              ///< cuDNN's text of a plan from an equal GPU; else empty
+  CudnnDescriptor plan;           ///< empty if it needs a driver and there is none (DeviceProperties::deviceless)
 };
 
-/// Why engines were not taken: reason -> engines.
+/// Engines that were rejected, by reason.
 class Rejections {
  public:
   void add(const std::string& reason, const std::string& engine) { engines_[reason].push_back(engine); }
@@ -51,8 +50,8 @@ struct EngineQuery {
   gpu::ConvOptions options;
   ConvPass pass = ConvPass::kForward;
   bool uneven_padding = false;  ///< ConvProblem::uneven_padding()
-  std::size_t wanted = 1;       ///< stop after so many plans; FALLBACK is asked only while there are fewer
-  std::string only{};           ///< if not empty, the one engine of this EngineName::text()
+  std::size_t wanted = 1;       ///< stop after this many plans; FALLBACK is queried only if there are fewer
+  std::string only{};           ///< if not empty, accept only the engine with this EngineName::text()
 };
 
 /// Plans in the heuristics' order; empty if no engine is left.

@@ -12,7 +12,7 @@ namespace {
 using gpu::ConvProblem;
 using Sizes = std::array<std::int64_t, 4>;  // N, C, H, W, or K, C, R, S
 
-// The tensor that stays inside a forward graph.
+// The tensor between convolution and bias.
 constexpr std::int64_t kSum = 10;
 
 cudnnDataType_t cudnn_type(DType type) {
@@ -37,7 +37,7 @@ CudnnDescriptor make_window(const ConvProblem& p) {
   return window;
 }
 
-/// The names of a convolution operation's attributes, which each pass has its own set of.
+/// Names of the attributes of a convolution operation, which differ between passes.
 struct ConvNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t window, x, filter, y, alpha, beta;
@@ -72,7 +72,6 @@ constexpr ConvNames names_of(ConvPass pass) {
           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
-/// Fills one graph; a member per kind of operation.
 class GraphBuilder {
  public:
   GraphBuilder(const ConvProblem& problem, ConvPass pass)
@@ -96,7 +95,7 @@ class GraphBuilder {
     return make_tensor(id, sizes, CUDNN_DATA_FLOAT, true);
   }
 
-  /// Channels innermost.
+  /// NHWC.
   const CudnnDescriptor& make_tensor(std::int64_t id, const Sizes& n, cudnnDataType_t type, bool is_virtual) {
     return keep(CudnnDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR))
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)

@@ -1,7 +1,7 @@
 #pragma once
 
-// One pass of one convolution as a graph of cuDNN operations: convolution, and forward its bias. Tensors are NHWC,
-// filters KRSC, intermediate results and sums in float. Needs no device. One thread at a time.
+// One pass of a convolution as a graph of cuDNN operations: the convolution, and in forward its bias. Tensors are NHWC,
+// filters KRSC, intermediate results and sums float. Needs no device. One thread at a time.
 
 #include <deque>
 #include <memory>
@@ -17,26 +17,25 @@ namespace dptrain::backend::cuda {
 enum class ConvPass { kForward, kData, kWeights };
 std::string_view name_of(ConvPass pass) noexcept;  ///< "forward", "data", "weights"
 
-/// What the forward graph does after the convolution. Never the ReLU: cuDNN's may turn NaN into 0, which would hide
-/// what has gone wrong, and the only engine that promises not to (CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP) is its slowest.
+/// Operations of the forward graph after the convolution. ReLU is not among them: cuDNN's may turn NaN into 0 and thus
+/// hide errors. The only engine that guarantees not to (CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP) is its slowest.
 struct FusedOps {
   bool bias = false;
   bool operator==(const FusedOps&) const = default;
 };
 
-/// The tensors of a plan by number. In the data pass kX is dx and kY is dy, in the weights pass kFilter is dfilter.
+/// Tensors of a plan, by number. In the data pass kX is dx and kY is dy; in the weights pass kFilter is dfilter.
 enum ConvTensor : std::int64_t { kX = 1, kFilter = 2, kBias = 3, kY = 4 };
 
-/// Kept as long as a plan made from it: whether a descriptor copies the descriptors it is given is not documented.
+/// Must outlive its plans: cuDNN does not document whether descriptors copy the descriptors that they refer to.
 struct ConvGraph {
-  std::deque<CudnnDescriptor> parts;  ///< tensors and the like, which the operations refer to
+  std::deque<CudnnDescriptor> parts;  ///< tensors and windows that the operations refer to
   std::vector<CudnnDescriptor> operations;
   CudnnDescriptor graph;
   FusedOps fused;
 };
 
-/// `fused` counts only forward. Throws Error{kDevice} where the problem makes no sense (sizes that do not fit
-/// together).
+/// Only forward uses `fused`. Throws Error{kDevice} if the sizes of the problem are inconsistent.
 std::shared_ptr<const ConvGraph> make_conv_graph(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused);
 
 /// "bfloat16 [256, 56, 56, 64] -> [256, 28, 28, 128], filter 3x3, strides 2x2, padding (0, 1), (0, 1)": for messages.

@@ -19,12 +19,12 @@ class CudnnHandle {
   CudnnHandle(const CudnnHandle&) = delete;
   CudnnHandle& operator=(const CudnnHandle&) = delete;
 
-  /// The handle, set to this stream.
+  /// Binds the handle to this stream.
   cudnnHandle_t on(gpu::StreamHandle stream);
 
  private:
   cudnnHandle_t raw_ = nullptr;
-  gpu::StreamHandle stream_ = nullptr;  ///< set_stream is not called again for the same one
+  gpu::StreamHandle stream_ = nullptr;  ///< avoids repeated calls of set_stream
 };
 
 /// Addresses of the tensors; bias may be null if the plan has none.
@@ -38,13 +38,13 @@ struct ConvMemory {
   bool operator==(const ConvMemory&) const = default;
 };
 
-/// Whether the status belongs to the family CUDNN_STATUS_BAD_PARAM.
+/// Whether the status is CUDNN_STATUS_BAD_PARAM or one of its subtypes.
 constexpr bool is_bad_parameter(cudnnStatus_t status) {
   return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/// A plan's first execution. Plans are made from the properties of a device, as cuDNN's header requires. If cuDNN
-/// refuses to execute such a plan, `remake` makes it from a handle, and it is executed once more.
+/// Executes a plan for the first time. Plans are made from the properties of a device, as cuDNN's header requires. If
+/// cuDNN refuses to execute one, `remake` makes it from a handle, and it is executed again.
 template <class Execute, class Remake>
 cudnnStatus_t first_execution(const Execute& execute, const Remake& remake) {
   const cudnnStatus_t status = execute();
@@ -74,7 +74,7 @@ class CudnnPass {
   CudnnDescriptor remade_;                  ///< the plan made from a handle, if plan_ did not execute
   bool executed_ = false;
   ConvMemory packed_for_;
-  CudnnDescriptor pack_;  ///< cuDNN's variant pack of the pointers; made again when they change
+  CudnnDescriptor pack_;  ///< cuDNN's variant pack of the pointers; remade when they change
 };
 
 }  // namespace dptrain::backend::cuda

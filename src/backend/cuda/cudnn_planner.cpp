@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kTried = 32;
 
-/// What to try forward, the most in one graph first.
+/// Fusions to try, largest first.
 std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
   if (pass != ConvPass::kForward || !problem.bias) return {{}};
   return {{.bias = true}, {}};
@@ -76,7 +76,7 @@ EnginePlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) 
 
 std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
                                              Rejections& rejections) {
-  // An engine may take such addresses when it is planned and refuse them when it runs.
+  // Engines may accept less aligned addresses when planned and reject them when run.
   const bool tries = tuner_ && problem.alignment != kFullAlignment;
   EngineQuery query = query_of(problem, pass, options_);
   if (tries) query.wanted = kTried;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the engine of each pass of a convolution, once for all that are equal, and once for all GPUs that are. One per
-// ConvolutionMaker; several threads that have entered the device may call at once.
+// Finds the engine of each pass of a convolution, once for all equal convolutions and equal GPUs. One per
+// ConvolutionMaker. Threads that have entered the device may call concurrently.
 
 #include <atomic>
 #include <future>
@@ -19,19 +19,19 @@ class CudnnPlanner {
  public:
   using SharedPlan = std::shared_ptr<const EnginePlan>;
 
-  /// A tuner, where there is a device: with options.autotune it measures engines; it tries them on addresses that are
-  /// less than fully aligned. `share`: with GPUs that are equal to this one; null: with none.
+  /// `tuner`: null without a device. Measures engines if options.autotune is set, and tests engines on addresses that
+  /// are not fully aligned. `share`: equal GPUs share plans through it; null: none.
   CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner = nullptr,
                std::shared_ptr<EngineShare> share = nullptr);
 
-  /// The plan, or what waits for it: plans that another thread or GPU makes hold up only who needs them. Forward, a
-  /// graph that no engine takes with its bias is tried without: CudnnPass::fused() tells what the plan does, the rest
-  /// is the caller's. The future holds Error{kDevice} naming the problem and every rejected engine.
+  /// The plan, or a future for one that another thread or GPU is making. If no engine supports a forward graph with
+  /// bias, it is planned without; CudnnPass::fused() lists the operations that it covers. Errors are
+  /// Error{kDevice} with the problem and all rejected engines.
   std::shared_future<SharedPlan> begin(const gpu::ConvProblem& problem, ConvPass pass);
-  /// Waits for it.
+  /// begin(), waiting for the plan.
   CudnnPass plan(const gpu::ConvProblem& problem, ConvPass pass) { return CudnnPass(begin(problem, pass).get()); }
 
-  /// How many plans it has taken from equal GPUs.
+  /// Number of plans taken from equal GPUs.
   int taken() const noexcept { return *taken_; }
 
  private:
@@ -39,7 +39,7 @@ class CudnnPlanner {
   std::optional<EnginePlan> find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
                                  Rejections& rejections);
 
-  std::shared_ptr<const DeviceProperties> device_;  // plans that are still to be taken hold it, too
+  std::shared_ptr<const DeviceProperties> device_;  // also used by deferred takes
   gpu::ConvOptions options_;
   std::unique_ptr<CudnnTuner> tuner_;
   bool shared_;

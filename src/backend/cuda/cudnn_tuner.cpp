@@ -16,14 +16,13 @@ namespace {
 
 constexpr std::size_t kMeasured = 8;
 constexpr int kWindows = 3;
-/// An engine whose first runs take so many times the best one's is not measured further.
+/// Engines whose first runs take this many times the best one's are not measured further.
 constexpr double kHopeless = 3;
-/// Microseconds of a run that is long enough for its time to be sure.
+/// Runs of at least so many microseconds are measured once.
 constexpr double kLong = 10000;
-/// An engine that the heuristics name later must be faster by more than clocks and caches make of it.
+/// A later engine of the heuristics must be faster by more than the variation of clocks and caches.
 constexpr double kFaster = 0.97;
 
-/// Device memory for the time of a measurement.
 class Scratch {
  public:
   Scratch(gpu::Runtime& runtime, std::uint64_t bytes)
@@ -33,8 +32,8 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   void* data() const noexcept { return memory_; }
-  /// The byte 0x3c everywhere: 0.0115 in float32 and bfloat16, 1.06 in float16. Zeros would draw less power than real
-  /// numbers do, and engines that a hot GPU slows down would look better than they are.
+  /// Fills with the byte 0x3c: 0.0115 in float32 and bfloat16, 1.06 in float16. Zeros would draw less power than real
+  /// data and favour engines that a hot GPU slows down.
   void fill(gpu::StreamHandle stream, const std::string& where) const {
     check_cuda(cudaMemsetAsync(memory_, 0x3c, bytes_, static_cast<cudaStream_t>(stream)), "cudaMemsetAsync", where);
   }
@@ -45,7 +44,7 @@ class Scratch {
   std::uint64_t bytes_;
 };
 
-/// A stream and two events that tell the time.
+/// A stream and two events that measure time.
 class Stopwatch {
  public:
   explicit Stopwatch(gpu::Runtime& runtime) : runtime_(runtime), stream_(runtime.make_stream(false)) {
@@ -63,8 +62,8 @@ class Stopwatch {
   gpu::StreamHandle stream() const noexcept { return stream_; }
   void synchronize() { runtime_.synchronize(stream_); }
 
-  /// Microseconds of one run, after one that does not count: the best of kWindows means, because the host may be late
-  /// with a launch while other threads compile. `to_beat`: what the best engine so far takes.
+  /// Microseconds per run after a warm-up run. Takes the best of kWindows means, since the host may launch late while
+  /// other threads compile. `to_beat`: time of the best engine so far.
   template <class Run>
   double time(const Run& run, double to_beat) {
     run();
@@ -95,7 +94,7 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Memory of every tensor of a problem, no better aligned than the problem says, and a workspace.
+/// Memory for all tensors of a problem, aligned no better than its alignment, and a workspace.
 struct Tensors {
   Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
       : offset(p.alignment % kFullAlignment),
@@ -110,7 +109,7 @@ struct Tensors {
   }
   ConvMemory memory() const { return {at(x), at(filter), at(bias), at(y), workspace.data()}; }
 
-  int offset;  ///< bytes
+  int offset;  ///< in bytes
   Scratch x, filter, bias, y, workspace;
 
  private:
@@ -120,7 +119,7 @@ struct Tensors {
   void* at(const Scratch& tensor) const { return static_cast<std::byte*>(tensor.data()) + offset; }
 };
 
-/// One engine's time; infinite, and a rejection, where it does not run.
+/// Time of one engine; infinity and a rejection if it does not run.
 double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Stopwatch& watch, double to_beat,
                Rejections& rejections) {
   try {
@@ -128,14 +127,14 @@ double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Sto
   } catch (const Error& error) {
     rejections.add(error.what(), pass.name());
   }
-  watch.synchronize();  // what fails here is the GPU's failure, not the engine's
+  watch.synchronize();  // an error here is the GPU's, not the engine's
   return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
 
 int runs_of_window(double microseconds) {
-  constexpr double kWindow = 300;  // microseconds: events resolve half of one, and a launch may be late by several
+  constexpr double kWindow = 300;  // in microseconds; events resolve 0.5, and a launch may be late by several
   constexpr int kFewest = 3, kMost = 100;
   return microseconds > 0 ? static_cast<int>(std::clamp(std::ceil(kWindow / microseconds), 1.0 * kFewest, 1.0 * kMost))
                           : kMost;
@@ -170,7 +169,7 @@ void CudnnTuner::store(PlanCache& cache, const std::string& key, const EnginePla
 std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                              const gpu::ConvProblem& problem, const DeviceProperties& device,
                                              EngineQuery query, Rejections& rejections) {
-  // Making a plan may take a second of compiling. So it is done without the cache, which others wait for.
+  // Planning may take a second of compilation, so it is done without the lock of the cache.
   std::string stale;
   if (const auto known = PlanCache(cache_path_).find(key)) {
     query.only = *known;
@@ -185,7 +184,7 @@ std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGra
 
   const std::lock_guard lock(measuring_);
   PlanCache cache(cache_path_);
-  if (const auto known = cache.find(key); known && *known != stale) {  // another replica has measured meanwhile
+  if (const auto known = cache.find(key); known && *known != stale) {  // measured by another replica meanwhile
     const auto same = std::ranges::find_if(plans, [&](const EnginePlan& plan) { return plan.name.text() == *known; });
     if (same != plans.end()) return std::move(*same);
   }
@@ -203,7 +202,7 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
     room.emplace(*runtime_, problem, workspace);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
-    store(cache, key, plans.front(), 0);  // so that the next run takes it, too
+    store(cache, key, plans.front(), 0);  // so that the next run uses it, too
     return std::move(plans.front());
   }
   const Tensors& tensors = *room;
@@ -241,7 +240,7 @@ std::optional<EnginePlan> CudnnTuner::first_that_runs(std::vector<EnginePlan> pl
       runtime_->synchronize(watch.stream());
       continue;
     }
-    runtime_->synchronize(watch.stream());  // what fails here is the GPU's failure, not the engine's choice
+    runtime_->synchronize(watch.stream());  // an error here is the GPU's, not the engine's
     return std::move(*tried);
   }
   return std::nullopt;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Chooses the engine that measures fastest instead of the heuristics' first one (ConvOptions::autotune), and stores it
-// in the plan cache. One per ConvolutionMaker. Several threads may call it at once: they make plans concurrently and
-// measure one at a time.
+// Chooses the fastest engine by measurement instead of the heuristics' first (ConvOptions::autotune), and stores it in
+// the plan cache. One per ConvolutionMaker. Threads may call it concurrently: they plan in parallel and measure one at
+// a time.
 
 #include <memory>
 #include <mutex>
@@ -19,18 +19,18 @@ class CudnnTuner {
  public:
   CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id);
 
-  /// Whether measurements are stored. If not, the caller should not measure: the next run would have other engines and
-  /// other bits. The first call warns if the result is false.
+  /// Whether measurements are stored. If not, do not measure: the next run would use other engines and give other bits.
+  /// The first call warns if the result is false.
   bool remembers();
 
   /// The fastest engine of the problem's graph, stored under the key; nullopt without engines. Uses a valid entry of
-  /// the cache, else measures the first eight engines of find_engines (32 where addresses are less aligned). Measuring
-  /// allocates the pass's tensors and workspaces; without that memory, the first engine is stored and returned.
+  /// the cache, else measures the first eight engines of find_engines (32 for less aligned addresses). Without memory
+  /// for tensors and workspaces it stores and returns the first engine.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
-  /// The first of the plans that runs on tensors of the problem's alignment; nullopt if none does. Allocates memory as
-  /// choose() does, for one plan at a time.
+  /// The first plan that runs on tensors of the problem's alignment; nullopt if none does. Allocates memory as choose()
+  /// does, for one plan at a time.
   std::optional<EnginePlan> first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
                                             Rejections& rejections);
 
@@ -40,7 +40,7 @@ class CudnnTuner {
   std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
                                     const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
 
-  /// Warns once where that fails.
+  /// Warns once if storing fails.
   void store(PlanCache& cache, const std::string& key, const EnginePlan& plan, double microseconds);
 
   std::shared_ptr<gpu::Runtime> runtime_;
@@ -52,8 +52,8 @@ class CudnnTuner {
   bool remembers_ = false;  // set by the first remembers()
 };
 
-/// Number of runs between two events, from the time of one run. Short runs are repeated more often, so that the events'
-/// jitter does not decide.
+/// Number of runs between two events, from the time of one run. Short runs are repeated more often, to reduce the
+/// effect of the events' jitter.
 int runs_of_window(double microseconds);
 
 /// The key of a plan in the cache: problem, pass, fused ops and the options that limit the choice.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kText = CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION;
 
-/// "" where there is no finished plan (DeviceProperties::deviceless), or cuDNN writes none of this engine.
+/// "" if there is no finished plan (DeviceProperties::deviceless), or cuDNN cannot serialize this engine.
 std::string text_of(const EnginePlan& plan) {
   if (!plan.plan) return "";
   try {

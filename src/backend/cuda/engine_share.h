@@ -1,8 +1,8 @@
 #pragma once
 
-// Engines that GPUs of one kind plan once between them. The first replica that wants one plans it (and compiles and
-// measures it, where that is asked for); the others wait for that one alone and take it, so that all run the same
-// engines and have the same bits. Nothing here calls cuDNN. Any thread.
+// Engines that equal GPUs plan once. The first replica that needs an engine plans it (and compiles and measures it, if
+// requested). Others wait for that engine only and use it, so all replicas run the same engines and give the same bits.
+// Does not call cuDNN. Any thread.
 
 #include <cstdint>
 #include <future>
@@ -18,14 +18,14 @@
 
 namespace dptrain::backend::cuda {
 
-/// An engine in words that make it again on an equal GPU.
+/// A description from which an equal GPU can recreate the engine.
 struct SharedEngine {
   EngineName name;
   FusedOps fused;
   std::string rank;
   bool runtime_compiled = false;
-  std::uint64_t workspace = 0;  ///< bytes
-  std::string plan;             ///< cuDNN's text of the finished plan; empty where it writes none
+  std::uint64_t workspace = 0;  ///< in bytes
+  std::string plan;             ///< cuDNN's text of the finished plan; empty if it provides none
 };
 
 class EngineShare {
@@ -33,11 +33,11 @@ class EngineShare {
   using Engine = std::shared_ptr<const SharedEngine>;
 
   struct Claim {
-    std::shared_future<Engine> engine;         ///< an error where it could not be planned
-    std::optional<std::promise<Engine>> mine;  ///< the first one's, who plans the engine and keeps the promise
+    std::shared_future<Engine> engine;         ///< holds an error if it could not be planned
+    std::optional<std::promise<Engine>> mine;  ///< set for the first caller, who must plan the engine and fulfil it
   };
 
-  /// Does not wait. `key` says everything that the choice depends on.
+  /// Does not wait. `key` must contain everything that the choice depends on.
   Claim claim(const std::string& key);
 
  private:
@@ -45,23 +45,23 @@ class EngineShare {
   std::map<std::string, std::shared_future<Engine>> engines_;
 };
 
-/// What two GPUs have in common that are equal to cuDNN: model, compute capability, multiprocessors and memories. Of
-/// one process driver and cuDNN are the same.
+/// The properties in which equal GPUs agree: model, compute capability, multiprocessors and memories. Driver and cuDNN
+/// are the same within a process.
 std::string kind_of(const cudaDeviceProp& properties);
 
-/// The share of all GPUs of this kind in the process, as long as one of them holds it.
+/// The share of all GPUs of this kind in the process. It exists as long as a GPU holds it.
 std::shared_ptr<EngineShare> share_of(const std::string& kind);
 
 /// The plans of one GPU, each made or taken once.
 template <class Key, class Plan>
 class PlanTable {
  public:
-  /// `share` null: no other GPU takes part.
+  /// `share`: null if no other GPU takes part.
   explicit PlanTable(std::shared_ptr<EngineShare> share) : share_(std::move(share)) {}
 
-  /// The key's plan. Who asks first of all GPUs runs `make()`, which returns a plan and the engine for the others, here
-  /// and now; all others go on at once, and take(engine) runs where the plan is first waited for, which therefore holds
-  /// up nobody who could make another one. `take` may outlive the table.
+  /// The plan of the key. For the first caller on all GPUs it runs `make()`, which returns the plan and the engine for
+  /// other GPUs. For other GPUs it returns at once; take(engine) runs when the plan is first waited for, so it does not
+  /// block the planning of others. `take` may outlive the table.
   template <class Make, class Take>
   std::shared_future<Plan> begin(const Key& key, const std::string& shared_key, const Make& make, Take take) {
     std::promise<Plan> made;
@@ -98,12 +98,12 @@ class PlanTable {
   std::map<Key, std::shared_future<Plan>> plans_;
 };
 
-/// What other GPUs make the plan of.
+/// The description from which other GPUs recreate the plan.
 std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan);
 
-/// The plan of `graph`, which is that of the engine's problem with engine.fused: read from cuDNN's text, which compiles
-/// nothing; where there is none, or cuDNN does not take it here, the same engine planned by its name. `query` as of the
-/// GPU that planned it. Throws Error{kDevice} where this GPU does not have the engine.
+/// The plan of `graph`, which must be that of the engine's problem with engine.fused. It is read from cuDNN's text,
+/// which needs no compilation. If there is none, or cuDNN rejects it here, the engine is planned by name. `query`: that
+/// of the GPU that planned it. Throws Error{kDevice} if this GPU does not have the engine.
 EnginePlan take_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
                        const DeviceProperties& device, EngineQuery query);
 

@@ -1,5 +1,5 @@
-// Facts about GPUs from the CUDA runtime. The memory in use is from the driver's management library (NVML), which needs
-// no context on the GPU. NVML's few types are declared here because not every toolkit has its header.
+// Facts about GPUs from the CUDA runtime. Memory in use is from the driver's management library (NVML), which needs no
+// context on the GPU. NVML's types are declared here because some toolkits lack its header.
 
 #include "backend/gpu_facts.h"
 
@@ -22,7 +22,7 @@ namespace {
 int gpu_count() {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  static_cast<void>(cudaGetLastError());  // otherwise the next call would report it
+  static_cast<void>(cudaGetLastError());  // clears the error, which the next call would report otherwise
   return 0;
 }
 
@@ -34,10 +34,10 @@ std::string nccl_version() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);  // 22809: 2.28.9
 }
 
-/// The part of NVML that tells memory in use.
+/// The part of NVML that reports memory in use.
 class ManagementLibrary {
  public:
-  /// Null where it does not open.
+  /// Null if it cannot be opened.
   static const ManagementLibrary* get() {
     static const std::optional<ManagementLibrary> library = open();
     return library ? &*library : nullptr;

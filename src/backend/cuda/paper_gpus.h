@@ -1,9 +1,9 @@
 #pragma once
 
-// GPUs on paper: the device properties from which cuDNN lists engines. With them plans can be made and memory counted
-// on machines without that GPU. The text of an H100 (SXM5, 80 GB) is what DeviceProperties::from_device(id).json()
-// returned on one. The text of an H200 is written by hand. Its limits are those of compute capability 9.0 in the CUDA
-// C++ Programming Guide. Multiprocessors, L2 cache and clocks are published figures, and memory is rounded to 150 GB.
+// Device properties from which cuDNN lists engines, to make plans and compute memory without the GPU. The text of an
+// H100 (SXM5, 80 GB) is the output of DeviceProperties::from_device(id).json(). That of an H200 is written by hand:
+// limits of compute capability 9.0 from the CUDA C++ Programming Guide, published multiprocessors, L2 cache and clocks,
+// memory rounded to 150 GB.
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The runtime of a GPU that is not present. It has the figures that plans and ops read, but no memory; its streams and
-// events do nothing. Any thread.
+// The runtime of an absent GPU. It has the figures that plans and ops read, but no memory; streams and events do
+// nothing. Any thread.
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ struct PaperGpu {
   std::uint64_t memory_bytes = 0;
 };
 
-/// Functions of the runtime that allocate, copy, fill, or record and replay graphs throw Error{kInternal}.
+/// Allocating, copying, filling, and recording or replaying graphs throw Error{kInternal}.
 std::shared_ptr<gpu::Runtime> make_paper_runtime(const PaperGpu& gpu);
 
 }  // namespace dptrain::backend::cuda

@@ -49,7 +49,7 @@ std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   std::string folder;
-  if (cache != nullptr && *cache == '/')  // relative ones are to be ignored, says the XDG specification
+  if (cache != nullptr && *cache == '/')  // relative paths are invalid by the XDG specification
     folder = cache;
   else if (home != nullptr && *home != '\0')
     folder = std::string(home) + "/.cache";
@@ -65,7 +65,7 @@ PlanCache::PlanCache(const std::string& path) : file_(open_locked(path)) {
 }
 
 PlanCache::~PlanCache() {
-  if (kept()) close(file_);  // and with it the lock
+  if (kept()) close(file_);  // also releases the lock
 }
 
 std::optional<std::string> PlanCache::find(const std::string& key) const {
@@ -77,7 +77,7 @@ std::optional<std::string> PlanCache::find(const std::string& key) const {
 bool PlanCache::store(const std::string& key, const std::string& engine, double microseconds) {
   engines_[key] = engine;
   if (!kept()) return false;
-  // A line cut short by a crash ends here, and is skipped by the next reader.
+  // Ends a line that a crash cut off. Readers skip it.
   const std::string line = fmt::format("{}{}\t{}\t{:.1f}\n", ends_in_line_end_ ? "" : "\n", key, engine, microseconds);
   ends_in_line_end_ = write_all(file_, line);
   return ends_in_line_end_;

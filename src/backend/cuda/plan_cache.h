@@ -1,8 +1,8 @@
 #pragma once
 
-// Which engine was the fastest, kept between runs: a text file with one line per convolution pass, shared by all
-// processes and replicas of the user. Whoever holds the file measures; the others wait and take what was found, so that
-// replicas run the same engines. Any thread.
+// The fastest engines, stored between runs: a text file with one line per convolution pass, shared by all processes and
+// replicas of the user. The holder of the file measures; others wait and use its results, so that replicas run the same
+// engines. Any thread.
 
 #include <map>
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace dptrain::backend::cuda {
 
-/// "$XDG_CACHE_HOME/dptrain/plans-9.19.0-NVIDIA-H200.txt" (or under $HOME/.cache); "" where neither variable is set.
+/// "$XDG_CACHE_HOME/dptrain/plans-9.19.0-NVIDIA-H200.txt" (or under $HOME/.cache); "" if neither variable is set.
 std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu);
 
-/// The file, held against everyone else as long as the object lives. Lines are `key TAB engine TAB microseconds`; the
-/// last line of a key counts, lines of any other form are skipped.
+/// The file, locked as long as the object exists. Lines are `key TAB engine TAB microseconds`. The last line of a key
+/// is valid; lines of any other form are skipped.
 class PlanCache {
  public:
-  /// Waits for the file. Where it cannot be opened or made, the cache is empty and forgets (kept() is false).
+  /// Waits for the lock. If the file cannot be opened or created, the cache is empty and kept() is false.
   explicit PlanCache(const std::string& path);
   ~PlanCache();
   PlanCache(const PlanCache&) = delete;
@@ -26,7 +26,7 @@ class PlanCache {
 
   bool kept() const noexcept { return file_ >= 0; }
   std::optional<std::string> find(const std::string& key) const;
-  /// No tab or line end in key and engine. False if it could not be written.
+  /// Key and engine must not contain tabs or line ends. Returns false if the line could not be written.
   bool store(const std::string& key, const std::string& engine, double microseconds);
 
  private:
