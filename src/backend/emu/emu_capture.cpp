@@ -15,7 +15,7 @@ void Capture::close() {
   closed_ = true;
   if (!spoiled_.empty()) throw Error(ErrorKind::kDevice, spoiled_);
 
-  // How much of every branch is known to be over when the first one is.
+  // The number of operations of each branch that must be finished when the first branch is.
   std::vector<std::size_t> over(branches_.size(), 0);
   over[0] = branches_[0].operations.size();
   for (bool grown = true; grown;) {

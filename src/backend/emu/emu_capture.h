@@ -1,7 +1,7 @@
 #pragma once
 
-// A recorded piece of a stream, and of the streams that events joined into it: what CUDA calls stream capture and
-// graph. Guarded by the scheduler's mutex while it is recorded, unchanged afterwards.
+// A recording of a stream and of the streams that events joined to it, as CUDA's stream capture and graph. Guarded by
+// the scheduler's mutex while being recorded, immutable afterwards.
 
 #include <memory>
 #include <string>
@@ -21,18 +21,19 @@ class Capture {
 
   Capture(EmuStream& origin, std::thread::id thread) : thread_(thread) { join(origin); }
 
-  /// A new branch, for a stream that waits for an event of this recording. Its number.
+  /// Adds a branch for a stream that waits for an event of this recording. Returns its number.
   std::size_t join(EmuStream& stream);
   void add(std::size_t branch, Operation operation) { branches_[branch].operations.push_back(std::move(operation)); }
   std::size_t length(std::size_t branch) const { return branches_[branch].operations.size(); }
   const std::vector<Branch>& branches() const { return branches_; }
   std::thread::id thread() const { return thread_; }
 
-  /// The recording has failed; `why` is said at its end.
+  /// Marks the recording as failed; close() reports `why`.
   void spoil(const std::string& why) {
     if (spoiled_.empty()) spoiled_ = why;
   }
-  /// Throws Error{kDevice} if it was spoilt, or if a branch holds work that the first branch does not wait for.
+  /// Throws Error{kDevice} if the recording has failed, or if the first branch does not wait for all work of another
+  /// branch.
   void close();
   bool closed() const { return closed_; }
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kLanes = 16;
 
 std::int64_t padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-/// Sixteen sums, in registers.
+/// Sixteen sums in registers.
 struct Sums {
   using Four [[gnu::vector_size(16)]] = float;
   Four a{}, b{}, c{}, d{};
@@ -46,13 +46,13 @@ struct Sums {
   }
 };
 
-/// What stands on the other side of a window's element; outside of [0, extent) there is nothing.
+/// Maps outputs to inputs and back along one axis of a window.
 struct Axis {
   std::int64_t stride, dilation, pad, in, out;
 
   std::int64_t input(std::int64_t o, std::int64_t tap) const { return o * stride + tap * dilation - pad; }
   bool has_input(std::int64_t i) const { return i >= 0 && i < in; }
-  /// The output that sees input `i` through `tap`, or -1.
+  /// The output that reads input `i` through `tap`, or -1.
   std::int64_t output(std::int64_t i, std::int64_t tap) const {
     const std::int64_t at = i + pad - tap * dilation;
     return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
@@ -61,7 +61,7 @@ struct Axis {
 Axis rows_of(const ConvProblem& p) { return {p.stride_h, p.dilation_h, p.pad_top, p.in_h, p.out_h}; }
 Axis columns_of(const ConvProblem& p) { return {p.stride_w, p.dilation_w, p.pad_left, p.in_w, p.out_w}; }
 
-/// [outer, groups, width] with every group's width filled up with zeros to whole lanes.
+/// [outer, groups, width], with each group's width padded with zeros to whole lanes.
 std::vector<float> with_lanes(const float* values, std::int64_t outer, std::int64_t groups, std::int64_t width) {
   const std::int64_t wide = padded(width);
   std::vector<float> to(static_cast<std::size_t>(outer * groups * wide), 0.0F);
@@ -69,10 +69,10 @@ std::vector<float> with_lanes(const float* values, std::int64_t outer, std::int6
   return to;
 }
 
-// The three passes over floats in host memory (layouts: backend/gpu/convolution.h). Results overwrite. Sixteen channels
-// are computed side by side; each number's sum is in the order that its function names.
+// The three passes on floats in host memory (layouts: backend/gpu/convolution.h). Results overwrite. Sixteen channels
+// are computed at a time; each function's comment names the order of summation.
 
-/// y = conv(x) + bias (which may be null), then the larger of it and 0 if problem.relu; summed over r, s, c.
+/// y = conv(x) + bias (bias may be null), then ReLU if problem.relu. Sums over r, s, c.
 void convolve(const ConvProblem& p, const float* x, const float* filter, const float* bias, float* y) {
   const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(k),
                      taps = p.kernel_h * p.kernel_w * c;
@@ -107,12 +107,12 @@ void convolve(const ConvProblem& p, const float* x, const float* filter, const f
         const std::int64_t channel = g * k + first;
         for (std::int64_t i = 0; i < std::min(kLanes, k - first); ++i) {
           const float value = lanes[i] + (bias == nullptr ? 0.0F : bias[channel + i]);
-          y[at * p.out_channels + channel + i] = p.relu && value <= 0.0F ? 0.0F : value;  // NaN stays
+          y[at * p.out_channels + channel + i] = p.relu && value <= 0.0F ? 0.0F : value;  // keeps NaN
         }
       }
 }
 
-/// Summed over r, s, k.
+/// Sums over r, s, k.
 void convolve_data(const ConvProblem& p, const float* dy, const float* filter, float* dx) {
   const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(c),
                      taps = p.kernel_h * p.kernel_w;
@@ -144,7 +144,7 @@ void convolve_data(const ConvProblem& p, const float* dy, const float* filter, f
       }
 }
 
-/// Summed over images, rows, columns of the output.
+/// Sums over images, rows and columns of the output.
 void convolve_weights(const ConvProblem& p, const float* x, const float* dy, float* dfilter) {
   const std::int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups, wide = padded(k),
                      taps = p.kernel_h * p.kernel_w * c;
@@ -152,7 +152,7 @@ void convolve_weights(const ConvProblem& p, const float* x, const float* dy, flo
   const std::vector<float> from = with_lanes(dy, p.rows * p.out_h * p.out_w, p.groups, k);
   const Axis rows = rows_of(p), columns = columns_of(p);
 
-  /// Calls f(input point, output point) for all that meet at one tap.
+  /// Calls f(input point, output point) for all pairs at one tap.
   const auto each_pair = [&](std::int64_t r, std::int64_t s, const auto& f) {
     for (std::int64_t n = 0; n < p.rows; ++n)
       for (std::int64_t oh = 0; oh < p.out_h; ++oh) {
@@ -177,7 +177,7 @@ void convolve_weights(const ConvProblem& p, const float* x, const float* dy, flo
           const float* const gradients = from.data() + g * wide + first;
           const std::int64_t tap = (r * p.kernel_w + s) * c;
           std::int64_t i = 0;
-          for (; i + 2 <= c; i += 2) {  // two input channels at a time: the gradients are read half as often
+          for (; i + 2 <= c; i += 2) {  // two input channels at a time, to read the gradients half as often
             Sums even, odd;
             each_pair(r, s, [&](std::int64_t in, std::int64_t out) {
               const float* const pixel = x + in * p.in_channels + g * c + i;
@@ -201,7 +201,7 @@ using gpu::StreamHandle;
 
 namespace number = ::dptrain::kernels::emu;
 
-/// Numbers of a type, as floats; those that are floats already are read where they lie.
+/// Converts an array to floats; float arrays are not copied.
 class Floats {
  public:
   Floats(DType type, const void* from, std::int64_t n) {
@@ -224,7 +224,7 @@ class Floats {
   const float* data_ = nullptr;
 };
 
-/// Calls fill(floats[n]) and rounds what it has written to `to`.
+/// Calls fill(floats[n]) and rounds the result to `to`.
 template <class F>
 void write(DType type, void* to, std::int64_t n, const F& fill) {
   std::vector<float> values(static_cast<std::size_t>(n));
@@ -240,7 +240,7 @@ class EmuConvolution final : public gpu::Convolution {
  public:
   EmuConvolution(const ConvProblem& problem, const gpu::ConvPasses& passes) : problem_(problem), passes_(passes) {}
 
-  /// Something that changes with the problem, and not in step with its rows.
+  /// A size that varies with the problem but is not proportional to its rows.
   std::uint64_t workspace() const override {
     return 256 + static_cast<std::uint64_t>(problem_.rows * problem_.out_channels % 97);
   }
@@ -280,7 +280,7 @@ class EmuConvolution final : public gpu::Convolution {
   static std::int64_t inputs(const ConvProblem& p) { return p.rows * p.in_h * p.in_w * p.in_channels; }
   static std::int64_t outputs(const ConvProblem& p) { return p.rows * p.out_h * p.out_w * p.out_channels; }
 
-  /// As cuDNN, which takes no addresses that are less aligned than it was told.
+  /// Refuses addresses below the requested alignment, as cuDNN does.
   void need(bool made, const char* pass, std::initializer_list<const void*> addresses) const {
     if (!made)
       throw Error(ErrorKind::kInternal, fmt::format("a convolution made without its pass '{}' was asked for it", pass));

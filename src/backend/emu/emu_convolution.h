@@ -1,9 +1,8 @@
 #pragma once
 
-// The emulator's convolutions: what cuDNN is asked for on a GPU, as plain loops queued on an emulated stream. They read
-// numbers in the problem's type, add in float in an order that depends on the shape alone, and round the result once.
-// Every pass fills its workspace with NaN, before and after, so that a workspace that is too small or that holds
-// something else is noticed. Made and used on one replica's thread.
+// The emulator's convolutions: plain loops on an emulated stream in place of cuDNN. They read the problem's type, add
+// in float in an order that depends only on the shape, and round the result once. Every pass fills its workspace with
+// NaN before and after, to expose workspaces that are too small or in use. Created and used on one replica's thread.
 
 #include <memory>
 

@@ -26,14 +26,12 @@
 namespace dptrain::backend::emu {
 namespace {
 
-/// Blocks of memory by address.
 class Blocks {
  public:
-  /// Zero-filled, aligned to 256 bytes, as long as asked for to the byte. Null if the machine has no more.
+  /// Zero-filled, aligned to 256 bytes, exactly `bytes` long. Null if the machine is out of memory.
   void* add(std::size_t bytes);
-  /// Its size; aborts where no such block was given out, or it was freed before.
+  /// Removes the block and returns its size; aborts if it is unknown or already freed.
   std::size_t remove(void* memory, const char* what) noexcept;
-  /// Whether [memory, memory + bytes) lies in one block.
   bool contain(const void* memory, std::size_t bytes) const;
 
  private:
@@ -41,15 +39,15 @@ class Blocks {
   std::map<std::uintptr_t, std::size_t> blocks_;
 };
 
-/// Of all emulated devices together: they have one address space, as CUDA's have.
+/// Shared by all emulated devices: they have one address space, as in CUDA.
 Blocks& device_blocks();
 Blocks& host_blocks();
 
-/// Pretends to be the memory of one device: DPTRAIN_EMU_MEMORY bytes, or 4 GiB.
+/// Accounts for the memory of one device: DPTRAIN_EMU_MEMORY bytes, or 4 GiB.
 class EmuMemory {
  public:
   EmuMemory();
-  /// Throws Error{kMemory} saying what was asked for and what is free.
+  /// Throws Error{kMemory} with the requested and the free bytes.
   void* allocate(std::size_t bytes, const std::string& device);
   void free(void* memory) noexcept;
   gpu::MemoryInfo info() const;
@@ -173,7 +171,7 @@ class EmuRuntime final : public gpu::Runtime {
   }
   int multiprocessors() const override { return 2; }
   gpu::MemoryInfo memory() const override { return memory_.info(); }
-  /// As GPUs, it knows subnormal floats: float16's are read through them.
+  /// Enables subnormal floats as on GPUs, since float16 is converted through them.
   void enter() override {
     keep_subnormals();
     enter_device(device_.id);

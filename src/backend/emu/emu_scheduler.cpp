@@ -14,7 +14,7 @@ namespace {
 
 constinit thread_local int entered = 0;
 
-/// What was thrown by an operation, as an error of its device.
+/// Converts the current exception to an error of the device.
 Error error_of(const EmuDevice& device, const std::string& operation) {
   try {
     throw;
@@ -99,7 +99,7 @@ void Scheduler::wait(EmuStream& stream, const std::shared_ptr<Mark>& mark) {
     throw Error(ErrorKind::kDevice, "wait for an event whose last record lies in a recording that has ended");
   }
   if (stream.capture_ == nullptr && capture != nullptr) {
-    stream.capture_ = capture;  // from here on the stream is a branch of the recording
+    stream.capture_ = capture;  // the stream becomes a branch of the recording
     stream.branch_ = capture->join(stream);
   }
   if (stream.capture_ != capture) {
@@ -155,7 +155,8 @@ void Scheduler::spoil_recording(const std::string& what) noexcept {
 
 void Scheduler::replay(const Capture& capture, EmuStream& stream) {
   const Lock lock(mutex_);
-  // Every branch becomes a stream for a while, which starts when `stream` comes here and is waited for by it.
+  // Every branch becomes a temporary stream, which starts when `stream` reaches this point, and which `stream` waits
+  // for.
   std::map<const Mark*, std::shared_ptr<Mark>> fresh;
   const auto fresh_mark = [&](const std::shared_ptr<Mark>& old) {
     if (old == nullptr) return std::shared_ptr<Mark>();
@@ -181,8 +182,8 @@ void Scheduler::replay(const Capture& capture, EmuStream& stream) {
   }
 }
 
-/// A stream whose first operation may run; null if there is none. One stream is favoured for a while, so that streams
-/// run far ahead of each other as well as in step.
+/// Returns a stream whose first operation is ready, or null. Prefers the same stream for a while, so that streams may
+/// run far ahead of each other.
 EmuStream* Scheduler::pick() {
   std::vector<EmuStream*> ready;
   for (EmuStream* stream : streams_) {
@@ -198,13 +199,13 @@ EmuStream* Scheduler::pick() {
   return favoured ? favourite_ : chosen;
 }
 
-/// Whether a stream stands at an operation that somebody outside lets go on.
+/// Whether a stream waits for `ready`, which depends on code outside the emulator.
 bool Scheduler::outsiders_hold() const {
   return std::ranges::any_of(
       streams_, [](const EmuStream* stream) { return !stream->queue_.empty() && stream->queue_.front().ready; });
 }
 
-/// Runs one operation, with the lock given back meanwhile; false if none may run now.
+/// Runs one operation without holding the lock. Returns false if none is ready.
 bool Scheduler::run_one(Lock& lock) {
   EmuStream* stream = pick();
   if (stream == nullptr) return false;
