@@ -1,9 +1,9 @@
 #pragma once
 
-// The activations, one row each: config, checkpoint, plan, devices, benchmarks and tests all read this table. Plain
-// data. A new one is a row here, its function in kernels/cpu/activation-inl.h and kernels/cuda/activation_kinds.h, a
-// case in kernels/cuda/activation.cu, its reference in tests/support/activations.h, its equation in docs/numerics.md,
-// and Keras's values in tests/golden/activations.json.
+// The table of activations, which config, checkpoint, plan, devices, benchmarks and tests read. Plain data. To add one:
+// a row here, its function in kernels/cpu/activation-inl.h and kernels/cuda/activation_kinds.h, a case in
+// kernels/cuda/activation.cu, its reference in tests/support/activations.h, its equation in docs/numerics.md, and
+// Keras's values in tests/golden/activations.json.
 
 #include <array>
 #include <cstddef>
@@ -31,24 +31,23 @@ enum class Activation {
   kLogSoftmax,
 };
 
-/// What the gradient is computed from.
+/// The tensor that the gradient is computed from.
 enum class GradientFrom {
-  kOutput,  ///< the input need not be kept, and an op that produces it may apply the activation itself
-  kInput,   ///< one output has several inputs with different slopes
+  kOutput,  ///< the input need not be saved, and the op that computes it may apply the activation
+  kInput,   ///< one output belongs to several inputs with different slopes
 };
 
 struct ActivationTraits {
   Activation kind;
-  const char* name;  ///< in configs, and in every Keras that has it
+  const char* name;  ///< in configs and in all versions of Keras that have it
   GradientFrom gradient = GradientFrom::kOutput;
-  float alpha = 0;         ///< parameter of the function: slope of leaky_relu, scale of elu
-  bool over_rows = false;  ///< of the last axis, not of single elements: a kernel of its own
+  float alpha = 0;         ///< slope of leaky_relu, scale of elu
+  bool over_rows = false;  ///< acts on rows of the last axis instead of elements, with its own kernel
   const char* alias = nullptr;
-  /// What Keras 2 computes under this name, where it is another function; in words for a message.
+  /// Description, for messages, of the function that Keras 2 computes under this name, if it differs.
   const char* keras2 = nullptr;
 };
 
-/// In the order of the enumerators.
 inline constexpr std::array kActivations{
     ActivationTraits{Activation::kLinear, "linear"},
     ActivationTraits{Activation::kRelu, "relu"},
@@ -82,8 +81,8 @@ static_assert([] {
   return true;
 }());
 
-/// Whether the gradient can be computed from the output alone. For leaky_relu and elu this needs alpha > 0 (alpha >= 0
-/// for leaky_relu).
+/// Whether the gradient can be computed from the output alone. Requires alpha >= 0 for leaky_relu and alpha > 0 for
+/// elu.
 constexpr bool has_gradient_from_output(Activation kind) { return traits_of(kind).gradient == GradientFrom::kOutput; }
 
 /// Keras's ReLU layer: max_value where x >= max_value, x where x > threshold, negative_slope (x - threshold) otherwise.

@@ -16,8 +16,7 @@
 
 namespace dptrain::kernels {
 
-/// Pooling. Every window overlaps the input in at least one position. Positions outside the input count neither for the
-/// maximum nor in the mean.
+/// Pooling. Every window overlaps the input. Positions outside it count neither for the maximum nor in the mean.
 struct PoolWindow {
   int64_t in_h, in_w, channels;
   int64_t out_h, out_w;
@@ -26,19 +25,19 @@ struct PoolWindow {
   int64_t pad_top, pad_left;
 };
 
-/// The largest kernel_h * kernel_w that max pooling accepts: positions are kept in one byte. Checked by the caller.
+/// Largest kernel_h * kernel_w of max pooling, which stores positions in a byte. Checked by the caller.
 inline constexpr int64_t kMaxPoolWindow = 255;
 
-/// [rows, in_h, in_w, channels] resized to [rows, out_h, out_w, channels]. The centres of outputs are spread evenly
-/// over the input. Bilinear: interpolates between the centres of the input's pixels, clamped to the outermost ones.
-/// Else takes the pixel that contains the centre; on a boundary, the later one.
+/// Resizing of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels]. Output centres are spread evenly over
+/// the input. Bilinear interpolates between pixel centres, clamped to the outermost ones. Otherwise the pixel that
+/// contains the centre is taken; on a boundary, the later one.
 struct UpsampleShape {
   int64_t in_h, in_w, channels;
   int64_t out_h, out_w;
   bool bilinear;
 };
 
-/// One axis of it. Coordinates are integers in units of 1 / (2 out) input pixels. Int has 64 bits, or 32 bits where
+/// One axis of a resizing. Coordinates are integers in units of 1 / (2 out) input pixels. Int has 32 bits if
 /// fits_32_bits(), because GPUs divide 64-bit integers slowly.
 template <class Int>
 struct UpsampleAxisOf {
@@ -56,7 +55,7 @@ struct UpsampleAxisOf {
       const Int nearest = quotient(centre, twice);
       return {nearest, nearest, 0.0F};
     }
-    // Subtracts half a pixel, since values are at pixel centres. Adds one pixel so that `at` is not negative.
+    // Subtracts half a pixel, since values are at pixel centres, and adds one pixel, so that `at` is not negative.
     const Int at = centre - out + twice, above = quotient(at, twice);
     const float share = static_cast<float>(at - above * twice) / static_cast<float>(twice);
     return {above > 0 ? above - 1 : 0, above < in ? above : in - 1, share};
@@ -74,10 +73,10 @@ struct UpsampleAxisOf {
  private:
   /// The first output whose centre is at or after `halves` half pixels.
   DPTRAIN_HOST_DEVICE Int first_beyond(Int halves) const {
-    const Int above = halves * out - in;  // output o is the first with o * 2 in >= above
+    const Int above = halves * out - in;
     return above <= 0 ? 0 : quotient(above + 2 * in - 1, 2 * in);
   }
-  /// a / b, neither negative.
+  /// a / b for a, b >= 0.
   DPTRAIN_HOST_DEVICE static Int quotient(Int a, Int b) {
     using Unsigned = std::make_unsigned_t<Int>;
     return static_cast<Int>(static_cast<Unsigned>(a) / static_cast<Unsigned>(b));
@@ -85,16 +84,15 @@ struct UpsampleAxisOf {
 };
 using UpsampleAxis = UpsampleAxisOf<int64_t>;
 
-/// Whether 32 bits suffice: an axis computes with no number above 2 in out + 2 in + out.
+/// Whether 32 bits suffice: no intermediate value exceeds 2 in out + 2 in + out.
 inline bool fits_32_bits(const UpsampleShape& s) {
   const auto fits = [](int64_t in, int64_t out) { return (in + 1) * (out + 1) <= INT32_MAX / 2; };
   return s.in_h < INT32_MAX && s.in_w < INT32_MAX && s.out_h < INT32_MAX && s.out_w < INT32_MAX &&
          fits(s.in_h, s.out_h) && fits(s.in_w, s.out_w);
 }
 
-/// Convolution. Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], weights [kernel_h,
-/// kernel_w, in_channels / groups, out_channels] (on GPUs: backend/gpu/convolution.h). Pixels outside the image are
-/// zero.
+/// Convolution. Images are [rows, in_h, in_w, in_channels] and [rows, out_h, out_w, out_channels], zero outside.
+/// Weights are [kernel_h, kernel_w, in_channels / groups, out_channels] (on GPUs: backend/gpu/convolution.h).
 struct ConvWindow {
   int64_t in_h = 1, in_w = 1, in_channels = 0;
   int64_t out_h = 1, out_w = 1, out_channels = 0;
@@ -113,13 +111,13 @@ struct ConvWindow {
   constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
 };
 
-/// Saved index of a 2x2 max-pooling after a ReLU that passes no value of the window. Else the index is 2 * row + column
-/// of the window's first largest value.
+/// Saved index of a 2x2 max pooling fused with ReLU if no value of the window is positive. Otherwise the index is 2 *
+/// row + column of the first largest value.
 inline constexpr uint8_t kNothingTaken = 4;
 
-/// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier],
-/// weights [kernel_h, kernel_w, channels * multiplier]: output channel o reads input channel o / multiplier. On neither
-/// axis are both stride and dilation beyond 1.
+/// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier].
+/// Weights are [kernel_h, kernel_w, channels * multiplier]: output channel o reads input channel o / multiplier. Each
+/// axis may have a stride or a dilation above 1, not both.
 struct DepthwiseShape {
   int64_t in_h, in_w, channels, multiplier;
   int64_t out_h, out_w;
@@ -143,25 +141,23 @@ struct DepthWindow {
   int64_t frame_elements() const { return positions * groups * channels; }
   int64_t volume_elements() const { return in_d * frame_elements(); }
   int64_t slab_elements() const { return out_d * kernel * frame_elements(); }
-  /// Whether the slabs equal the volume.
   bool is_identity() const { return kernel == 1 && stride == 1 && pad == 0 && in_d == out_d; }
 };
 
-/// The order of frames: [rows, steps, ...] or [steps, rows, ...], in which all rows of a step are one batch. A frame
-/// has `pixels` of `channels` elements each. In the order of steps, pixel p of all frames begins at element p * stride
-/// + offset.
+/// Orders of frames: [rows, steps, ...] or [steps, rows, ...]. A frame has `pixels` of `channels` elements each. In the
+/// order by steps, pixel p of all frames begins at element p * stride + offset.
 struct FramesShape {
   std::int64_t rows = 0, steps = 0, pixels = 0, channels = 0, stride = 0, offset = 0;
 
   std::int64_t elements() const { return rows * steps * pixels * channels; }
 };
 
-/// How the outputs of a forward and a backward recurrent pass are merged (Keras's merge_mode).
+/// Keras's merge_mode of a bidirectional layer.
 enum class DirectionMerge { kConcat, kSum, kMul, kAve };
 
-/// Each pass outputs [rows, steps, units] in the order in which it processes the steps, or only its last step if
+/// Each pass outputs [rows, steps, units] in the order in which it processes the steps, or its last step only if
 /// `steps` is 1. Step t of the result merges output t of the forward pass and output steps - 1 - t of the backward
-/// pass. A result has `units` numbers, or 2 units for kConcat; it is zero where the mask excludes the step.
+/// pass. A result has `units` values, or 2 units for kConcat; it is zero at masked steps.
 struct DirectionShape {
   std::int64_t rows = 0, steps = 1, units = 0;
   DirectionMerge merge = DirectionMerge::kConcat;
@@ -177,20 +173,21 @@ struct AttentionShape {
   bool additive = false, one_weight = false;
   float scale = 1;
   bool causal = false;  ///< query i attends to the keys [0, i]
-  /// Whether the scores of a query without visible keys, which takes the mean of all values, have gradients. True for
-  /// Keras's Attention (it lowers hidden scores by 1e9), false for MultiHeadAttention (it replaces them by a constant).
+  /// Whether scores have gradients for a query without visible keys, whose output is the mean of all values. True for
+  /// Keras's Attention, which subtracts 1e9 from masked scores; false for MultiHeadAttention, which replaces them by a
+  /// constant.
   bool blind_scores_count = false;
 };
 
-/// Products of matrices and vectors with any strides. For each sample, c(i, j) = the sum over k < depth of a(i, k) b(j,
-/// k), for i < m and j < n. Strides are in elements; a sample's part of a, b and c is m * depth, n * depth and m * n
-/// elements long, without gaps.
+/// Products of matrices and vectors with any strides. For each sample, c(i, j) = sum over k < depth of a(i, k) b(j, k),
+/// for i < m and j < n. Strides are in elements. The samples of a, b and c are contiguous with m * depth, n * depth and
+/// m * n elements.
 struct StridedProduct {
   int64_t m, n, depth;
   int64_t a_i, a_k, b_j, b_k, c_i, c_j;
 };
 
-/// Lines through a sample's matrix, all of one length.
+/// Lines of equal length through a sample's matrix.
 struct StridedLines {
   int64_t lines, length;
   int64_t line_stride, stride;  ///< from line to line, and along a line
@@ -208,7 +205,7 @@ struct SpreadAxes {
   int64_t numbers = 1;         ///< per row
   bool one_row = false;        ///< all rows use the numbers of row 0
 
-  /// Index of the number that is used for an element.
+  /// Index of the number for an element.
   DPTRAIN_HOST_DEVICE int64_t place(int64_t element) const {
     int64_t number = 0;
     for (int axis = axes - 1; axis >= 0; --axis) {
@@ -219,11 +216,11 @@ struct SpreadAxes {
   }
 };
 
-/// Normalization within samples of [rows, spatial, channels]: groups of adjacent channels.
+/// Normalization of groups of adjacent channels within samples of [rows, spatial, channels].
 struct GroupNorm {
   int64_t spatial, channels, groups;
   float epsilon;
-  bool centered = true;  ///< false: the mean counts as zero (root mean square). Only for spatial == 1 and one group
+  bool centered = true;  ///< false: the mean is taken as zero (root mean square); only for spatial == 1 and one group
 };
 
 }  // namespace dptrain::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-// Arguments of the kernels of losses and metrics, the same for CPUs and GPUs. Plain data; nothing is owned.
+// Arguments of loss and metric kernels for CPUs and GPUs. Plain data without ownership.
 
 #include <cstdint>
 
@@ -8,26 +8,25 @@
 
 namespace dptrain::kernels {
 
-/// Targets of rows; exactly one of the two pointers is set. A class label equals a one-hot row. Losses that compare
-/// elements use the label itself where rows have a single element.
+/// Targets of rows; exactly one of the two pointers is set. A class label means a one-hot row. For rows with a single
+/// element, element losses use the label itself.
 struct LossTargets {
-  const std::int32_t* labels = nullptr;  ///< [rows]; outside [0, width): classification losses and gradients are NaN
+  const std::int32_t* labels = nullptr;  ///< [rows]; outside [0, width) classification losses and gradients are NaN
   const float* dense = nullptr;          ///< [rows, width]
-  float label_smoothing = 0.0F;          ///< s: y' = y (1 - s) + s / classes; read by the losses of classes alone
+  float label_smoothing = 0.0F;          ///< s: y' = y (1 - s) + s / classes; only for class losses
 };
 
-/// Where the results of a loss are written. Any pointer may be null. `Element` and `Hit` are a backend's types: float
-/// and a byte of CPUs, void (named by a DType) and std::int32_t of GPUs.
+/// Results of a loss. Any pointer may be null. `Element` and `Hit` are float and a byte on CPUs, void (named by a
+/// DType) and std::int32_t on GPUs.
 template <class Element, class Hit>
 struct LossOutputsOf {
   float* loss = nullptr;        ///< [rows], not scaled
-  Element* gradient = nullptr;  ///< [rows, width] with respect to the predictions, which it may overwrite
+  Element* gradient = nullptr;  ///< [rows, width], with respect to the predictions; may overwrite them
   float gradient_scale = 1.0F;
-  const LossScale* loss_scale = nullptr;  ///< GPUs: the gradient is multiplied by its scale as well
-  Hit* hit = nullptr;  ///< [rows], as categorical_hits; written by softmax_ and categorical_cross_entropy
+  const LossScale* loss_scale = nullptr;  ///< GPUs: another factor of the gradient, its `scale`
+  Hit* hit = nullptr;  ///< [rows], as categorical_hits; only softmax and categorical crossentropy write it
 };
 
-/// Rows of predictions with their targets.
 template <class Element, class Hit>
 struct LossRowsOf {
   const Element* predictions = nullptr;  ///< [rows, width]

@@ -1,24 +1,21 @@
 #pragma once
 
-// The equations of losses, the same on the host and in GPU kernels. They compute in double: their rows are few or
-// short, and a clip at 1 - 1e-7 needs more digits than a float has. Header-only, plain functions.
+// Equations of losses for host and GPU kernels. They compute in double: rows are few or short, and a clip at 1 - 1e-7
+// needs more digits than float has. Header-only, pure functions.
 //
-// An element loss is a struct with `ElementLoss operator()(double prediction, double target) const`; where its keys are
-// its members it is also the spec of the loss (nn/losses.cpp names it). A row's loss is the mean over its elements, or
-// their sum where the struct has `kSumsElements`. To add one: its equation here, a line in DPTRAIN_ELEMENT_LOSSES, and
-// its names in nn/losses.cpp.
+// An element loss is a struct with `ElementLoss operator()(double prediction, double target) const`. If its members are
+// its keys, it is also the loss's spec (nn/losses.cpp). A row's loss is the mean over its elements, or their sum if the
+// struct has `kSumsElements`. To add one: the equation here, a line in DPTRAIN_ELEMENT_LOSSES, names in nn/losses.cpp.
 //
 // A loss of sums has `void add(double prediction, double target, Sums&) const` and `SumsLoss loss(const Sums&) const`.
-// Its spec adds the axes of the sums (nn::OverAxes). To add one: its equation here, a line in DPTRAIN_SUMS_LOSSES, and
-// its names in nn/losses.cpp.
-//
-// Passes over rows call them: kernels/cpu/loss_passes.h and kernels/cuda/loss_passes.h.
+// Its spec adds the axes of the sums (nn::OverAxes). To add one: the equation here, a line in DPTRAIN_SUMS_LOSSES,
+// names in nn/losses.cpp.
 
 #include <math.h>
 
 #include "kernels/philox.h"  // DPTRAIN_HOST_DEVICE
 
-/// Every element loss that is its own spec. The ops and the instances of the GPU kernels expand this list.
+/// Element losses that are their own specs. Ops and instances of GPU kernels expand this list.
 #define DPTRAIN_ELEMENT_LOSSES(USE) \
   USE(MeanSquaredError)             \
   USE(MeanAbsoluteError)            \
@@ -31,12 +28,12 @@
   USE(Hinge)                        \
   USE(SquaredHinge)
 
-/// Every loss of sums over axes that a user chooses.
+/// Losses of sums over axes that the user chooses.
 #define DPTRAIN_SUMS_LOSSES(USE) USE(Dice) USE(Tversky)
 
 namespace dptrain::kernels::losses {
 
-/// Value of one element and its derivative with respect to the prediction.
+/// A value and its derivative with respect to the prediction.
 struct ElementLoss {
   double value, slope;
 };
@@ -46,18 +43,16 @@ inline constexpr bool kSumsElements = requires {
   F::kSumsElements;
 };
 
-/// Keras's clip of probabilities: epsilon(), a float there, to 1 - epsilon().
+/// Keras's clip of probabilities: epsilon(), which is a float, to 1 - epsilon().
 inline constexpr double kLowest = 1e-7F, kHighest = 1.0 - kLowest;
 
-/// NaN passes.
+/// NaN propagates.
 DPTRAIN_HOST_DEVICE inline double clipped(double p, double low = kLowest, double high = kHighest) {
   return p < low ? low : p > high ? high : p;
 }
 DPTRAIN_HOST_DEVICE inline bool inside_clip(double p, double low = kLowest, double high = kHighest) {
   return p >= low && p <= high;
 }
-
-// Errors.
 
 /// (p - y)^2.
 struct MeanSquaredError {
@@ -107,8 +102,6 @@ struct LogCosh {
   }
 };
 
-// Distributions.
-
 /// p - y ln(p + 1e-7).
 struct Poisson {
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double y) const {
@@ -125,8 +118,8 @@ struct KLDivergence {
   }
 };
 
-// Margins. Labels are -1 and 1; a label of 0 counts as -1. Keras looks for labels of 0 and 1 in the whole batch, which
-// gives the same for labels of either kind.
+// Margins. Labels are -1 and 1; a label of 0 counts as -1. Keras checks whether the whole batch has labels 0 and 1
+// only, which gives the same result for either kind of labels.
 
 /// The margin 1 - y p. Its slope with respect to the prediction is -y, and zero where the margin is negative.
 struct Margin {
@@ -150,8 +143,6 @@ struct SquaredHinge {
     return m.is_kept() ? ElementLoss{m.margin * m.margin, -2.0 * m.y * m.margin} : ElementLoss{0.0, 0.0};
   }
 };
-
-// Crossentropies.
 
 /// The label of two classes, smoothed: y' = y (1 - s) + s / 2.
 struct BinarySmoothing {
@@ -179,23 +170,23 @@ struct BinaryCrossentropyFromLogits {
   }
 };
 
-/// x^gamma and its derivative by x, for x >= 0.
+/// x^gamma and its derivative, for x >= 0.
 DPTRAIN_HOST_DEVICE inline ElementLoss power(double x, double gamma) {
   if (gamma == 0.0) return {1.0, 0.0};
   if (gamma == 2.0) return {x * x, 2.0 * x};
   return {pow(x, gamma), gamma * pow(x, gamma - 1.0)};
 }
 
-/// The focal factor w (1 - p_t)^gamma. 1 - p_t = y' (1 - p) + (1 - y') p; w = y' alpha + (1 - y') (1 - alpha) where
-/// classes are balanced, else 1.
+/// The focal factor w (1 - p_t)^gamma with 1 - p_t = y' (1 - p) + (1 - y') p. If balanced, w = y' alpha + (1 - y') (1 -
+/// alpha), else 1.
 struct FocalFactor {
   double gamma;
   bool balances;
   double alpha;
   BinarySmoothing smoothed;
 
-  /// The factor times a crossentropy. `one_minus_p` is a parameter because 1 - p loses digits where p is nearly 1;
-  /// `dp` is the derivative of p with respect to the prediction.
+  /// Multiplies a crossentropy by the factor. `one_minus_p` is a parameter because 1 - p loses digits near p = 1. `dp`
+  /// is the derivative of p with respect to the prediction.
   DPTRAIN_HOST_DEVICE ElementLoss multiply(ElementLoss entropy, double y, double p, double one_minus_p,
                                            double dp) const {
     const ElementLoss factor = power(y * one_minus_p + (1.0 - y) * p, gamma);
@@ -205,7 +196,7 @@ struct FocalFactor {
   }
 };
 
-/// Of probabilities; the crossentropy clips them, the factor does not.
+/// Of probabilities. The crossentropy clips them; the factor does not.
 struct BinaryFocalCrossentropy {
   FocalFactor factor;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double target) const {
@@ -224,8 +215,8 @@ struct BinaryFocalCrossentropyFromLogits {
   }
 };
 
-/// One class's alpha (1 - q)^gamma (-y ln q), q = clip(p, 1e-7, 1 - 1e-7), of a probability p that is a share of the
-/// row's sum; y is smoothed already.
+/// One class of alpha (1 - q)^gamma (-y ln q), q = clip(p, 1e-7, 1 - 1e-7). p is normalized by the row's sum, y is
+/// already smoothed.
 struct CategoricalFocalCrossentropy {
   double alpha, gamma;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double y) const {
@@ -237,13 +228,11 @@ struct CategoricalFocalCrossentropy {
   }
 };
 
-// Losses of sums.
-
 struct Sums {
   double products = 0.0, predictions = 0.0, targets = 0.0;
 };
 
-/// The value, and its derivative with respect to a prediction p with the target y: of_target y + of_prediction p +
+/// A value and the coefficients of its derivative by a prediction p with target y: of_target y + of_prediction p +
 /// constant.
 struct SumsLoss {
   double value, of_target, of_prediction, constant;

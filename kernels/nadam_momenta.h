@@ -1,8 +1,7 @@
 #pragma once
 
-// The momenta of Nadam (Dozat 2016, with Keras's numbers) as a function of the update's number alone, the same on host
-// and in CUDA kernels up to the last places of pow: nothing is kept from step to step, so a resumed run has the bits of
-// one that was not stopped.
+// Nadam's momenta (Dozat 2016, with Keras's constants) as a function of the update number. No state is stored, so a
+// resumed run gives the same bits. Host and CUDA kernels agree up to the last digits of pow.
 
 #include <math.h>
 
@@ -12,16 +11,16 @@
 
 namespace dptrain::kernels {
 
-/// What multiplies in update t = 1, 2, ...: the average gradient, the gradient, and the average square.
+/// Factors of the average gradient, the gradient and the average square in update t = 1, 2, ...
 struct NadamFactors {
   double average, gradient, square;
 };
 
-/// u_i = beta_1 (1 - 0.96^i / 2), U = u_1 u_2 ... u_t (Keras's u_product):
+/// With u_i = beta_1 (1 - 0.96^i / 2) and U = u_1 u_2 ... u_t (Keras's u_product):
 /// u_{t+1} / (1 - U u_{t+1}), (1 - u_t) / (1 - U), 1 / (1 - beta_2^t).
 DPTRAIN_HOST_DEVICE inline NadamFactors nadam_factors(double beta_1, double beta_2, int64_t t) {
   constexpr double kDecay = 0.96;
-  constexpr int64_t kLast = 1000;  // 0.96^1000 / 2 < 2^-53: 1 minus it is 1, and the product stays
+  constexpr int64_t kLast = 1000;  // from here 0.96^i / 2 < 2^-53, so the factor is 1
   double rest = 1, power = 1;
   for (int64_t i = 1; i <= t && i <= kLast; ++i) {
     power *= kDecay;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The constants of the optimizers' updates, the same for CPUs and GPUs. They are double, so that 1 - beta is taken
-// before it is rounded to float. weight_decay is decoupled: w -= lr weight_decay w before the update. Values that
-// change from step to step are in the UpdateState of kernels/{cpu,cuda}/optimizer.h.
+// Constants of optimizers, for CPUs and GPUs. They are double, so that 1 - beta is computed before rounding to float.
+// weight_decay is decoupled: w -= lr weight_decay w before the update. Values that change per step are in UpdateState
+// (kernels/{cpu,cuda}/optimizer.h).
 
 namespace dptrain::kernels {
 
@@ -36,7 +36,6 @@ struct LionPass {
   double weight_decay = 0.0;
 };
 
-/// Constants of Adam and its relatives.
 struct AdamPass {
   double beta_1 = 0.9;
   double beta_2 = 0.999;

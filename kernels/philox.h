@@ -1,9 +1,8 @@
 #pragma once
 
 // Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3",
-// SC 2011): four random words are a pure function of a 128-bit counter and a 64-bit key. Whoever draws decides what the
-// counter means, so a draw never depends on threads, devices or the order of calls. Header-only, the same on host and
-// in CUDA kernels.
+// SC 2011). Four random words are a pure function of a 128-bit counter and a 64-bit key. The caller defines the
+// counter, so results are independent of threads, devices and the order of calls. For host and CUDA kernels.
 
 #include <cstdint>
 
@@ -43,7 +42,7 @@ DPTRAIN_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, PhiloxKey
   return counter;
 }
 
-/// Uniform in [0, 1): the upper 24 bits, which a float holds exactly.
+/// Uniform in [0, 1), from the upper 24 bits, which a float represents exactly.
 DPTRAIN_HOST_DEVICE inline float philox_uniform(uint32_t bits) {
   return static_cast<float>(bits >> 8) * (1.0F / 16777216.0F);
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The order in which numbers of many leaves (replicas, shards of a batch) are added: a fixed binary tree. A node over
-// [lo, hi) adds a left part, as many leaves as the largest power of two below its size, and the rest. So whoever has
-// some neighbouring leaves can add them before he meets the others, as far as whole nodes go, and the sum has the same
-// bits wherever the leaves live. Of 2^k leaves in equal shares of 2^j each share is one node. Pure.
+// The fixed binary tree in which values of many leaves (replicas, shards of a batch) are added. In a node over [lo, hi)
+// the left part has as many leaves as the largest power of two below its size. A rank can first add adjacent leaves
+// that form whole nodes. The sum has the same bits wherever the leaves are. If 2^k leaves are split into equal parts of
+// 2^j, each part is one node. Pure.
 
 #include <cstddef>
 #include <vector>
@@ -12,7 +12,7 @@ namespace dptrain::kernels {
 
 class SumTree {
  public:
-  /// Most leaves; a stack of sums is as deep as their binary logarithm.
+  /// Maximum number of leaves, and depth of the stack for their sums.
   static constexpr int kMost = 1 << 16, kDeepest = 17;
 
   struct Node {
@@ -24,21 +24,20 @@ class SumTree {
 
   int leaves() const { return leaves_; }
 
-  /// The largest nodes within [begin, end), in order: what their owner adds alone.
+  /// The largest nodes within [begin, end), in order: the sums that the owner of these leaves can add alone.
   std::vector<Node> nodes(int begin, int end) const {
     std::vector<Node> found;
     if (leaves_ > 0) collect({0, leaves_}, begin, end, found);
     return found;
   }
 
-  /// How to add values, one of each of these nodes, in order: after value i is pushed on a stack, the two on top are
-  /// added merges[i] times. The nodes tile a node of the tree.
+  /// The schedule for adding one value per node, in order: after value i is pushed on a stack, the top two are added
+  /// merges[i] times. The nodes must tile a node of the tree.
   static std::vector<int> merges(const std::vector<Node>& nodes) {
     std::vector<int> all(nodes.size(), 0);
     if (!nodes.empty()) merge(nodes, 0, nodes.size(), all);
     return all;
   }
-  /// Of single leaves.
   std::vector<int> merges() const { return merges(nodes_of_leaves()); }
 
  private:
