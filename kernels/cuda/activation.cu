@@ -10,7 +10,6 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// The layer ReLU.
 struct BoundedRelu {
   ReluLayer layer;
   __device__ float value(float x) const {
@@ -22,7 +21,7 @@ struct BoundedRelu {
   }
 };
 
-// What map() calls.
+// Functors for map().
 template <class F>
 struct Value {
   F f;
@@ -44,7 +43,7 @@ constexpr bool kFromOutput = requires(F f) {
   f.from_output(0.0F, 0.0F);
 };
 
-/// Calls run with the kind's functions; linear and those over rows (softmax.h) are the caller's.
+/// Calls run with the functor of the kind, except linear and kinds over rows (softmax.h), which the caller handles.
 template <class Run>
 void with_kind(Activation kind, float alpha, const Run& run) {
   switch (kind) {

@@ -1,8 +1,7 @@
 #pragma once
 
-// Activations of single elements and their gradients over flat arrays of n elements (over rows: softmax.h). The
-// formulas are those of kernels/cpu/activation.h, computed in float. Asynchronous on the launch's stream; any thread.
-// Everything is overwritten. In place is allowed: y == x, dx == dy. NaN stays NaN.
+// Element-wise activations and their gradients, with the formulas of kernels/cpu/activation.h in float (over rows:
+// softmax.h). In place is allowed: y == x, dx == dy. NaN propagates.
 
 #include "core/dtype.h"
 #include "kernels/activation_kind.h"
@@ -21,8 +20,8 @@ void activation_forward(const Launch& at, DType type, Activation kind, float alp
 void activation_backward_from_output(const Launch& at, DType type, Activation kind, float alpha, const void* y,
                                      const void* dy, void* dx, std::int64_t n);
 
-/// dx = dy f'(x), from x; for all kinds. At a kink the gradient is that of the left side for relu, leaky_relu, elu, and
-/// relu6, hard_sigmoid and the gate of hard_silu have none at both of theirs.
+/// dx = dy f'(x), from x; for all kinds. At the kink of relu, leaky_relu and elu the gradient is that of the left side.
+/// At both kinks of relu6, hard_sigmoid and the gate of hard_silu it is zero.
 void activation_backward_from_input(const Launch& at, DType type, Activation kind, float alpha, const void* x,
                                     const void* dy, void* dx, std::int64_t n);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The activations of single elements inside kernels: each kind a struct, and the one that a number names while the
-// kernel runs. The formulas are those of kernels/cpu/activation-inl.h. Only for .cu files.
+// Element-wise activations inside kernels: a struct per kind, and one for a kind chosen at run time. The formulas are
+// those of kernels/cpu/activation-inl.h. Only for .cu files.
 
 #include <math.h>
 
@@ -24,8 +24,8 @@ __device__ inline float logistic(float x) {
   return x < 0.0F ? e * upper : upper;
 }
 
-// Each kind: its value, and dy times its derivative, from the input and, where the output tells it, from the output.
-// Comparisons are turned so that NaN stays NaN.
+// Each kind has value() and dy times the derivative, from the input and, if possible, from the output. Comparisons are
+// written so that NaN propagates.
 
 struct Relu {
   __device__ float value(float x) const { return x <= 0.0F ? 0.0F : x; }
@@ -106,8 +106,8 @@ struct HardSilu {
 
 /// x tanh(ln(1 + e^x)).
 struct Mish {
-  /// tanh(ln(1 + e^x)), and what it lacks to 1, both accurate where they are small: with e = e^-|x|, n / (n + m) and
-  /// m / (n + m), where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
+  /// tanh(ln(1 + e^x)) and 1 minus it, both accurate when small. With e = e^-|x| they are n / (n + m) and m / (n + m),
+  /// where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
   struct Gate {
     float gate, rest;
   };
@@ -147,7 +147,7 @@ struct Identity {
   __device__ float from_output(float, float dy) const { return dy; }
 };
 
-/// An activation that a kernel is told when it runs: one with has_gradient_from_output, not over rows; of others NaN.
+/// An activation chosen at run time: one with has_gradient_from_output and not over rows. Others give NaN.
 struct NamedActivation {
   Activation kind;
   float alpha;

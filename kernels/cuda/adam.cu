@@ -9,22 +9,22 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// An update with averages of gradients and of their squares or sizes, and with factors that depend on t.
+/// An update with averages of gradients and of their squares or magnitudes, and with factors that depend on t.
 struct Moments : Common {
   float *m, *v;
   float share_1, share_2, epsilon;
   double log_beta_1, log_beta_2;
 
-  /// 1 - beta_1^t and 1 - beta_2^t, where t counts no step that was left out.
+  /// 1 - beta_1^t and 1 - beta_2^t; t does not count skipped steps.
   __device__ double t() const { return static_cast<double>(updates_before(state) + 1); }
   __device__ double corrected_1() const { return -expm1(t() * log_beta_1); }  // beta^t = e^(t ln beta)
   __device__ double corrected_2() const { return -expm1(t() * log_beta_2); }
-  /// The averages at one element, moved on by its gradient.
+  /// Updates the averages of one element by its gradient.
   __device__ void move_on(float x, float& mean, float& square) const {
     mean = fmaf(x - mean, share_1, mean);
     square = fmaf(fmaf(x, x, -square), share_2, square);
   }
-  /// Whether hyper, which the host has filled counting all steps, is of no use.
+  /// Whether the values in `hyper` are invalid, since the host counts skipped steps.
   __device__ bool counts_anew() const { return state.scale != nullptr && state.scale->skipped != 0; }
 };
 
@@ -117,7 +117,7 @@ struct Adamax : Moments {
   }
 };
 
-/// Everything but the move: that waits for the norms.
+/// Everything but the weights' update, which needs the norms.
 struct LambStep : Moments {
   float* move;
   float of_mean = 0, of_square = 0;
@@ -157,7 +157,7 @@ struct LambMove : Common {
   }
 };
 
-/// `squares`: of every segment's weights, then of every segment's move.
+/// `squares`: sums of squares of each segment's weights, then of each segment's update.
 __global__ void lamb_move_kernel(Cut<Rows<Segment>> cut, std::int64_t count, const double* squares, LambMove pass) {
   if (!pass.begin()) return;
   const double of_weights = sqrt(squares[cut.row()]), of_move = sqrt(squares[count + cut.row()]);

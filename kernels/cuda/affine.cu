@@ -48,13 +48,12 @@ __global__ void channel_scale_kernel(const T* x, const float* scale, std::int64_
   }
 }
 
-constexpr int kProductTile = 32;  ///< channels side by side in a block
+constexpr int kProductTile = 32;  ///< channels per block
 
-/// Rows in a block of the first stage: enough work for its threads, and never more blocks than the second stage adds up
-/// quickly.
+/// Rows per block of the first stage: enough work for a block, but few enough blocks for the second stage.
 std::int64_t rows_of_products(std::int64_t rows) { return std::max<std::int64_t>(64, (rows + 1023) / 1024); }
 
-/// sums[b, c] = sum over block b's rows of x dy. A thread adds every (kBlock / kProductTile)th row, then halves meet.
+/// sums[b, c] = sum of x dy over the rows of block b. A thread adds rows at a constant step; a tree adds the threads.
 template <class T>
 __global__ void product_sums_kernel(const T* x, const T* dy, std::int64_t rows, std::int64_t channels,
                                     std::int64_t rows_per_block, float* sums) {

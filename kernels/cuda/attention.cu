@@ -7,13 +7,13 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Threads of a block, and the most queries and keys that it takes at a time: a lane for each key.
+/// Threads per block, and the maximum number of queries and of keys per tile: one lane per key.
 constexpr int kAttentionThreads = 128, kAttentionTile = 32;
 constexpr std::int64_t kAttentionShared = 100 << 10;
 
 __device__ inline float below_all() { return -INFINITY; }
 
-/// What all kernels are told.
+/// Arguments of all attention kernels.
 template <class T>
 struct Attention {
   AttentionShape s;
@@ -44,7 +44,7 @@ struct Attention {
   }
 };
 
-/// Rows of a tile in shared memory, `dim` floats and a gap apart (neighbouring rows in other banks).
+/// Rows of a tile in shared memory, padded by one float so that adjacent rows start in different banks.
 struct SharedRows {
   float* data;
   int dim;
@@ -52,7 +52,7 @@ struct SharedRows {
   __device__ void clear(int rows) const {
     for (int e = static_cast<int>(threadIdx.x); e < rows * (dim + 1); e += static_cast<int>(blockDim.x)) data[e] = 0.0F;
   }
-  /// Rows [first, first + count) of a head; zeros up to `rows`.
+  /// Loads rows [first, first + count) of a head, and zeros up to `rows`.
   template <class T>
   __device__ void load(const T* from, std::int64_t stride, std::int64_t first, int count, int rows) const {
     for (int e = static_cast<int>(threadIdx.x); e < rows * dim; e += static_cast<int>(blockDim.x)) {
@@ -66,7 +66,6 @@ struct SharedRows {
     return sum;
   }
 };
-/// The score of a query and a key in shared memory.
 template <class T>
 __device__ float score_of(const Attention<T>& a, float scale, const SharedRows& q, int i, const SharedRows& k, int j) {
   if (!a.s.additive) return scale * q.product(i, k, j);
@@ -74,8 +73,8 @@ __device__ float score_of(const Attention<T>& a, float scale, const SharedRows& 
   for (int d = 0; d < q.dim; ++d) sum = fmaf(a.score_weight(d), tanhf(scale * (q.at(i, d) + k.at(j, d))), sum);
   return sum;
 }
-/// What the gradient of a score gives to number d of its query, without the factor `scale`, and to additive scores'
-/// w_d.
+/// The contributions of a score's gradient to element d of its query, without the factor `scale`, and to the additive
+/// weight w_d.
 struct ScoreSlope {
   float query, weight;
 };
@@ -89,7 +88,7 @@ __device__ ScoreSlope slope_of(const Attention<T>& a, float scale, float gradien
 
 __host__ __device__ constexpr std::int64_t shared_rows(std::int64_t rows, std::int64_t dim) { return rows * (dim + 1); }
 
-/// Cuts dynamic shared memory.
+/// Allocates parts of dynamic shared memory.
 struct SharedCut {
   float* next;
   int tile;
@@ -110,7 +109,7 @@ __device__ inline int clipped(std::int64_t all, std::int64_t first, int most) {
   return all - first < most ? static_cast<int>(all - first) : most;
 }
 
-/// A block of queries of a head.
+/// One block of queries of a head.
 template <class T>
 __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* kept) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);
@@ -164,7 +163,7 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
       const float total = warp_sum(weight);
       if (lane < a.tile)
         scores.at(i, lane) = i < count && lane < keys ? weight * a.factor(row, head, first + i, key + lane) : 0.0F;
-      __syncwarp();  // all lanes have read most[i]: shuffles do not order memory
+      __syncwarp();  // all lanes have read most[i]; shuffles do not order memory
       if (lane == 0) {
         const float factor = before == top ? 1.0F : expf(before - top);
         lower[i] = factor;
@@ -193,7 +192,7 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
   }
 }
 
-/// The weight of a key behind the softmax, from what forward has kept, and the gradient of its score.
+/// The softmax weight of a key with dropout, from the saved values, and the gradient of its score.
 struct Weight {
   float dropped, gradient;
 };
@@ -209,7 +208,7 @@ __device__ inline Weight weigh(const Attention<T>& a, std::int64_t row, std::int
   return {weight * factor, counts ? weight * (slope * factor - along) : 0.0F};
 }
 
-/// Whether one of these queries of a head (of all rows) sees no key.
+/// Whether any of these queries of a head (over all rows) has no visible key.
 __device__ inline bool any_blind(const AttentionShape& s, const float* kept, std::int64_t head, std::int64_t first,
                                  int count) {
   for (int i = 0; i < count; ++i)
@@ -217,7 +216,7 @@ __device__ inline bool any_blind(const AttentionShape& s, const float* kept, std
   return false;
 }
 
-/// The gradients of a block of queries; `along` of each is kept for the other kernel.
+/// Gradients of one block of queries; writes `along` for the kernel of keys.
 template <class T>
 __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tiles, const T* y, const T* dy,
                                          const float* kept, float* along, T* dq, std::int64_t dq_stride) {
@@ -276,7 +275,7 @@ __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tile
   }
 }
 
-/// The gradients of a block of keys and their values.
+/// Gradients of one block of keys and values.
 template <class T>
 __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, const T* dy, const float* kept,
                                       const float* along, T* dk, std::int64_t dk_stride, T* dv, std::int64_t dv_stride,
@@ -299,7 +298,7 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
   of_keys.clear(a.tile);
   of_values.clear(a.tile);
   for (int d = thread; d < q.dim; d += threads) of_weights[d] = of_scale[d] = 0.0F;
-  __syncthreads();  // the loop may skip all tiles of queries, and its barriers
+  __syncthreads();  // the loop may skip all tiles of queries, and their barriers
   for (std::int64_t first = 0; first < s.queries; first += a.tile) {
     const int count = clipped(s.queries, first, a.tile);
     if (s.causal && key >= first + count && !any_blind(s, kept, row * s.heads + head, first, count)) continue;
@@ -319,7 +318,7 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
       const int j = e / k.dim, c = e % k.dim;
       float value = of_keys.at(j, c);
       for (int i = 0; i < count; ++i) {
-        // Of products the other way round: what a score gives to its key is the query.
+        // For products, the derivative of a score by its key is the query.
         value +=
             s.additive ? slope_of(a, scale, gradients.at(i, j), q, i, k, j, c).query : gradients.at(i, j) * q.at(i, c);
       }
@@ -363,13 +362,13 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
   }
 }
 
-/// Of the kernel for keys, which wants the most.
+/// Shared memory of the kernel for keys, which needs the most.
 std::int64_t shared_bytes(const AttentionShape& s, int tile) {
   return 4 * (3 * shared_rows(tile, s.key_dim) + 3 * shared_rows(tile, s.value_dim) + 2 * shared_rows(tile, tile) +
               4 * tile + 2 * s.key_dim);
 }
 
-/// 0: none fits.
+/// 0: no tile fits.
 int tile_of(const AttentionShape& s) {
   int tile = kAttentionTile;
   while (tile > 0 && shared_bytes(s, tile) > kAttentionShared) tile /= 2;

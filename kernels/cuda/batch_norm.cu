@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/batch_norm_parts.h"
 
-// The passes over vectors of channels, and those over all positions that do not add up. Sums: batch_norm_sums.cu.
+// Passes over vectors of channels, and passes over all positions without sums (sums: batch_norm_sums.cu).
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
@@ -40,7 +40,7 @@ __global__ void share_kernel(const float* from, float share, std::int64_t channe
   for (std::int64_t c = thread_number(); c < channels; c += thread_count()) to[c] = share * from[c];
 }
 
-// ---- passes over positions: see columns.h
+// ---- Passes over positions (columns.h) ----
 
 template <class T>
 struct Apply {
@@ -144,13 +144,13 @@ __global__ void positions_kernel(ColumnCover cover, Pass pass) {
     pass.template run<V>(at, position * cover.channels + place.column);
 }
 
-/// Queues `pass` over all positions and channels. `wide`: all arrays that it reads or writes are aligned to 16 bytes.
+/// Queues `pass` over all positions and channels. `wide`: all its arrays are aligned to 16 bytes.
 template <class T, class Pass>
 void over_positions(const Launch& at, const Pass& pass, std::int64_t positions, std::int64_t channels, bool wide) {
   if (positions <= 0 || channels <= 0) return;
   constexpr int kWide = kVector<T>;
   wide = wide && channels % kWide == 0;
-  // A thread's vectors of channels are worth a few positions at least.
+  // Loading a thread's vectors of channels pays off only for several positions.
   const ColumnCover cover =
       cover_columns(positions, channels, wide ? kWide : 1, 4, std::int64_t{at.multiprocessors} * 16);
   if (wide)

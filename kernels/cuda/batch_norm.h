@@ -1,10 +1,9 @@
 #pragma once
 
-// Batch normalization over [positions, channels] (positions = rows * height * width) in stages, so that replicas can
-// combine their sums between stages, as in kernels/cpu/batch_norm.h. Sums are in double. The split of positions into
-// pieces and replicas changes a sum by about 1e-16 of its terms, which almost never survives the rounding to float.
-// Activations (x, y, dy, dx, output) are of `type` and read as float; vectors of channels are float, sums double. All
-// pointers are device memory; queued on the launch's stream. Outputs are overwritten.
+// Batch normalization over [positions, channels] (positions = rows * height * width), as in kernels/cpu/batch_norm.h.
+// Replicas can combine sums between the stages. Sums are double: their split into pieces and replicas changes about
+// 1e-16 of their terms, which the rounding to float almost always removes. Activations (x, y, dy, dx, output) are of
+// `type`; vectors of channels are float.
 //
 // Training, forward: statistics, apply. With sums over all replicas: sums, all-gather, add_messages, moments, apply.
 // Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply, and backward
@@ -17,10 +16,10 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums; rises with positions.
+/// Doubles of workspace for batch_norm_sums and batch_norm_gradient_sums. Does not decrease with positions.
 std::int64_t batch_norm_workspace(DType type, std::int64_t positions, std::int64_t channels);
 
-/// Sums of one replica. A message, which replicas gather, has this order: positions, sum[channels], product[channels].
+/// Sums of one replica. A message, which replicas gather, contains positions, sum[channels], product[channels].
 struct BatchNormSums {
   double* count = nullptr;    ///< set to positions; null: not written
   double* sum = nullptr;      ///< forward: of x; backward: of dy
@@ -30,12 +29,11 @@ struct BatchNormSums {
 /// Doubles of a message.
 constexpr std::int64_t batch_norm_message(std::int64_t channels) { return 1 + 2 * channels; }
 
-/// The sums in a message.
 inline BatchNormSums batch_norm_message_sums(double* message, std::int64_t channels) {
   return {.count = message, .sum = message + 1, .product = message + 1 + channels};
 }
 
-/// Number of positions in the sums: `counted` in device memory (a message's first double) or, if that is null, `known`.
+/// Number of positions in the sums: `counted` in device memory (first double of a message), or `known` if that is null.
 struct BatchNormTotal {
   const double* counted = nullptr;
   std::int64_t known = 0;
@@ -56,33 +54,33 @@ struct BatchNormMoments {
   float* inv_std = nullptr;   ///< 1 / sqrt(variance + epsilon)
   float* scale = nullptr;     ///< gamma / sqrt(variance + epsilon)
   float* offset = nullptr;    ///< beta - mean scale
-  // The moving statistics' "gradients": statistics_share times mean and variance.
+  // The "gradients" of the moving statistics: statistics_share times mean and variance.
   float* statistics_mean = nullptr;
   float* statistics_variance = nullptr;  ///< times total / (total - 1), if `unbiased` and total > 1
   float statistics_share = 1.0F;
   bool unbiased = false;
 };
 
-/// Mean and variance of `total` positions from their sums, and the values derived from them. Without positions, mean
-/// and variance are zero. gamma null: 1; beta null: 0.
+/// Mean and variance from sums over `total` positions, and values derived from them. Without positions both are zero.
+/// gamma null: 1; beta null: 0.
 void batch_norm_moments(const Launch& at, const double* sum, const double* sum_sq, const BatchNormTotal& total,
                         float epsilon, const float* gamma, const float* beta, std::int64_t channels,
                         const BatchNormMoments& moments);
 
-/// batch_norm_sums and batch_norm_moments of one replica's positions; the sums are not written.
+/// batch_norm_sums and batch_norm_moments for one replica; the sums are not written.
 void batch_norm_statistics(const Launch& at, DType type, const void* x, std::int64_t positions, float epsilon,
                            const float* gamma, const float* beta, std::int64_t channels, double* workspace,
                            const BatchNormMoments& moments);
 
-/// scale, offset and inv_std (each may be null) from a mean and a variance that are given (moving statistics).
+/// scale, offset and inv_std (each may be null) from a given mean and variance, such as moving statistics.
 void batch_norm_coefficients(const Launch& at, const float* mean, const float* variance, const float* gamma,
                              const float* beta, float epsilon, std::int64_t channels, float* scale, float* offset,
                              float* inv_std);
 
-/// to[c] = share from[c]; to == from allowed. For statistics that stay unchanged (inference mode).
+/// to[c] = share from[c]; to == from allowed. For unchanged statistics (inference mode).
 void batch_norm_share(const Launch& at, const float* from, float share, std::int64_t channels, float* to);
 
-/// The normalization as an affine map, and the operations fused into the same pass.
+/// The normalization as an affine map, with fused operations.
 struct BatchNormAffine {
   const float* scale = nullptr;   ///< [channels]
   const float* offset = nullptr;  ///< [channels]
@@ -94,32 +92,32 @@ struct BatchNormAffine {
 void batch_norm_apply(const Launch& at, DType type, const void* x, const BatchNormAffine& affine,
                       std::int64_t positions, std::int64_t channels, void* y);
 
-/// Arguments of a gradient. A fused ReLU passes dy where its output was positive. That is read from `output` (the
-/// forward's y) or, without an addend, recomputed from x, `scale` and `offset`. Both give the same answer.
+/// Arguments of a gradient. A fused ReLU passes dy where its output is positive, according to `output` (the forward's
+/// y) or, without an addend, recomputed from x, `scale` and `offset`. Both give the same result.
 struct BatchNormGradient {
   const void* x = nullptr;
   const void* dy = nullptr;
-  const void* output = nullptr;    ///< or null
+  const void* output = nullptr;    ///< may be null
   const float* mean = nullptr;     ///< [channels]
   const float* inv_std = nullptr;  ///< [channels]
   const float* scale = nullptr;    ///< [channels], or null; null if `output` is set
-  const float* offset = nullptr;   ///< [channels], where scale is set
+  const float* offset = nullptr;   ///< [channels], if scale is set
 };
 
-/// Sums of dy and of dy xhat. Rounded to float they are the gradients of beta and gamma, written where these are not
-/// null. `masked`, if not null, receives the dy that the ReLU passes; masked == dy allowed.
+/// Sums of dy and of dy xhat; rounded to float, the gradients of beta and gamma (each may be null). `masked` (may be
+/// null) receives the dy that the ReLU passes; masked == dy allowed.
 void batch_norm_gradient_sums(const Launch& at, DType type, const BatchNormGradient& gradient, std::int64_t positions,
                               std::int64_t channels, double* workspace, const BatchNormSums& sums,
                               float* gamma_gradient, float* beta_gradient, void* masked = nullptr);
 
-/// dx = gamma inv_std (dy - sum_dy / total - xhat sum_dy_xhat / total), the sums rounded to float first. gamma null: 1.
-/// dx == dy allowed.
+/// dx = gamma inv_std (dy - sum_dy / total - xhat sum_dy_xhat / total), with sums rounded to float first.
+/// gamma null: 1. dx == dy allowed.
 void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGradient& gradient, const float* gamma,
                                const double* sum_dy, const double* sum_dy_xhat, const BatchNormTotal& total,
                                std::int64_t positions, std::int64_t channels, void* dx);
 
-/// dx where mean and variance were constants: dx = dy factor[c]. Reads gradient.x only if gradient.scale is set, and
-/// never gradient.mean or inv_std. dx == dy allowed.
+/// dx for constant mean and variance: dx = dy factor[c]. Reads gradient.x only if gradient.scale is set, and neither
+/// mean nor inv_std. dx == dy allowed.
 void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& gradient, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx);
 

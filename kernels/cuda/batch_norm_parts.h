@@ -1,6 +1,6 @@
 #pragma once
 
-// What the passes of batch normalisation share: moments of a channel, and gradients behind a ReLU. Only for .cu files.
+// Common parts of batch normalization: moments of a channel, and gradients through a ReLU. Only for .cu files.
 
 #include <type_traits>
 
@@ -13,7 +13,7 @@ __device__ inline void write_if(float* to, std::int64_t c, float value) {
   if (to != nullptr) to[c] = value;
 }
 
-/// A normalisation as x scale + offset.
+/// Normalization as x scale + offset.
 struct Affine {
   float scale, offset;
 };
@@ -23,19 +23,19 @@ __device__ inline Affine affine_of(float mean, float variance, const float* gamm
   return {scale, (beta == nullptr ? 0.0F : beta[c]) - mean * scale};
 }
 
-/// How moments are made of sums.
+/// Parameters for computing moments from sums.
 struct MomentsRule {
   float epsilon;
-  const float *gamma, *beta;  ///< or null
+  const float *gamma, *beta;  ///< may be null
   BatchNormMoments to;
 };
 
-/// All that is made of the sums of channel c over `total` positions.
+/// Writes all results for channel c from its sums over `total` positions.
 __device__ inline void write_moments(const MomentsRule& rule, double total, double sum, double sum_sq, std::int64_t c) {
   const double share = total > 0 ? 1.0 / total : 0.0;
   const BatchNormMoments& to = rule.to;
   const double m = sum * share, v = sum_sq * share - m * m;
-  const float mean = static_cast<float>(m), variance = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN passes
+  const float mean = static_cast<float>(m), variance = v < 0.0 ? 0.0F : static_cast<float>(v);  // NaN propagates
   write_if(to.mean, c, mean);
   write_if(to.variance, c, variance);
   write_if(to.inv_std, c, 1.0F / sqrtf(variance + rule.epsilon));
@@ -48,11 +48,10 @@ __device__ inline void write_moments(const MomentsRule& rule, double total, doub
   write_if(to.statistics_variance, c, to.statistics_share * (variance * factor));
 }
 
-/// How a gradient is masked: not at all, where the output is not positive, or where x scale + offset, rounded as the
-/// output was, is not.
+/// The mask of a gradient: none, output > 0, or x scale + offset > 0 (rounded like the output).
 enum class Gate { kOpen, kOutput, kAffine };
 
-/// What belongs to V channels.
+/// Values of V channels that the gate needs.
 template <Gate kGate, int V>
 struct GateChannels {
   __device__ GateChannels(const float*, const float*, std::int64_t) {}
@@ -64,7 +63,7 @@ struct GateChannels<Gate::kAffine, V> {
       : scale(load<V>(s + c)), offset(load<V>(o + c)) {}
 };
 
-/// A gradient and its gate; the member that a gate does not need may be null.
+/// A gradient and its gate. Members that the gate does not need may be null.
 template <class T, Gate kGate>
 struct GatedGradient {
   const T *dy, *output;
@@ -73,7 +72,7 @@ struct GatedGradient {
   explicit GatedGradient(const BatchNormGradient& g)
       : dy(static_cast<const T*>(g.dy)), output(static_cast<const T*>(g.output)), scale(g.scale), offset(g.offset) {}
 
-  /// dy of elements [i, i + V); `x` is read of with an affine gate.
+  /// dy of elements [i, i + V). Only Gate::kAffine reads `x`.
   template <int V>
   __device__ Lanes<V> load_at(const GateChannels<kGate, V>& at, const Lanes<V>& x, std::int64_t i) const {
     Lanes<V> gradient = load<V>(dy + i);
@@ -91,7 +90,7 @@ struct GatedGradient {
   }
 };
 
-/// Calls f(the gradient's gate as a constant).
+/// Calls f with the gradient's gate as a constant.
 template <class F>
 void with_gate(const BatchNormGradient& g, const F& f) {
   if (g.output != nullptr)

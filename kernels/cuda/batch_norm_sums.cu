@@ -1,26 +1,26 @@
 #include "kernels/cuda/batch_norm_parts.h"
 
-// The sums of batch normalisation in two stages: thread blocks add up pieces of the positions, a second launch adds the
-// pieces up in order.
+// Sums of batch normalization in two stages: thread blocks sum pieces of the positions; a second launch adds the pieces
+// in order.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Channels of one thread, in 16 bits, too: their sums, products and factors are 64 registers then, with which four
-/// blocks live on a multiprocessor at once.
+/// Channels per thread, also in 16 bits. Sums, products and factors then take 64 registers, so that four blocks run on
+/// a multiprocessor at once.
 constexpr int kSumChannels = 4;
-/// The most thread blocks of the first stage: four for every multiprocessor of an H200. Positions for each thread.
+/// Maximum number of blocks of the first stage (four per multiprocessor of an H200), and positions per thread.
 constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
-/// The second stage: the sums of so many channels, and behind them the products, times pieces that a thread block works
-/// on side by side. Four doubles are what memory is read by; more lanes would have nothing to do.
+/// Second stage: channels per block, columns (sums, then products), and pieces processed in parallel. Four doubles are
+/// one memory access; more lanes would be idle.
 constexpr int kFinishChannels = 4, kFinishColumns = 2 * kFinishChannels, kFinishLanes = kBlock / kFinishColumns;
 
 ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
   return cover_columns(positions, channels, v, kSumPositionsPerThread, kMostSumBlocks);
 }
 
-// What is added up: run gives V factors u and v of each position; the sums are of u and of u v. Both are rounded to
-// float element by element, which no cut of the positions changes.
+// Factors u and v of the sums: of u and of u v. Both are rounded to float per element, which does not depend on the
+// split.
 
 template <class T>
 struct Values {
@@ -40,7 +40,7 @@ struct Gradients {
   GatedGradient<T, kGate> gradient;
   const T* x;
   const float* mean;
-  T* masked;  // or null
+  T* masked;  // may be null
   template <int V>
   struct Channels {
     GateChannels<kGate, V> gate;
@@ -58,7 +58,7 @@ struct Gradients {
   }
 };
 
-/// Adds the lanes of a block's columns up, lane 0 first with the middle one, and so on: sums[c + k] of the columns.
+/// Adds the lanes of a block's columns with a tree; writes sums[c + k].
 template <int V>
 __device__ inline void add_lanes(const double (&mine)[V], int tile, bool inside, double* parts, double* sums) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread / tile;
@@ -102,16 +102,16 @@ __global__ void batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* wor
   add_lanes<V>(product, cover.tile, inside, parts, sums + cover.channels);
 }
 
-/// What the second stage makes of the sums.
+/// Outputs of the second stage.
 struct Finish {
-  BatchNormSums sums;                                         ///< none, one or all null
+  BatchNormSums sums;                                         ///< pointers may be null
   const float* inv_std = nullptr;                             ///< factor of the products; null: 1
-  float *gamma_gradient = nullptr, *beta_gradient = nullptr;  ///< or null
-  bool makes_moments = false;                                 ///< by the rule
+  float *gamma_gradient = nullptr, *beta_gradient = nullptr;  ///< may be null
+  bool makes_moments = false;                                 ///< by `rule`
   MomentsRule rule{};
 };
 
-/// Block b works on channels [b, b + 1) * kFinishChannels.
+/// Block b processes channels [b * kFinishChannels, (b + 1) * kFinishChannels).
 __global__ void finish_kernel(const double* workspace, std::int64_t pieces, std::int64_t positions,
                               std::int64_t channels, Finish to) {
   __shared__ double parts[kBlock];

@@ -6,8 +6,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Rows in a block of the first stage: enough work for a thread block, and never more blocks than the second stage adds
-/// up quickly.
+/// Rows per block of the first stage: enough work for a block, but few enough blocks for the second stage.
 std::int64_t rows_per_block(std::int64_t rows) { return std::max<std::int64_t>(64, (rows + 1023) / 1024); }
 
 template <class T, int V>
@@ -27,7 +26,7 @@ void gradient_in_two_stages(const Launch& at, const T* y, T* dy, std::int64_t ro
   if (rows <= 0) return fill(at, 0.0F, gradient, channels);
   const std::int64_t size = rows_per_block(rows), blocks = (rows + size - 1) / size;
   column_sums(at, rows, channels, size, 1.0F, 32, dy, y, workspace);
-  // 32 bytes side by side, so that few channels still give many threads.
+  // 32 bytes per tile, so that even few channels use many threads.
   column_sums<float, float>(at, blocks, channels, blocks, 1.0F, 8, workspace, nullptr, gradient);
 }
 
@@ -56,7 +55,7 @@ void bias_gradient(const Launch& at, DType type, const void* dy, std::int64_t ro
                    float* workspace, float* gradient) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    // Without a mask nothing is written to dy.
+    // Without a mask, dy is not written.
     gradient_in_two_stages<T>(at, nullptr, static_cast<T*>(const_cast<void*>(dy)), rows, channels, workspace, gradient);
   });
 }

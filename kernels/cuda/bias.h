@@ -1,7 +1,7 @@
 #pragma once
 
-// The bias of a layer over [rows, channels]; rows are all positions of all samples. Asynchronous on the launch's
-// stream; any thread. Sums are of fixed blocks of rows, in an order that depends on the shape alone.
+// The bias of a layer over [rows, channels]; rows are all positions of all samples. Sums are over fixed blocks of rows,
+// in an order that depends only on the shape.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -12,14 +12,14 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 void bias_add(const Launch& at, DType type, const void* x, const float* bias, std::int64_t rows, std::int64_t channels,
               void* y);
 
-/// Floats of workspace that the gradients need, aligned to 16 bytes.
+/// Floats of workspace for the gradients, aligned to 16 bytes.
 std::int64_t bias_gradient_workspace(std::int64_t rows, std::int64_t channels);
 
 /// gradient[c] = sum over rows of dy[row, c].
 void bias_gradient(const Launch& at, DType type, const void* dy, std::int64_t rows, std::int64_t channels,
                    float* workspace, float* gradient);
 
-/// First dy = (y > 0 ? dy : 0) in place, the ReLU after the layer undone, then as bias_gradient; in one pass.
+/// dy = (y > 0 ? dy : 0) in place, the gradient of a ReLU, fused with bias_gradient.
 void relu_bias_gradient(const Launch& at, DType type, const void* y, void* dy, std::int64_t rows, std::int64_t channels,
                         float* workspace, float* gradient);
 

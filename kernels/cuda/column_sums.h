@@ -1,18 +1,17 @@
 #pragma once
 
-// Sums over blocks of consecutive rows of a [rows, channels] matrix: bias gradients and global average pooling. Only
-// for .cu files.
+// Sums over blocks of consecutive rows of [rows, channels]: bias gradients, global average pooling. Only for .cu files.
 
 #include "kernels/cuda/lanes.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// What a launch of column_sums works on.
+/// Arguments of column_sums_kernel.
 struct ColumnSums {
   std::int64_t rows, channels;
   std::int64_t rows_per_block;  ///< the last block may have fewer
-  float factor;                 ///< of the sums
-  int tile;                     ///< groups of V channels side by side in a thread block, a power of two up to kBlock
+  float factor;                 ///< multiplies the sums
+  int tile;                     ///< groups of V channels per thread block, a power of two up to kBlock
 };
 
 inline int power_of_two(std::int64_t at_least, int at_most) {
@@ -21,9 +20,9 @@ inline int power_of_two(std::int64_t at_least, int at_most) {
   return power;
 }
 
-/// sums[b, c] = factor * sum over block b's rows of x[row, c]. With kMask, x counts as zero where mask <= 0 and is
-/// overwritten so. A thread sums every (kBlock / tile)th row of V channels, then halves meet: the order depends on the
-/// shape alone. Launched with kBlock threads for each (block of rows, tile of channels).
+/// sums[b, c] = factor * sum of x[row, c] over the rows of block b. With kMask, x is set to zero where mask <= 0. A
+/// thread sums every (kBlock / tile)th row of V channels; a tree adds the threads' sums. The order depends only on the
+/// shape. Needs kBlock threads for each (block of rows, tile of channels).
 template <class T, int V, bool kMask, class Out>
 __global__ void column_sums_kernel(const ColumnSums s, T* x, const T* mask, Out* sums) {
   __shared__ float partial[kBlock * V];
@@ -65,7 +64,7 @@ __global__ void column_sums_kernel(const ColumnSums s, T* x, const T* mask, Out*
   }
 }
 
-/// `tile`: the most groups of channels side by side. x is only read where mask is null.
+/// `tile`: maximum groups of channels per thread block. x is written only if mask is not null.
 template <class T, class Out>
 void column_sums(const Launch& at, std::int64_t rows, std::int64_t channels, std::int64_t rows_per_block, float factor,
                  int tile, T* x, const T* mask, Out* sums) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Distribution of [positions, channels] over the threads of a grid. A thread processes V adjacent channels at positions
-// with a constant step, so its per-channel values stay in registers. Only for .cu files.
+// Distributes [positions, channels] over the threads of a grid. A thread processes V adjacent channels at positions
+// with a constant step, so per-channel values stay in registers. Only for .cu files.
 
 #include "kernels/cuda/lanes.h"
 
@@ -13,14 +13,14 @@ struct ColumnCover {
   std::int64_t positions, channels;
   std::int64_t piece;  ///< consecutive positions per block; the last piece may be shorter
   std::int64_t tiles;
-  std::int64_t most_pieces;  ///< upper bound that never decreases when positions increase
+  std::int64_t most_pieces;  ///< upper bound of pieces(); does not decrease with positions
   int tile;                  ///< a power of two up to a warp
 
   std::int64_t pieces() const { return (positions + piece - 1) / piece; }
   unsigned blocks() const { return static_cast<unsigned>(pieces() * tiles); }
 };
 
-/// Every thread of a full piece has at least `per_thread` positions. There are about `most_blocks` blocks at most.
+/// Threads of a full piece have at least `per_thread` positions. The number of blocks is about `most_blocks` at most.
 inline ColumnCover cover_columns(std::int64_t positions, std::int64_t channels, int v, std::int64_t per_thread,
                                  std::int64_t most_blocks) {
   const std::int64_t columns = (channels + v - 1) / v;
@@ -34,8 +34,7 @@ inline ColumnCover cover_columns(std::int64_t positions, std::int64_t channels, 
   return cover;
 }
 
-/// A thread's share: V channels from `column` on (none if that is not below channels) of positions first, first + step,
-/// ..., below end.
+/// A thread's share: V channels from `column` (none if column >= channels) of positions first, first + step, ... < end.
 struct ColumnPlace {
   std::int64_t column, first, end, step;
 };

@@ -7,7 +7,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// `blocks`: positions * groups; channels in words, which the window's are not.
+/// `blocks`: positions * groups; `channels`: in words, unlike those of the window.
 template <class Word>
 __global__ void gather_slabs_kernel(const DepthWindow w, std::int64_t blocks, std::int64_t channels, const Word* volume,
                                     std::int64_t words, Word* slabs) {

@@ -1,8 +1,7 @@
 #pragma once
 
-// Between a volume and the slabs that windows along its depth see of it (kernels/geometry.h), so that a convolution
-// over volumes is one over images. Asynchronous on the launch's stream; any thread. Outputs are overwritten and are not
-// inputs. Sums gather, in order.
+// Conversion between a volume and the slabs of windows along its depth (kernels/geometry.h), which turns a convolution
+// over volumes into one over images. Outputs must not overlap inputs. Sums gather in a fixed order.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -15,7 +14,7 @@ using kernels::DepthWindow;
 void gather_slabs(const Launch& at, DType type, const DepthWindow& window, const void* volume, std::int64_t rows,
                   void* slabs);
 
-/// Every frame = the sum of the slabs that it is, in order of their windows; zero where it is none. In float.
+/// Each frame = the sum, in float, of its slabs in the order of windows; zero if no window contains it.
 void sum_slabs(const Launch& at, DType type, const DepthWindow& window, const void* slabs, std::int64_t rows,
                void* volume);
 

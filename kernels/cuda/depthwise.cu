@@ -9,7 +9,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Lanes i of pack p of an image [rows, h, w, channels].
+/// Position of pack p in an image [rows, h, w, channels].
 struct DepthwisePixel {
   std::int64_t row, h, w, c;
 };
@@ -21,7 +21,6 @@ __device__ inline DepthwisePixel depthwise_pixel_of(std::int64_t pack, std::int6
   return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
 }
 
-/// sum += a b.
 template <int V>
 __device__ inline void multiply_add(const Lanes<V>& a, const Lanes<V>& b, Lanes<V>& sum) {
   DPTRAIN_UNROLL
@@ -34,7 +33,7 @@ __global__ void depthwise_forward_kernel(const DepthwiseShape s, const T* x, con
   const std::int64_t channels = s.out_channels();
   for (std::int64_t i = thread_number(); i < packs; i += thread_count()) {
     const DepthwisePixel p = depthwise_pixel_of<V>(i, s.out_h, s.out_w, channels);
-    const std::int64_t from = V > 1 ? p.c : split(p.c, s.multiplier).quotient;  // packs only without a multiplier
+    const std::int64_t from = V > 1 ? p.c : split(p.c, s.multiplier).quotient;  // packs require multiplier 1
     const T* const image = x + p.row * s.in_h * s.in_w * s.channels + from;
     Lanes<V> sum = bias == nullptr ? all<V>(0.0F) : load<V>(bias + p.c);
     for (std::int64_t kh = 0; kh < s.kernel_h; ++kh) {
@@ -49,12 +48,12 @@ __global__ void depthwise_forward_kernel(const DepthwiseShape s, const T* x, con
     }
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k)
-      if (relu && sum.v[k] <= 0.0F) sum.v[k] = 0.0F;  // NaN passes
+      if (relu && sum.v[k] <= 0.0F) sum.v[k] = 0.0F;  // NaN propagates
     store<V>(sum, y + i * V);
   }
 }
 
-/// The outputs along one axis that read input i: tap, tap + step, ... of the window, of output o, o - dilation, ...
+/// The outputs along one axis that read input i: output o through `tap`, o - dilation through tap + step, and so on.
 struct Readers {
   std::int64_t tap, step, o;
   __device__ Readers(std::int64_t i, std::int64_t pad, std::int64_t stride)
@@ -87,8 +86,8 @@ __global__ void backward_data_kernel(const DepthwiseShape s, const T* dy, const 
   }
 }
 
-// Weight gradients in two stages: a thread block adds up kTaps neighbouring taps of a row of the window over a piece of
-// the output's positions; a second launch adds the pieces up in order.
+// Weight gradients in two stages: a thread block sums kTaps adjacent taps of a kernel row over a piece of the output's
+// positions; a second launch adds the pieces in order.
 
 constexpr std::int64_t kMostGradientBlocks = 264, kGradientPositionsPerThread = 8;
 
@@ -96,8 +95,8 @@ ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
   return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMostGradientBlocks);
 }
 
-/// workspace[piece, kernel_h, kernel_w, channels]. Groups of taps are one axis of the grid, pieces and tiles of columns
-/// the other.
+/// workspace[piece, kernel_h, kernel_w, channels]. The grid's y axis is groups of taps; its x axis is pieces and tiles
+/// of columns.
 template <class T, int V, int kTaps>
 __global__ void depthwise_weights_kernel(const DepthwiseShape s, const ColumnCover cover, const T* x, const T* dy,
                                          float* workspace) {
@@ -154,7 +153,7 @@ void launch_weights(const Launch& at, const DepthwiseShape& s, const ColumnCover
   DPTRAIN_LAUNCH(at, kernel, grid, kBlock, s, cover, x, dy, workspace);
 }
 
-/// Calls f(Type<T>, V as a constant): packs where channels and addresses allow, and no multiplier is in the way.
+/// Calls f(Type<T>, V as a constant), with packs if multiplier, channels and addresses allow.
 template <class F>
 void with_pack(DType type, const DepthwiseShape& s, std::initializer_list<const void*> pointers, const F& f) {
   dispatch(type, [&](auto tag) {

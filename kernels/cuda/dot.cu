@@ -5,7 +5,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// A thread for each number of c; neighbours along j.
+/// One thread per element of c, adjacent along j.
 template <class T>
 __global__ void strided_product_kernel(const StridedProduct p, const T* a, const T* b, std::int64_t elements, T* c) {
   for (std::int64_t e = thread_number(); e < elements; e += thread_count()) {
@@ -24,7 +24,7 @@ __device__ inline std::int64_t start_of(const StridedLines& l, std::int64_t line
   return place.quotient * l.lines * l.length + place.remainder * l.line_stride;
 }
 
-/// A thread for each line.
+/// One thread per line.
 template <class T>
 __global__ void normalize_lines_kernel(const StridedLines l, const T* x, std::int64_t lines, T* y, float* factors) {
   for (std::int64_t line = thread_number(); line < lines; line += thread_count()) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// The layer Dot, as kernels/cpu/dot.h; sums in float, in the order of k. Asynchronous on the launch's stream; any
-// thread.
+// The layer Dot, as kernels/cpu/dot.h. Sums are float, in the order of k.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -12,10 +11,10 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 void strided_product(const Launch& at, DType type, const StridedProduct& product, const void* a, const void* b,
                      std::int64_t rows, void* c);
 
-/// y = x, its lines made 1 long: times min(1 / length, 1 / kShortestLine), which `factors` [rows, lines] keeps.
+/// y = x with lines scaled to length 1. `factors` [rows, lines] receives min(1 / length, 1 / kShortestLine).
 void normalize_lines(const Launch& at, DType type, const StridedLines& lines, const void* x, std::int64_t rows, void* y,
                      float* factors);
-/// dx holds the gradient of y and becomes that of x.
+/// Replaces the gradient of y in dx by that of x.
 void normalize_lines_backward(const Launch& at, DType type, const StridedLines& lines, const void* y,
                               const float* factors, std::int64_t rows, void* dx);
 

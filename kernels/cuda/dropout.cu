@@ -6,7 +6,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// V elements, a multiple of four, per thread and turn; width is a multiple of V.
+/// V elements per thread and iteration, a multiple of four that divides width.
 template <class T, int V>
 __global__ void dropout_wide_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t packs,
                                     std::int64_t packs_per_row, T* y) {
@@ -24,7 +24,7 @@ __global__ void dropout_wide_kernel(const Keep keep, const StepState* state, con
   }
 }
 
-/// A group of up to four elements per thread and turn.
+/// Up to four elements per thread and iteration.
 template <class T>
 __global__ void dropout_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t groups,
                                std::int64_t width, T* y) {
@@ -42,8 +42,8 @@ __global__ void dropout_kernel(const Keep keep, const StepState* state, const T*
   }
 }
 
-/// V neighbouring channels of a row per thread, which goes through every `shares`th position: their factors are drawn
-/// once. Neighbouring threads work on neighbouring channels, then on neighbouring positions.
+/// A thread processes V adjacent channels of a row at every `shares`th position, and draws their factors once. Adjacent
+/// threads process adjacent channels, then adjacent positions.
 template <class T, int V>
 __global__ void spatial_dropout_kernel(const Keep keep, const StepState* state, const T* x, std::int64_t items,
                                        std::int64_t shares, std::int64_t positions, std::int64_t channels, T* y) {
@@ -72,7 +72,7 @@ __global__ void spatial_dropout_kernel(const Keep keep, const StepState* state, 
   }
 }
 
-/// An element per thread and turn, each with a draw of its own.
+/// One element per thread and iteration, each with a separate draw.
 template <class T>
 __global__ void spread_dropout_kernel(const Keep keep, const SpreadAxes axes, const StepState* state, const T* x,
                                       std::int64_t elements, std::int64_t width, T* y) {
@@ -111,7 +111,7 @@ void dropout_forward(const Launch& at, DType type, const Dropout& dropout, const
 void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
                      std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y) {
   if (rows <= 0 || positions <= 0 || channels <= 0) return;
-  constexpr std::int64_t kPositions = 16;  // per thread: drawing costs as much as some of them
+  constexpr std::int64_t kPositions = 16;  // per thread; drawing costs as much as several positions
   const std::int64_t shares = (positions + kPositions - 1) / kPositions;
   const Keep keep = keep_of(dropout);
   dispatch(type, [&](auto tag) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// The numbers that decide what dropout keeps (dropout.h), for kernels that drop inside their own passes. Only for .cu
-// files.
+// Random numbers of dropout (dropout.h), for kernels that fuse it. Only for .cu files.
 
 #include <cmath>
 
@@ -10,7 +9,7 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// The comparison uniform >= rate in whole numbers: kept where (bits >> 8) >= threshold.
+/// The comparison uniform >= rate in integers: kept if (bits >> 8) >= threshold.
 struct Keep {
   std::uint32_t threshold;
   float factor;

@@ -28,19 +28,19 @@ __global__ void copy_kernel(std::int64_t words, const Word* x, Word* y) {
   for (std::int64_t i = thread_number(); i < words; i += thread_count()) y[i] = x[i];
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+/// The finalizer of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 __device__ inline std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
   return z ^ (z >> 31);
 }
 
-/// The word and its position, counted from 1 in steps of the golden ratio, in one.
+/// Mixes the word with its position, counted from 1 in steps of the golden ratio.
 __device__ inline std::uint64_t word_hash(float word, std::int64_t position) {
   return mixed(static_cast<std::uint64_t>(position + 1) * 0x9E3779B97F4A7C15U ^ number::cast_bits<std::uint32_t>(word));
 }
 
-/// The sum over the block's threads for thread 0, zero for the others.
+/// The sum over the block for thread 0, zero for other threads.
 __device__ inline std::uint64_t sum_of_block(std::uint64_t value) {
   __shared__ std::uint64_t sums[kBlock];
   sums[threadIdx.x] = value;
@@ -65,7 +65,7 @@ __global__ void hash_words_kernel(const float* words, std::int64_t n, std::uint6
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-/// One block.
+/// Runs in one block.
 __global__ void hash_partials_kernel(const std::uint64_t* partials, int count, std::int64_t n, std::uint64_t* result) {
   std::uint64_t sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kBlock) sum += partials[i];
@@ -73,7 +73,7 @@ __global__ void hash_partials_kernel(const std::uint64_t* partials, int count, s
   if (threadIdx.x == 0) *result = mixed(sum ^ static_cast<std::uint64_t>(n));
 }
 
-/// In the order of SumTree(ranks): neighbours, then sums of two, of four, ...
+/// In the order of SumTree(ranks): pairs, then sums of two, of four, ...
 template <int V>
 __device__ Lanes<V> sum_of_ranks(const RankArrays& arrays, std::int64_t first) {
   Lanes<V> sums[kMaxRanks];
@@ -105,7 +105,7 @@ __global__ void sum_ranks_kernel(const RankArrays arrays, std::int64_t begin, st
   }
 }
 
-/// __nanosleep takes at most a millisecond, and about what it is asked for.
+/// __nanosleep sleeps for at most a millisecond, and only about as long as requested.
 __global__ void delay_kernel([[maybe_unused]] std::int64_t microseconds) {
 #if defined(__CUDA_ARCH__)
   for (std::int64_t i = 0; i < microseconds; i += 500) __nanosleep(500'000U);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Rows of a table by number, in any number type. Asynchronous on the launch's stream; any thread. Outputs are
-// overwritten.
+// Rows of a table by id.
 
 #include <cstdint>
 
@@ -10,13 +9,12 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// y[i] = table[ids[i]], both of `type`; NaN for an id outside [0, table_rows). Where `mask` is not null, mask[i] =
-/// whether ids[i] is not 0.
+/// y[i] = table[ids[i]], both of `type`; NaN for ids outside [0, table_rows). mask[i] (may be null) = (ids[i] != 0).
 void gather_rows(const Launch& at, DType type, const std::int32_t* ids, std::int64_t count, const void* table,
                  std::int64_t table_rows, std::int64_t width, void* y, std::uint8_t* mask);
 
-/// gradient[ids[i]] = the sum of dy[j] over all j with ids[j] == ids[i], added in the order of j in float. Rows that no
-/// id names keep what they hold: zero them before.
+/// gradient[ids[i]] = sum of dy[j] over all j with ids[j] == ids[i], in float in the order of j. Other rows are not
+/// written; set them to zero before.
 void scatter_rows(const Launch& at, DType type, const std::int32_t* ids, std::int64_t count, const void* dy,
                   std::int64_t table_rows, std::int64_t width, float* gradient);
 

@@ -4,7 +4,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// The largest or smallest operand; NaN where one is: a comparison with it is false.
+/// The largest or smallest operand; NaN if any is, since comparisons with it are false.
 template <bool kLargest>
 struct ExtremePass {
   __device__ static float of(float a, float b) { return (kLargest ? a >= b : a <= b) || a != a ? a : b; }
@@ -21,7 +21,7 @@ struct ExtremePass {
   }
 };
 
-/// Operands: the output's gradient, the output, the input in question, and those before it.
+/// Operands: the output's gradient, the output, the input, and the inputs before it.
 struct WinnerPass {
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {

@@ -1,16 +1,14 @@
 #pragma once
 
-// Passes over ranges of an arena, four floats at once where addresses allow. Only for .cu files. A pass is a struct
-// with
+// Passes over ranges of an arena, four floats at a time if addresses allow. Only for .cu files. A pass is a struct with
 //
-//   __device__ bool begin()                         reads what the step says; false: nothing is to be done
-//   template <int V> __device__ void run(int64 i)   works on elements [i, i + V)
+//   __device__ bool begin()                         reads the step's state; false: nothing to do
+//   template <int V> __device__ void run(int64 i)   processes elements [i, i + V)
 
 #include "kernels/cuda/lanes.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Floats in 16 bytes.
 inline constexpr int kFour = 4;
 
 template <class Pass>
@@ -27,7 +25,7 @@ void flat(const Launch& at, const Pass& pass, std::int64_t n, bool wide) {
   DPTRAIN_LAUNCH_FLAT(at, flat_kernel<Pass>, grid_for(at, n, wide ? kFour : 1), kBlock, pass, wide ? n / kFour : 0, n);
 }
 
-/// A thread block's share of [begin, end): calls pass.run<V>(i) for this thread's elements. `wide`: element `begin` is
+/// Calls pass.run<V>(i) for this thread's elements of its block's range [begin, end). `wide`: element `begin` is
 /// aligned to 16 bytes in all arrays of the pass.
 template <class Pass>
 __device__ inline void sweep_block(std::int64_t begin, std::int64_t end, bool wide, Pass& pass) {
@@ -36,7 +34,7 @@ __device__ inline void sweep_block(std::int64_t begin, std::int64_t end, bool wi
   for (std::int64_t i = tail + threadIdx.x; i < end; i += blockDim.x) pass.template run<1>(i);
 }
 
-/// The part of a segment that one of `pieces` thread blocks works on; pieces begin at multiples of four elements.
+/// One of `pieces` parts of a segment, for one thread block. Pieces begin at multiples of four elements.
 struct Piece {
   std::int64_t begin, end;
 };
@@ -46,7 +44,7 @@ __device__ inline Piece piece_of(std::int64_t offset, std::int64_t length, std::
   return {begin < end ? begin : end, begin + size < end ? begin + size : end};
 }
 
-/// As `aligned`, of one address inside a kernel.
+/// As `aligned`, for one address inside a kernel.
 template <class P>
 __device__ inline bool at_16_bytes(const P* pointer) {
   return (reinterpret_cast<std::uintptr_t>(pointer) & 15) == 0;

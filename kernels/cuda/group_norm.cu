@@ -7,7 +7,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Where the elements of one group of one row lie: number i of size() is channel(i) at offset(i).
+/// The elements of one group of one row: element i of size() is channel(i) at offset(i).
 struct GroupPlace {
   std::int64_t width, channels, first_channel, start, count;
 
@@ -66,7 +66,7 @@ struct Forward {
   }
 };
 
-/// With A = mean over the group of dy gamma and B = that of dy gamma xhat: dx = inv_std (dy gamma - A - xhat B).
+/// dx = inv_std (dy gamma - A - xhat B), with A and B the means over the group of dy gamma and dy gamma xhat.
 template <class T>
 struct BackwardData {
   GroupNorm n;
@@ -98,27 +98,27 @@ struct BackwardData {
   }
 };
 
-// Groups of few channels: a thread block takes several groups of a row that lie side by side, and moves what memory is
-// read by. Thread: V channels of every so-manieth position.
+// Groups of few channels: a thread block processes several adjacent groups of a row, to use full memory accesses. A
+// thread processes V channels at positions with a constant step.
 
-/// Bytes of one position that a thread block works on, at least; less wastes what is read with them.
+/// Minimum bytes of one position per thread block; fewer would waste memory bandwidth.
 constexpr std::int64_t kTileBytes = 64;
-/// The most channels of a tile: its sums lie in shared memory.
+/// Maximum channels per tile, whose sums are in shared memory.
 constexpr int kTileChannels = 128;
 
-/// Neighbouring groups of a row.
+/// Tiles of adjacent groups of a row.
 struct GroupTile {
-  std::int64_t width;  ///< channels of a group
-  std::int64_t tiles;  ///< of a row
-  int channels;        ///< of a tile, the last one may have fewer: a multiple of width and V
-  int columns;         ///< of V channels, a power of two
+  std::int64_t width;  ///< channels per group
+  std::int64_t tiles;  ///< per row
+  int channels;        ///< per tile, a multiple of width and V; the last tile may have fewer
+  int columns;         ///< packs of V channels per tile, a power of two
 };
 
-/// What tile b % tiles of row b / tiles is to this thread.
+/// This thread's place in tile b % tiles of row b / tiles.
 template <int V>
 struct TilePlace {
-  std::int64_t row, channel;  ///< the first of V
-  std::int64_t start;         ///< of them in the row's first position
+  std::int64_t row, channel;  ///< first of V
+  std::int64_t start;         ///< offset of these channels in the row's first position
   int lane, lanes, column;
   bool inside;
 
@@ -135,7 +135,7 @@ struct TilePlace {
   }
 };
 
-/// Of each of the thread's V channels, the sum over its group of what all threads have; by way of shared memory.
+/// For each of the thread's V channels, the sum over its group and all threads, through shared memory.
 template <int V>
 __device__ inline Lanes<V> group_sums(const Lanes<V>& mine, const GroupTile& t, const TilePlace<V>& place, float* parts,
                                       float* sums) {
@@ -254,8 +254,7 @@ __global__ void group_tile_backward_kernel(const BackwardData<T> p, const GroupT
   }
 }
 
-/// The tile for groups that are narrower than what memory is read by; no columns where a group fills it, or where its
-/// width and V have no small common multiple.
+/// The tile for narrow groups. No columns if a group fills memory accesses, or its width and V have no common multiple.
 GroupTile tile_of(const GroupNorm& n, int v, std::int64_t element) {
   GroupTile t{.width = n.channels / n.groups, .tiles = 0, .channels = 0, .columns = 0};
   if (n.spatial == 1 || n.groups == 1 || t.width * element >= kTileBytes || n.channels % v != 0) return t;
@@ -270,7 +269,7 @@ GroupTile tile_of(const GroupNorm& n, int v, std::int64_t element) {
   return t;
 }
 
-// The gradients of gamma and beta in two stages, as batch normalisation's sums.
+// The gradients of gamma and beta in two stages, as the sums of batch normalization.
 
 constexpr std::int64_t kMostBlocks = 528, kPositionsPerThread = 8;
 
@@ -278,7 +277,7 @@ ColumnCover cover_weights(const GroupNorm& n, std::int64_t rows) {
   return cover_columns(rows * n.spatial, n.channels, 1, kPositionsPerThread, kMostBlocks);
 }
 
-/// Adds the lanes of a block's columns up, the first half and the second, and so on.
+/// Adds the lanes of a block's columns with a tree.
 __device__ inline float add_lanes(float mine, int tile, float* parts) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread / tile;
   parts[thread] = mine;

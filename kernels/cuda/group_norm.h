@@ -1,9 +1,8 @@
 #pragma once
 
-// Normalisation within samples: of [rows, spatial, channels], the channels of a row cut into `groups` of neighbours,
-// each group of a row has its own mean and biased variance. Layer normalisation is spatial == 1 and one group.
-// Arithmetic and statistics in float; sums in an order that depends on the shape and on whether arrays begin at
-// multiples of 16 bytes. Asynchronous on the launch's stream; any thread. Outputs are overwritten.
+// Normalization within samples of [rows, spatial, channels]. The channels are split into `groups`; each group of a row
+// has its own mean and biased variance. Layer normalization is spatial == 1 with one group. All arithmetic is float.
+// The order of sums depends on the shape and on whether arrays are aligned to 16 bytes.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -13,13 +12,12 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 using kernels::GroupNorm;
 
-/// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and
-/// inv_std = 1 / sqrt(variance + epsilon), [rows, groups], unless they are null. Where the norm is not centered the
-/// mean counts as 0.
+/// y = (x - mean) / sqrt(variance + epsilon) gamma[c] + beta[c]; gamma null: 1, beta null: 0. Writes mean and inv_std =
+/// 1 / sqrt(variance + epsilon), [rows, groups], if not null. If the norm is not centered, the mean is 0.
 void group_norm_forward(const Launch& at, DType type, const GroupNorm& norm, const void* x, const float* gamma,
                         const float* beta, std::int64_t rows, void* y, float* mean, float* inv_std);
 
-/// What a gradient is taken through: mean and inv_std as forward left them.
+/// Arguments of a gradient; mean and inv_std are from forward.
 struct GroupNormGradient {
   const void* x;
   const void* dy;
@@ -31,7 +29,7 @@ struct GroupNormGradient {
 void group_norm_backward_data(const Launch& at, DType type, const GroupNorm& norm, const GroupNormGradient& gradient,
                               std::int64_t rows, void* dx);
 
-/// Floats of workspace that group_norm_backward_weights needs, aligned to 16 bytes; suffices for fewer rows, too.
+/// Floats of workspace for group_norm_backward_weights, aligned to 16 bytes; also suffices for fewer rows.
 std::int64_t group_norm_workspace(DType type, const GroupNorm& norm, std::int64_t rows);
 
 /// dgamma and dbeta may be null.

@@ -1,11 +1,11 @@
 #pragma once
 
-// Inside kernels: V neighbouring elements at once, as floats, and index arithmetic. Only for .cu files.
+// Inside kernels: V adjacent elements as floats, and index arithmetic. Only for .cu files.
 
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/number.h"
 
-// Before a loop whose arrays are to lie in registers.
+// Unrolls a loop, so that its arrays are in registers.
 #if defined(__CUDACC__)
 #define DPTRAIN_UNROLL _Pragma("unroll")
 #else
@@ -14,19 +14,18 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// V numbers of one thread.
 template <int V>
 struct Lanes {
   float v[V];
 };
 
-/// What moves V elements: accesses of at most 16 bytes, aligned to their size.
+/// V elements for accesses of at most 16 bytes, aligned to their size.
 template <class T, int V>
 struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) [[gnu::may_alias]] Raw {
   T v[V];
 };
 
-/// The most elements of T that one access moves.
+/// Maximum number of elements of T per access.
 template <class T>
 inline constexpr int kVector = 16 / static_cast<int>(sizeof(T));
 
@@ -65,7 +64,7 @@ struct Split {
   std::int64_t quotient, remainder;
 };
 
-/// index / extent, neither negative: in 32 bits where they fit, for a GPU divides 64 bits slowly.
+/// index / extent for non-negative numbers, in 32 bits if possible, since GPUs divide 64-bit integers slowly.
 __device__ inline Split split(std::int64_t index, std::int64_t extent) {
   if (((index | extent) >> 32) == 0) {
     const std::uint32_t i = static_cast<std::uint32_t>(index), e = static_cast<std::uint32_t>(extent);
@@ -74,13 +73,13 @@ __device__ inline Split split(std::int64_t index, std::int64_t extent) {
   return {index / extent, index % extent};
 }
 
-/// This thread's number in the grid, and how many there are: the start and step of a grid-stride loop.
+/// Index of this thread in the grid and number of threads: start and step of a grid-stride loop.
 __device__ inline std::int64_t thread_number() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 __device__ inline std::int64_t thread_count() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
-/// Whether accesses of 16 bytes may start at all of them (null may).
+/// Whether all pointers are aligned to 16 bytes or null.
 template <class... P>
 bool aligned(const P*... pointers) {
   return (((reinterpret_cast<std::uintptr_t>(pointers) & 15) == 0) && ...);

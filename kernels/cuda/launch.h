@@ -9,9 +9,13 @@
 // - DPTRAIN_LAUNCH_SHARED(at, kernel<T>, grid, block, bytes, args...): the same with dynamic shared memory.
 // - DPTRAIN_LAUNCH_FLAT(at, kernel<T>, grid, block, args...): threads never synchronize; the emulator runs a loop.
 //
-// A launch is asynchronous on at.stream. On the emulator with a null stream it runs at once. A launch that fails throws
+// A launch is asynchronous on at.stream; on the emulator with a null stream it runs at once. A failed launch throws
 // std::runtime_error naming the kernel. A kernel with two template arguments needs parentheses: (kernel<T, 4>).
 // DPTRAIN_DYNAMIC_SHARED(T, name) declares the dynamic shared memory.
+//
+// Functions that take a Launch queue kernels and return; any thread may call them. Unless their comment states
+// otherwise, pointers are device memory, and outputs are overwritten. Activations have any number type (number.h) and
+// are read as float.
 //
 // Rules for kernels:
 //
@@ -29,7 +33,7 @@
 #error "DPTRAIN_BACKEND must be cuda or emu"
 #endif
 
-// 1 in the emulator's build, 0 in CUDA's.
+// 1 for the emulator, 0 for CUDA.
 #define DPTRAIN_GPU_NAMED_emu 1
 #define DPTRAIN_GPU_NAMED_cuda 0
 #define DPTRAIN_GPU_JOIN(a, b) a##b
@@ -46,7 +50,6 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Where a kernel runs.
 struct Launch {
   void* stream = nullptr;   ///< cudaStream_t, or simt::Queue* on the emulator
   int multiprocessors = 1;  ///< of the device; limits the grids of grid-stride loops
@@ -87,7 +90,7 @@ inline void check_launch(cudaError_t error, const char* kernel) {
                            cudaGetErrorName(error) + ")");
 }
 
-/// A kernel that uses more dynamic shared memory than this needs a cudaFuncSetAttribute() call.
+/// Kernels with more dynamic shared memory need cudaFuncSetAttribute().
 inline constexpr std::size_t kPlainSharedBytes = 48 << 10;
 
 template <class Kernel>

@@ -3,7 +3,7 @@
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/losses.h"
 
-// A thread writes only gradients of predictions that it has read itself, so they may lie in one place.
+// A thread writes only gradients of predictions that it has read, so gradients may overwrite predictions.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
@@ -19,7 +19,7 @@ __device__ void note_hit(const T* scores, float most, const LossTargets& targets
   if (Group::lane() == 0) hit[row] = found >= 0 && found == wanted ? 1 : 0;
 }
 
-/// With t = z - max z: loss = sum(y') ln(sum e^t) - sum(y' t), which keeps its digits where the logits are large;
+/// With t = z - max z: loss = sum(y') ln(sum e^t) - sum(y' t), which is accurate for large logits.
 /// d loss / d z = softmax(z) sum(y') - y'.
 template <class T>
 struct SoftmaxCrossEntropy {
@@ -39,7 +39,7 @@ struct SoftmaxCrossEntropy {
       const float t = to_float(z[c]) - most, target = y[c];
       sum += expf(t);
       mass += target;
-      if (target != 0.0F) dot = fmaf(target, t, dot);  // a logit of -inf may have a target of 0
+      if (target != 0.0F) dot = fmaf(target, t, dot);  // a logit of -inf may have target 0
     }
     sum = Group::sum(sum);
     mass = Group::sum(mass);
@@ -109,7 +109,7 @@ struct CategoricalHingePass {
       right += target(row, i) * static_cast<double>(to_float(p[i]));
       wrong = other(i) > wrong ? other(i) : wrong;
     }
-    right = Group::sum(right);  // NaN where a prediction is
+    right = Group::sum(right);  // NaN if any prediction is
     wrong = Group::reduce(wrong, LargestDouble{});
     int sharers = 0;
     for (std::int64_t i = Group::lane(); i < a.width; i += Group::kThreads) sharers += other(i) == wrong ? 1 : 0;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Losses, with the equations of kernels/cpu/loss.h. Predictions are [rows, width] in any type and read as float; a loss
-// is one float per row, not scaled. All pointers are device memory, and kernels are queued on the launch's stream; the
-// host does not wait. add_sum adds the rows to a double on the device. Calls without rows do nothing.
+// Losses, with the equations of kernels/cpu/loss.h. Predictions are [rows, width]; a loss is one unscaled float per
+// row. add_sum adds the rows to a double on the device. Calls without rows do nothing.
 
 #include <cstdint>
 
@@ -20,13 +19,13 @@ using LossRows = LossRowsOf<void, Hit>;
 void softmax_cross_entropy(const Launch& at, DType type, const void* logits, std::int64_t rows, std::int64_t classes,
                            const LossTargets& targets, const LossOutputs& outputs);
 
-/// Keras's CategoricalCrossentropy on probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
-/// gradient is zero where the clip is active. In double: a clip at 1 - 1e-7 needs more digits than a float has.
+/// Keras's CategoricalCrossentropy of probabilities: q = clip(p / sum p, 1e-7, 1 - 1e-7), loss = -sum y' ln q. The
+/// gradient is zero where the clip is active. In double: a clip at 1 - 1e-7 needs more digits than float has.
 void categorical_cross_entropy(const Launch& at, DType type, const void* probabilities, std::int64_t rows,
                                std::int64_t classes, const LossTargets& targets, const LossOutputs& outputs);
 
 /// loss = mean of f(prediction, target) over the row, or the sum if F has kSumsElements. F is a type of
-/// kernels/losses.h, for which losses.cu instantiates the template. In double, like all losses below.
+/// kernels/losses.h, instantiated in losses.cu. In double, like all losses below.
 template <class F>
 void element_loss(const Launch& at, DType type, const LossRows& rows, const F& f);
 /// loss = sum of f(q, y') over the classes, where q is p / sum p for probabilities and softmax(z) for logits.
@@ -39,8 +38,8 @@ void sums_loss(const Launch& at, DType type, const LossRows& rows, std::int64_t 
 void categorical_hinge(const Launch& at, DType type, const LossRows& rows);
 
 /// Multiplies each row of a loss and of its gradient ([rows, width] in `type`; may be null) by weights[class]. The
-/// class is the label, the index of the first largest dense target or, with width 1, the rounded target. A class
-/// outside [0, count) has weight 1.
+/// class is the label, the index of the first largest dense target or, with width 1, the rounded target. Classes
+/// outside [0, count) have weight 1.
 void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, std::int64_t rows, std::int64_t width,
                     const float* weights, std::int64_t count, float* loss, void* gradient);
 
@@ -48,21 +47,21 @@ void weigh_by_class(const Launch& at, DType type, const LossTargets& targets, st
 void weigh_by_sample(const Launch& at, DType type, const float* weights, std::int64_t rows, std::int64_t parts,
                      std::int64_t width, float* loss, void* gradient);
 
-/// Doubles of workspace for add_sum, whatever n.
+/// Doubles of workspace for add_sum, for any n.
 std::int64_t add_sum_workspace();
 
-/// *sum += (values[0] + ... + values[n - 1]) / divisor, in double and in an order that depends on n alone. Leaves out
-/// values whose mask is 0; a null mask leaves out none.
+/// *sum += (values[0] + ... + values[n - 1]) / divisor, in double, in an order that depends only on n. Skips values
+/// whose mask is 0; mask may be null.
 void add_sum(const Launch& at, const float* values, std::int64_t n, double divisor, double* workspace, double* sum,
              const std::uint8_t* mask = nullptr);
 void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, double divisor, double* workspace,
              double* sum, const std::uint8_t* mask = nullptr);
 
-/// Sets gradients ([rows, width] in `type`) of rows whose mask is 0 to zero, and multiplies all others by *scale.
+/// Sets gradients ([rows, width] in `type`) of rows whose mask is 0 to zero, and multiplies the others by *scale.
 void leave_out(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
                const float* scale, void* gradient);
 
-/// *valid += the number of ones in the mask of n bytes, each 0 or 1.
+/// *valid += number of ones in the mask of n bytes, each 0 or 1.
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid);
 
 /// *scale = positions / (sum + epsilon), where sum = valid[0] + valid[stride] + ... over all ranks.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient. Only for losses.cu, which
-// instantiates them. A thread writes only gradients of predictions that it has read itself, so gradients may overwrite
+// Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient, for losses.cu, which
+// instantiates them. A thread writes only gradients of predictions that it has read, so gradients may overwrite
 // predictions.
 
 #include "kernels/cuda/loss_rows.h"
@@ -41,7 +41,7 @@ void element_loss(const Launch& at, DType type, const LossRows& a, const F& f) {
   });
 }
 
-/// loss = sum of f(q, y') over the classes, q = p / sum p, of logits softmax(z).
+/// loss = sum of f(q, y') over the classes, where q is p / sum p or, for logits, softmax(z).
 template <class T, class F>
 struct ClassLossPass {
   LossRows a;
@@ -61,7 +61,7 @@ struct ClassLossPass {
     double sum = 0.0;
     for (std::int64_t c = Group::lane(); c < a.width; c += Group::kThreads) sum += weight(p, c, most);
     sum = Group::sum(sum);
-    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which dividing by the sum propagates to every p
+    double value = 0.0, back = 0.0;  // back = sum of (d loss / d q) q, which the division propagates to every p
     for (std::int64_t c = Group::lane(); c < a.width; c += Group::kThreads) {
       const double q = weight(p, c, most) / sum;
       const losses::ElementLoss element = f(q, y[c]);
@@ -89,7 +89,7 @@ void class_loss(const Launch& at, DType type, const LossRows& a, bool logits, co
   });
 }
 
-/// A number for each sum over the middle one of the axes [rows, width, inner].
+/// One loss per sum over the middle axis of [rows, width, inner].
 template <class T, class F>
 struct SumsLossPass {
   LossRows a;

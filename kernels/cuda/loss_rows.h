@@ -1,13 +1,13 @@
 #pragma once
 
-// Targets of rows as numbers and as classes, for the passes over rows of predictions. Only for .cu files.
+// Targets of rows as numbers and as classes, for passes over rows of predictions. Only for .cu files.
 
 #include "kernels/cuda/loss.h"
 #include "kernels/cuda/rows.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Target of element c where elements are compared: of a label, 1 at its place; with one element, the label itself.
+/// Target of element c for element losses: a label is one-hot or, for one element, the value itself.
 __device__ inline float element_target(const LossTargets& targets, std::int64_t row, std::int64_t width,
                                        std::int64_t c) {
   if (targets.dense != nullptr) return targets.dense[row * width + c];
@@ -16,7 +16,7 @@ __device__ inline float element_target(const LossTargets& targets, std::int64_t 
   return label == c ? 1.0F : 0.0F;
 }
 
-/// The class that counts as the right one: the label, or the first largest dense target.
+/// The true class: the label, or the index of the first largest dense target.
 template <class Group>
 __device__ std::int64_t class_of(const LossTargets& targets, std::int64_t row, std::int64_t classes) {
   if (targets.dense == nullptr) return targets.labels[row];
@@ -24,7 +24,7 @@ __device__ std::int64_t class_of(const LossTargets& targets, std::int64_t row, s
   return first_of<Group>(target, classes, largest_of<Group>(target, classes));
 }
 
-/// Targets of a row's classes, smoothed: y' = y (1 - s) + s / classes; NaN if the label is none of the classes.
+/// Smoothed targets of a row's classes: y' = y (1 - s) + s / classes; NaN if the label is not a class.
 template <class Number>
 struct SmoothedRow {
   const float* dense;
@@ -44,7 +44,6 @@ struct SmoothedRow {
   }
 };
 
-/// The factor of gradients.
 __device__ inline float gradient_factor(const LossOutputs& outputs) {
   return outputs.gradient_scale * (outputs.loss_scale == nullptr ? 1.0F : outputs.loss_scale->scale);
 }

@@ -7,7 +7,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Threads that find something set the flag; which of them is first does not matter.
+/// Sets the flag; the order of threads does not matter.
 __device__ inline void note_infinite(bool found, LossScale* scale) {
   if (found) atomicOr(&scale->found_inf, 1);
 }

@@ -21,7 +21,7 @@ struct WeighByClass {
     std::int64_t label = -1;
     if (targets.dense == nullptr || width > 1)
       label = class_of<Group>(targets, row, width);
-    else if (fabsf(targets.dense[row]) < 1e9F)  // neither NaN nor too large for a class
+    else if (fabsf(targets.dense[row]) < 1e9F)  // neither NaN nor too large
       label = static_cast<std::int64_t>(rintf(targets.dense[row]));
     const float factor = label >= 0 && label < count ? weights[label] : 1.0F;
     if (Group::lane() == 0) loss[row] *= factor;
@@ -53,7 +53,7 @@ __global__ void leave_out_kernel(const std::uint8_t* mask, std::int64_t elements
     gradient[i] = from_float<T>(mask[split(i, width).quotient] != 0 ? *scale * to_float(gradient[i]) : 0.0F);
 }
 
-/// One block: whole numbers add up to the same in any order.
+/// One block; sums of integers do not depend on the order.
 __global__ void count_valid_kernel(const std::uint8_t* mask, std::int64_t n, double* valid) {
   double count = 0.0;
   for (std::int64_t i = threadIdx.x; i < n; i += kBlock) count += static_cast<double>(mask[i]);
@@ -68,7 +68,7 @@ __global__ void mask_scale_kernel(const double* valid, int ranks, std::int64_t s
   *scale = static_cast<float>(positions / sum);
 }
 
-/// Values of a block of the first stage, and the most blocks.
+/// Values per block of the first stage, and the maximum number of blocks.
 constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
 
 template <class T>

@@ -1,4 +1,4 @@
-// The instances of the passes of loss_passes.h for the losses of kernels/losses.h.
+// Instances of the passes of loss_passes.h for the losses of kernels/losses.h.
 
 #include "kernels/losses.h"
 

@@ -2,13 +2,13 @@
 
 #include "kernels/cuda/lanes.h"
 
-// Threads take elements of the flat array, whatever the number of channels; an element's window is cut at the ends of
-// its pixel. Neighbours come from the first-level cache.
+// Threads process elements of the flat array. An element's window ends at the bounds of its pixel. Neighbours are read
+// through the first-level cache.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-// scale^-beta. The usual exponents need no logarithm.
+// scale^-beta; the usual exponents need no logarithm.
 struct PowerHalf {
   __device__ float operator()(float scale) const { return 1.0F / sqrtf(scale); }
 };
@@ -34,7 +34,7 @@ void with_power(float beta, const F& f) {
   f(PowerAny{beta});
 }
 
-/// What a launch works on: n = pixels channels elements.
+/// Arguments of a launch; n = pixels * channels elements.
 template <class T, class Power>
 struct Pixels {
   Lrn lrn;
@@ -67,7 +67,7 @@ __global__ void lrn_forward_kernel(Pixels<T, Power> p, T* y) {
     y[i] = from_float<T>(to_float(p.x[i]) * p.power(p.scale(i)));
 }
 
-/// Elements of a thread block of backward, and elements whose share in their neighbours' gradients it keeps at a time.
+/// Elements per thread block of backward, and elements whose contributions it stores at a time.
 constexpr int kElements = 4 * kBlock, kKept = 5 * kBlock;
 
 /// dx[i] = dy[i] s[i]^-beta - 2 alpha beta x[i] sum over the window of dy[j] x[j] s[j]^(-beta - 1).
@@ -106,7 +106,7 @@ __global__ void lrn_backward_kernel(Pixels<T, Power> p, const T* dy, T* dx) {
   }
 }
 
-/// Calls f(Pixels) for the type and the exponent; a window wider than the channels sums over all of them.
+/// Calls f(Pixels) for the type and the exponent. A window wider than the channels is clamped.
 template <class F>
 void with_pixels(DType type, const Lrn& lrn, const void* x, std::int64_t pixels, std::int64_t channels, const F& f) {
   if (pixels <= 0 || channels <= 0) return;

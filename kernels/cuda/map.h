@@ -1,7 +1,6 @@
 #pragma once
 
-// y[i] = f(x0[i], x1[i], ...) over flat arrays, f in float: the pass that elementwise kernels are made of. Only for .cu
-// files. y may be one of the inputs.
+// y[i] = f(x0[i], x1[i], ...) over flat arrays, in float. y may be an input. Only for .cu files.
 
 #include "kernels/cuda/lanes.h"
 
@@ -24,11 +23,11 @@ __global__ void map_kernel(std::int64_t n, F f, Out* y, const In*... x) {
     store<1>(apply<1>(f, load<1>(x + i)...), y + i);
 }
 
-/// f: a struct with a __device__ operator()(float...) const.
+/// f: a struct with `__device__ operator()(float...) const`.
 template <class F, class Out, class... In>
 void map(const Launch& at, std::int64_t n, const F& f, Out* y, const In*... x) {
   if (n <= 0) return;
-  // Bytes count for nothing here: eight of them are one access too.
+  // Byte arrays do not limit the width: eight bytes are one access, too.
   constexpr int kWide = std::max({kVector<Out>, (sizeof(In) == 1 ? 1 : kVector<In>)...});
   const bool wide = aligned(y, x...);
   const auto kernel = wide ? map_kernel<kWide, F, Out, In...> : map_kernel<1, F, Out, In...>;

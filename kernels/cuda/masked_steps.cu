@@ -37,7 +37,7 @@ __device__ inline float valid_steps(const std::uint8_t* mask, std::int64_t steps
   return static_cast<float>(count);
 }
 
-/// A thread for each feature of each row.
+/// One thread per feature of each row.
 template <class T>
 __global__ void masked_mean_kernel(const T* x, const std::uint8_t* mask, std::int64_t elements, std::int64_t steps,
                                    std::int64_t width, T* y) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Steps of `width` features that a mask of bytes (1: valid, 0: not) tells apart, in any number type; sums in float, in
-// order. Asynchronous on the launch's stream; any thread. Outputs are overwritten.
+// Steps of `width` features with a mask of bytes (1: valid, 0: not). Sums are float, in order.
 
 #include <cstdint>
 
@@ -10,19 +9,19 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// mask[i] = whether any feature of step i is not `value`; y[i] = x[i] where it is, else zeros.
+/// mask[i] = whether any feature of step i differs from `value`; y[i] = x[i] if so, else zeros.
 void mask_steps(const Launch& at, DType type, const void* x, std::int64_t steps, std::int64_t width, float value,
                 std::uint8_t* mask, void* y);
 
-/// y[i] = x[i] where step i is valid, else zeros.
+/// y[i] = x[i] if step i is valid, else zeros.
 void keep_valid_steps(const Launch& at, DType type, const void* x, const std::uint8_t* mask, std::int64_t steps,
                       std::int64_t width, void* y);
 
-/// y[i] = x[i] where step i is valid or, with `others`, `others` is not; else `value`. y may be x.
+/// y[i] = x[i] if step i is valid or, with `others`, `others` is not; else `value`. y may be x.
 void fill_masked_steps(const Launch& at, DType type, const void* x, const std::uint8_t* mask,
                        const std::uint8_t* others, std::int64_t steps, std::int64_t width, float value, void* y);
 
-/// y[r] = mean of x[r, s] over the valid steps of row r; NaN where there is none.
+/// y[r] = mean of x[r, s] over the valid steps of row r; NaN if there is none.
 void masked_mean_forward(const Launch& at, DType type, const void* x, const std::uint8_t* mask, std::int64_t rows,
                          std::int64_t steps, std::int64_t width, void* y);
 void masked_mean_backward(const Launch& at, DType type, const void* dy, const std::uint8_t* mask, std::int64_t rows,

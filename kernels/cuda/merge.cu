@@ -11,7 +11,6 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// factor times the sum of the operands, then max(., 0) if `relu`.
 struct SumPass {
   float factor;
   bool relu;
@@ -30,8 +29,8 @@ struct SumPass {
   }
 };
 
-/// The product of the operands. `masked`: the last one is a ReLU's output, and the product counts as zero where it is
-/// not positive.
+/// The product of the operands. `masked`: the last operand is a ReLU's output; the product is zero where that is not
+/// positive.
 struct ProductPass {
   bool masked = false;
 
@@ -53,7 +52,6 @@ struct ProductPass {
   }
 };
 
-/// The first operand minus the second.
 struct DifferencePass {
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
@@ -103,7 +101,7 @@ Merge::Merge(const std::vector<std::vector<std::int64_t>>& input_shapes, const s
   if (inputs < 1 || inputs > kMaxInputs)
     throw std::invalid_argument("merge: " + std::to_string(inputs) + " inputs, expected 1 to " +
                                 std::to_string(kMaxInputs));
-  unsigned spread_before = 0;  // bit i: input i was spread along the last axis
+  unsigned spread_before = 0;  // bit i: whether input i is broadcast along the previous axis
   for (std::size_t d = 0; d < output_shape.size(); ++d) {
     const std::int64_t size = output_shape[d];
     output_elements *= size;

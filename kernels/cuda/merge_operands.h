@@ -1,20 +1,18 @@
 #pragma once
 
-// What the passes over merged tensors share: several tensors read at the same coordinates of the output, one result for
-// each of these, or one sum over the axes that an input is spread along. Only for .cu files. A pass is a struct with
+// Common parts of merge passes: operands read at the same coordinates of the output, with one result per coordinate or
+// one sum over an input's broadcast axes. Only for .cu files. A pass is a struct that returns V adjacent results:
 //
 //   template <int V, class T> __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const
-//
-// the results for V neighbours from coordinates `c` on.
 
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/merge.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Tensors that are read at the same coordinates of the output, for `rows` samples.
+/// Tensors read at the same coordinates of the output, for `rows` samples.
 struct Operands {
-  static constexpr int kMax = Merge::kMaxInputs + 2;  // the inputs, the output and its gradient
+  static constexpr int kMax = Merge::kMaxInputs + 2;  // the inputs, the output, its gradient
 
   int count = 0, axes = 0;
   std::int64_t rows = 0, output_elements = 0;
@@ -27,18 +25,15 @@ struct Operands {
       : axes(merge.axes), rows(samples), output_elements(merge.output_elements) {
     std::copy_n(merge.extent, kMaxAxes, extent);
   }
-  /// All inputs of the merge.
   Operands(const Merge& merge, std::int64_t samples, const void* const* inputs) : Operands(merge, samples) {
     for (int i = 0; i < merge.inputs; ++i) append(merge, i, inputs);
   }
-  /// Input i of the merge.
   void append(const Merge& merge, int i, const void* const* inputs) {
     data[count] = inputs[i];
     elements[count] = merge.elements[i];
     std::copy_n(merge.stride[i], kMaxAxes, stride[count]);
     ++count;
   }
-  /// A tensor of the output's shape.
   void append_output(const void* tensor) {
     data[count] = tensor;
     elements[count] = output_elements;
@@ -46,7 +41,7 @@ struct Operands {
     for (int a = axes - 1; a >= 0; --a, step *= extent[a + 1]) stride[count][a] = step;
     ++count;
   }
-  /// Where nothing is spread, everything is one axis of one sample.
+  /// Joins all axes and rows into one axis if no operand is broadcast.
   void flatten() {
     for (int i = 0; i < count; ++i)
       if (elements[i] != output_elements) return;
@@ -56,7 +51,7 @@ struct Operands {
     extent[0] = output_elements;
     for (int i = 0; i < count; ++i) elements[i] = output_elements, stride[i][0] = 1;
   }
-  /// Whether V neighbours in the output are V neighbours or one element in every operand, and `y` is aligned with them.
+  /// Whether V adjacent outputs are V adjacent elements or one element in every operand, with aligned addresses.
   bool wide(int v, const void* y) const {
     if (extent[axes - 1] % v != 0 || !aligned(y)) return false;
     for (int i = 0; i < count; ++i)
@@ -73,7 +68,7 @@ struct Coordinates {
   std::int64_t axis[Merge::kMaxAxes];
 };
 
-/// Where operand i has the element at `c`.
+/// Index of the element of operand i at `c`.
 __device__ inline std::int64_t offset_of(const Operands& o, int i, const Coordinates& c) {
   std::int64_t offset = c.row * o.elements[i];
   DPTRAIN_UNROLL
@@ -108,12 +103,12 @@ __global__ void merge_kernel(const Operands o, const Pass pass, T* y) {
   }
 }
 
-/// A sum over the axes that one input is spread along.
+/// A sum over the broadcast axes of one input.
 struct Reduction {
-  std::int64_t sums, terms;  ///< of all rows; of each sum
-  unsigned kept = 0;         ///< bit a: axis a is the input's own
-  int tile = 1;              ///< sums side by side in a thread block; kBlock / tile threads share one
-  bool along = false;        ///< neighbouring threads take neighbouring sums, not neighbouring terms
+  std::int64_t sums, terms;  ///< number of sums over all rows; terms per sum
+  unsigned kept = 0;         ///< bit a: axis a is not broadcast
+  int tile = 1;              ///< sums per thread block; kBlock / tile threads share one
+  bool along = false;        ///< adjacent threads process adjacent sums instead of adjacent terms
 };
 
 template <class T, class Pass>
@@ -146,7 +141,7 @@ __global__ void reduce_kernel(const Operands o, const Reduction r, const Pass pa
   if (lane == 0 && sum < r.sums) dx[sum] = from_float<T>(partial[column]);
 }
 
-/// y = the pass, at all coordinates.
+/// y = the pass at all coordinates.
 template <class Pass>
 void run_merge(const Launch& at, DType type, Operands operands, const Pass& pass, void* y) {
   operands.flatten();
@@ -161,7 +156,7 @@ void run_merge(const Launch& at, DType type, Operands operands, const Pass& pass
   });
 }
 
-/// dx = the pass, summed over what input i is spread along.
+/// dx = the pass, summed over the broadcast axes of input i.
 template <class Pass>
 void run_reduction(const Launch& at, DType type, const Merge& merge, int i, const Operands& operands, const Pass& pass,
                    void* dx) {
@@ -170,7 +165,7 @@ void run_reduction(const Launch& at, DType type, const Merge& merge, int i, cons
   for (int a = 0; a < merge.axes; ++a)
     if (merge.stride[i][a] != 0) r.kept |= 1U << a;
   r.along = ((r.kept >> (merge.axes - 1)) & 1U) != 0;
-  // Along the sums: as many as make full accesses. Otherwise as many as leave each thread some terms.
+  // Along the sums: enough for full accesses. Otherwise as many as leave each thread some terms.
   const auto power = [](std::int64_t least, int most) {
     int value = 1;
     while (value < least && value < most) value *= 2;
@@ -185,7 +180,7 @@ void run_reduction(const Launch& at, DType type, const Merge& merge, int i, cons
   });
 }
 
-/// The pass as the gradient of input i.
+/// The pass as the gradient of input i, with or without a reduction.
 template <class Pass>
 void run_gradient(const Launch& at, DType type, const Merge& merge, int i, const Operands& operands, const Pass& pass,
                   void* dx) {

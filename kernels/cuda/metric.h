@@ -1,20 +1,17 @@
 #pragma once
 
-// Hits and errors of rows, with the equations of kernels/cpu/metric.h. Predictions are [rows, width] in any type and
-// read as float; targets are those of losses, and their label_smoothing has no effect. All pointers are device memory,
-// and kernels are queued on the launch's stream. Without rows nothing is done.
+// Hits and errors of rows, with the equations of kernels/cpu/metric.h. Predictions are [rows, width]; targets are those
+// of losses, without label smoothing. Calls without rows do nothing.
 
 #include "kernels/cuda/loss.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// hit[row] = 1 where the first largest score is at the label (or at the first largest dense target), else 0. NaNs are
-/// ignored.
+/// hit[row] = 1 if the first largest score is at the label (or at the first largest dense target), else 0. Ignores NaN.
 void categorical_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
                       const LossTargets& targets, std::int32_t* hit);
 
-/// hit[row] = 1 where fewer than k scores are strictly larger than the label's, else 0: ties at the border are hits. A
-/// score of NaN at the label is no hit.
+/// hit[row] = 1 if fewer than k scores are larger than the label's (so ties are hits), else 0. NaN counts as a miss.
 void top_k_hits(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
                 const LossTargets& targets, std::int64_t k, std::int32_t* hit);
 

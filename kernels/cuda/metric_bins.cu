@@ -5,14 +5,12 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// The k-th largest value of a row; the earlier of two equal values counts as larger. reaches() is true for the k
-/// largest.
+/// The k-th largest value of a row. The earlier of equal values counts as larger. reaches() is true for the k largest.
 struct KthLargest {
   float value = INFINITY;
   std::int64_t place = -1;
 
-  /// Moves to the next value in descending order: smaller, or equal at a higher index. All threads of the group call
-  /// it.
+  /// Moves to the next value in descending order. All threads of the group must call it.
   template <class Group, class T>
   __device__ void step(const T* row, std::int64_t classes) {
     float next = -INFINITY;
@@ -38,7 +36,7 @@ __device__ inline std::int32_t bucket_of(const ThresholdBins& what, float p) {
         static_cast<std::int32_t>(ceilf(fminf(fmaxf(p, 0.0F), 1.0F) * static_cast<float>(what.count - 1)));
     return place > 1 ? place : 1;
   }
-  std::int32_t low = 0, high = what.count;  // thresholds before low are below p, those from high on are not
+  std::int32_t low = 0, high = what.count;  // thresholds before low are less than p, those from high on are not
   while (low < high) {
     const std::int32_t middle = (low + high) / 2;
     if (what.thresholds[middle] < p)
@@ -98,7 +96,7 @@ struct ConfusionBinsPass {
   }
 };
 
-/// The most counters that a block keeps in shared memory (16 KiB). With more bins, blocks count in global memory.
+/// Maximum number of counters per block in shared memory (16 KiB). For more bins, blocks count in global memory.
 constexpr std::int64_t kMostBlockBins = 4096;
 
 __global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count,

@@ -6,7 +6,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Four neighbouring numbers of a row.
+/// Four adjacent random numbers of a row.
 __device__ inline Lanes<4> draw(const Noise& noise, std::int64_t row, std::int64_t group, std::int64_t step) {
   const std::uint64_t count = static_cast<std::uint64_t>(step);
   const PhiloxBlock words =
@@ -17,13 +17,12 @@ __device__ inline Lanes<4> draw(const Noise& noise, std::int64_t row, std::int64
   return {{a.first, a.second, b.first, b.second}};
 }
 
-/// x and a number of the noise.
 template <bool kMultiplies>
 __device__ inline float noisy(float x, float normal, float stddev) {
   return x + stddev * (kMultiplies ? normal * x : normal);
 }
 
-/// A group of up to four elements per thread and turn; kWhole: all groups have four, and x and y are aligned.
+/// Up to four elements per thread and iteration. kWhole: all groups have four, and x and y are aligned.
 template <class T, bool kMultiplies, bool kWhole>
 __global__ void noise_kernel(const Noise noise, const StepState* state, const T* x, std::int64_t groups,
                              std::int64_t width, T* y) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Normal noise over [rows, width]. Nothing is kept: the noise is a function of (seed, layer, step, row of the global
-// batch, element of the row), so it is the same on any number of replicas; equal to kernels/cpu/noise.h up to the last
-// places of logf, cosf and sinf. Asynchronous on the launch's stream; any thread.
+// Normal noise over [rows, width]: a function of (seed, layer, step, row of the global batch, element). It is not
+// stored and is the same on any number of replicas. Equals kernels/cpu/noise.h up to the last digits of logf, cosf and
+// sinf.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -13,16 +13,16 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 struct Noise {
   float stddev;
   std::uint32_t seed;
-  std::uint32_t layer;     ///< tells layers with one seed apart
-  std::int64_t first_row;  ///< row 0's place in the global batch
+  std::uint32_t layer;     ///< distinguishes layers with the same seed
+  std::int64_t first_row;  ///< index of row 0 in the global batch
 };
 
-/// y = x + stddev n, n as kernels/cpu/noise.h draws it. y == x allowed. `state` is device memory: its step is read when
-/// the kernel runs, so that a recorded step draws new numbers each time.
+/// y = x + stddev n, with n as in kernels/cpu/noise.h. y == x allowed. The step of `state` (device memory) is read when
+/// the kernel runs, so that a replayed step draws new numbers.
 void add_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                std::int64_t rows, std::int64_t width, void* y);
 
-/// y = x (1 + stddev n), of the same numbers. The gradient is the same pass over dy. y == x allowed.
+/// y = x (1 + stddev n), with the same n. The gradient is the same pass over dy. y == x allowed.
 void multiply_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                     std::int64_t rows, std::int64_t width, void* y);
 

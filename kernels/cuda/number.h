@@ -1,8 +1,8 @@
 #pragma once
 
-// The number types of activations in kernels: float, bf16 (bfloat16) and half (IEEE binary16); the narrow ones are
-// storage only, arithmetic is float. Rounding is to nearest, ties to even; overflow gives infinity; NaN stays NaN.
-// Conversions are the same on host and device, but for the payload of a NaN.
+// Number types of activations: float, bf16 (bfloat16) and half (IEEE binary16). The 16-bit types are for storage only.
+// Rounding is to nearest even; overflow gives infinity; NaN stays NaN. Host and device convert alike, except for NaN
+// payloads.
 
 #include <bit>
 #include <cstddef>
@@ -50,7 +50,7 @@ DPTRAIN_HOST_DEVICE inline std::uint16_t bf16_bits(float x) {
   return bits;
 #else
   const auto bits = cast_bits<std::uint32_t>(x);
-  if (x != x) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // quiet, so that the fraction is never zero
+  if (x != x) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // quiet NaN, so that the fraction is not zero
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 #endif
 }
@@ -63,7 +63,7 @@ DPTRAIN_HOST_DEVICE inline float half_value(std::uint16_t bits) {
 #else
   const std::uint32_t sign = (std::uint32_t{bits} & 0x8000U) << 16, rest = std::uint32_t{bits} & 0x7FFFU;
   if (rest >= 0x7C00U) return cast_bits<float>(sign | 0x7F800000U | ((rest & 0x3FFU) << 13));  // infinity, NaN
-  // The exponent's bias grows by 112; 2^112 times the number as a tiny float, which serves subnormal halves, too.
+  // The exponent's bias grows by 112: 2^112 times the bits as a tiny float. Correct for subnormal halves, too.
   constexpr float kTwoTo112 = 5.192296858534827628530496329220096e33F;
   return cast_bits<float>(sign | cast_bits<std::uint32_t>(cast_bits<float>(rest << 13) * kTwoTo112));
 #endif
@@ -80,9 +80,9 @@ DPTRAIN_HOST_DEVICE inline std::uint16_t half_bits(float x) {
   std::uint32_t result;
   if (rest > 0x7F800000U) {
     result = 0x7E00U | ((rest >> 13) & 0x3FFU);
-  } else if (rest >= 0x47800000U) {  // 65536 and more; 65520 and more become infinity below, by carry
+  } else if (rest >= 0x47800000U) {  // 65536 and above; values from 65520 become infinity below, by carry
     result = 0x7C00U;
-  } else if (rest < 0x38800000U) {  // below 2^-14: the sum's last place is 2^-24, so the addition rounds
+  } else if (rest < 0x38800000U) {  // below 2^-14: the last digit of the sum is 2^-24, so the addition rounds
     result = cast_bits<std::uint32_t>(cast_bits<float>(rest) + 0.5F) - 0x3F000000U;
   } else {
     result = (rest - 0x38000000U + 0xFFFU + ((rest >> 13) & 1U)) >> 13;
@@ -112,14 +112,14 @@ DPTRAIN_HOST_DEVICE inline half from_float<half>(float x) {
   return {number::half_bits(x)};
 }
 
-// --- From DType to a type ---
+// --- DType to type ---
 
 template <class T>
 struct Type {
   using type = T;
 };
 
-/// Calls f(Type<T>{}) with the T that `type` names:
+/// Calls f(Type<T>{}) with the T of `type`:
 ///
 ///   dispatch(type, [&](auto tag) {
 ///     using T = typename decltype(tag)::type;
@@ -138,7 +138,7 @@ void dispatch(DType type, F&& f) {
 
 // --- Vectors ---
 
-/// N neighbours, loaded and stored at once; 16 bytes where N is not given. Addresses are multiples of sizeof(Pack).
+/// N adjacent elements (default: 16 bytes), loaded and stored at once, aligned to sizeof(Pack).
 template <class T, int N = static_cast<int>(16 / sizeof(T))>
 struct alignas(sizeof(T) * N) Pack {
   static constexpr int kSize = N;
@@ -175,7 +175,7 @@ struct alignas(sizeof(T) * N) Pack {
   }
 };
 
-/// Whether Packs of 16 bytes may be used at this address.
+/// Whether a Pack of 16 bytes may be at this address.
 inline bool is_packed(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; }
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

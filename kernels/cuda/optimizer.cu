@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/optimizer_pass.h"
 
-// The updates as passes of flat.h. Adam and its relatives are in adam.cu.
+// Updates as passes of flat.h (Adam and its relatives: adam.cu).
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
@@ -113,7 +113,7 @@ struct Lion : Common {
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
       const float ahead = fmaf(keep_1, mean.v[k], share_1 * gradient.v[k]);
-      const float move = ahead == 0.0F ? 0.0F : ahead != ahead ? ahead : copysignf(rate, ahead);  // NaN passes
+      const float move = ahead == 0.0F ? 0.0F : ahead != ahead ? ahead : copysignf(rate, ahead);  // NaN propagates
       mean.v[k] = fmaf(keep_2, mean.v[k], share_2 * gradient.v[k]);
       w.v[k] = decayed(w.v[k]) - move;
     }
@@ -158,7 +158,7 @@ struct ClipByValue {
     Lanes<V> value = load<V>(x + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k)
-      value.v[k] = value.v[k] > limit ? limit : value.v[k] < -limit ? -limit : value.v[k];  // NaN passes
+      value.v[k] = value.v[k] > limit ? limit : value.v[k] < -limit ? -limit : value.v[k];  // NaN propagates
     store<V>(value, x + i);
   }
 };

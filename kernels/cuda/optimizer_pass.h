@@ -1,8 +1,7 @@
 #pragma once
 
-// What the updates of all optimizers share. Only for .cu files. An update is a pass of flat.h that derives from Common.
-// Numbers that do not change from step to step are rounded to float on the host; rates are rounded from double by every
-// thread, as the CPU device does.
+// Common parts of all optimizer updates, which are passes of flat.h derived from Common. Only for .cu files. The host
+// rounds constants to float; every thread rounds rates from double, as the CPU device does.
 
 #include "kernels/cuda/flat.h"
 #include "kernels/cuda/optimizer.h"
@@ -11,12 +10,12 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 __device__ inline bool is_skipped(const LossScale* scale) { return scale != nullptr && scale->found_inf != 0; }
 
-/// Updates that were made before this step.
+/// Number of updates before this step.
 __device__ inline std::int64_t updates_before(const UpdateState& state) {
   return state.step->step - (state.scale == nullptr ? 0 : state.scale->skipped);
 }
 
-/// What all updates have in common: gradients, weights with their decay, and the compute copy.
+/// Gradients, weights with decay, and the copy in the compute type.
 struct Common {
   UpdateState state;
   const float* g;

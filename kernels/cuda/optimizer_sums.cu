@@ -2,8 +2,8 @@
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/segments.h"
 
-// The passes of optimizer.h that add up, and those over tables of segments (segments.h). The sums of a segment's
-// pieces, in double, are added in order by a second launch.
+// Sums of optimizer.h, and passes over tables of segments (segments.h). Sums over pieces, in double, are added in order
+// by a second launch.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
@@ -38,7 +38,7 @@ struct PenaltySum {
   }
 };
 
-/// sums[b] = the pass's sum over block b's piece.
+/// sums[b] = sum of the pass over block b's piece.
 template <class Segments, class Pass>
 __global__ void optimizer_sums_kernel(Cut<Segments> cut, Pass pass, double* sums) {
   const Piece piece = cut.piece();
@@ -52,7 +52,7 @@ struct Itself {
   __device__ double operator()(double sum) const { return sum; }
 };
 
-/// What a gradient is multiplied by so that its norm is at most `limit`; NaN if the norm is.
+/// The factor that limits a gradient's norm to `limit`; NaN if the norm is NaN.
 struct ClipFactor {
   double limit;
   __device__ double operator()(double square) const {
@@ -138,7 +138,7 @@ __global__ void statistics_kernel(Cut<Rows<StatisticSegment>> cut, const LossSca
   sweep_block(piece.begin, piece.end, at_16_bytes(values + piece.begin) && at_16_bytes(w + piece.begin), pass);
 }
 
-/// Stage one for `count` segments, then results[i] = finish(sum of segment i).
+/// Sums `count` segments; results[i] = finish(sum of segment i).
 template <class Segments, class Pass, class Finish>
 void sum_segments(const Launch& at, const Cut<Segments>& cut, std::int64_t count, const Pass& pass,
                   const Finish& finish, double* workspace, double* results) {

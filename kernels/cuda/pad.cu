@@ -5,7 +5,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Extents in words: [rows, out_h, out_w] outside, [rows, in_h, in_w] inside it at (top, left).
+/// Extents in words: [rows, out_h, out_w] with [rows, in_h, in_w] inside at (top, left).
 struct Frame {
   std::int64_t in_h, in_w, out_h, out_w, top, left;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-// Zero padding of [rows, h, w, channels]: moves without arithmetic. Asynchronous on the launch's stream; any thread.
-// Outputs are overwritten and must not overlap inputs.
+// Zero padding of [rows, h, w, channels], by copying. Outputs must not overlap inputs.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -13,15 +12,15 @@ struct Padding {
   std::int64_t top, bottom, left, right;
 };
 
-/// y [rows, top + in_h + bottom, left + in_w + right, channels] = x with zeros around it.
+/// y [rows, top + in_h + bottom, left + in_w + right, channels] = x surrounded by zeros.
 void zero_pad_forward(const Launch& at, DType type, const Padding& padding, const void* x, std::int64_t rows, void* y);
 
-/// dx = the inner part of dy.
+/// dx = inner part of dy.
 void zero_pad_backward(const Launch& at, DType type, const Padding& padding, const void* dy, std::int64_t rows,
                        void* dx);
 
-/// For each row: `width` elements from src + row * src_stride to dst + row * dst_stride (strides in elements). They
-/// must not overlap. Concatenation and its gradient: everything before the axis is rows.
+/// Copies `width` elements per row from src + row * src_stride to dst + row * dst_stride (strides in elements), without
+/// overlap. For concatenation and its gradient, all axes before the concatenated one are rows.
 void copy_columns(const Launch& at, DType type, const void* src, std::int64_t src_stride, void* dst,
                   std::int64_t dst_stride, std::int64_t rows, std::int64_t width);
 

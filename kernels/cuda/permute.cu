@@ -7,7 +7,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// The last axis stays the last: `extent` and `stride` are in words, except that the last stride is 1.
+/// The last axis stays last. `extent` and `stride` are in words, except that the last stride is 1.
 template <class Word>
 __global__ void permute_runs_kernel(const Permutation p, const Word* x, std::int64_t words, Word* y) {
   for (std::int64_t i = thread_number(); i < words; i += thread_count()) {
@@ -25,22 +25,22 @@ __global__ void permute_runs_kernel(const Permutation p, const Word* x, std::int
 
 constexpr int kTile = 32;
 
-/// What a thread block of permute_tiles_kernel turns: kTile neighbours along the input's last axis by as many along the
-/// output's last axis.
+/// Tiles that thread blocks of permute_tiles_kernel transpose: kTile elements along the input's last axis by kTile
+/// along the output's last axis.
 struct Tiles {
-  int inner;                              ///< the output's axis that is the input's last
-  std::int64_t inner_tiles, outer_tiles;  ///< along it, and along the output's last axis
+  int inner;                              ///< the output's axis that is last in the input
+  std::int64_t inner_tiles, outer_tiles;  ///< number of tiles along it, and along the output's last axis
 };
 
-/// Reads and writes are both of neighbouring elements; the tile turns them in shared memory. One block per tile.
+/// Transposes a tile in shared memory, so that both reads and writes are of adjacent elements. One block per tile.
 template <class Bits>
 __global__ void permute_tiles_kernel(const Permutation p, const Tiles t, const Bits* x, Bits* y) {
-  __shared__ Bits tile[kTile][kTile + 1];  // one more, so that a column lies in different banks
+  __shared__ Bits tile[kTile][kTile + 1];  // padded, so that a column is in different banks
   const int last = p.axes - 1, column = static_cast<int>(threadIdx.x) % kTile;
   const int line = static_cast<int>(threadIdx.x) / kTile;
   const Split a = split(blockIdx.x, t.inner_tiles), b = split(a.quotient, t.outer_tiles);
   const std::int64_t inner = a.remainder * kTile, outer = b.remainder * kTile;
-  // Where the tile begins; the axes that it does not lie along, and the row.
+  // Start of the tile: the row, and the axes that the tile does not extend along.
   std::int64_t rest = b.quotient, from = 0, to = 0, to_stride = p.extent[last], inner_to_stride = 0;
   DPTRAIN_UNROLL
   for (int axis = Permutation::kMaxAxes - 2; axis >= 0; --axis) {
@@ -98,7 +98,7 @@ Permutation::Permutation(const std::vector<std::int64_t>& in_shape, const std::v
                        step = in_strides[static_cast<std::size_t>(axis)];
     elements *= size;
     if (size == 1) continue;
-    if (axes > 0 && stride[axes - 1] == step * size) {  // the input's next axis inwards
+    if (axes > 0 && stride[axes - 1] == step * size) {  // adjacent in the input, too
       extent[axes - 1] *= size;
       stride[axes - 1] = step;
       continue;
@@ -116,7 +116,7 @@ void permute(const Launch& at, DType type, const Permutation& permutation, const
   if (permutation.stride[last] != 1)
     return size_of(type) == 4 ? permute_tiles<std::uint32_t>(at, permutation, x, rows, y)
                               : permute_tiles<std::uint16_t>(at, permutation, x, rows, y);
-  // All strides but the last are multiples of the last extent.
+  // All other strides are multiples of the last extent.
   with_word(type, {permutation.extent[last]}, {x, y}, [&](auto zero) {
     using Word = decltype(zero);
     Permutation p = permutation;

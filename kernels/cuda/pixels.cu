@@ -1,6 +1,6 @@
-// Transforms that look at one pixel at a time are run together: a thread walks back from its output element through the
-// transforms that move pixels to where the element comes from, then forth through those that change its value. Where
-// one needs a mean over its image, what comes before is written as floats first and the means are taken from there.
+// Element-wise transforms run together. A thread maps its output element back through the transforms that move pixels,
+// then applies those that change values. If a transform needs the mean of its image, earlier results are written as
+// floats first, to compute the means.
 
 #include "kernels/cuda/pixels.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 // --- Draws ---
 
-/// Words 0, 1, 2, ... of the stream (seed, purpose, a, b), as core/random.h numbers them.
+/// Words 0, 1, 2, ... of the random stream (seed, purpose, a, b), numbered as in core/random.h.
 class Draws {
  public:
   __device__ Draws(std::uint64_t seed, std::uint32_t purpose, std::uint64_t a, std::uint32_t b)
@@ -28,7 +28,7 @@ class Draws {
         philox4x32({{static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, next_ / 4}}, key_);
     return words.word[next_++ % 4];
   }
-  /// In [0, n), without bias.
+  /// Uniform in [0, n), without bias.
   __device__ std::uint64_t below(std::uint64_t n) {
     const std::uint64_t limit = ~std::uint64_t{0} - (~std::uint64_t{0} % n + 1) % n;
     for (;;) {
@@ -47,9 +47,9 @@ class Draws {
   std::uint32_t b_, next_ = 0;
 };
 
-/// What one transform does to one sample.
+/// Random choices of one transform for one sample.
 struct Drawn {
-  std::int32_t top, left;  ///< crop: where it begins; flip: whether rows, columns are turned
+  std::int32_t top, left;  ///< crop: its origin; flip: whether rows, columns are reversed
   float value;             ///< brightness, contrast
 };
 
@@ -59,7 +59,7 @@ __device__ std::int32_t begin_of(const PixelOp& op, std::int32_t size, std::int3
          op.padding;
 }
 
-/// drawn [rows, count]
+/// drawn [rows, count].
 __global__ void draw_kernel(PixelProgram p, std::int64_t rows, const std::int64_t* samples, std::uint32_t epoch,
                             Drawn* drawn) {
   for (std::int64_t i = thread_number(); i < rows * p.count; i += thread_count()) {
@@ -89,12 +89,12 @@ __global__ void draw_kernel(PixelProgram p, std::int64_t rows, const std::int64_
 
 // --- Pixels ---
 
-/// Transforms [begin, end) of a program, from images of height x width to what the last of them makes.
+/// Transforms [begin, end) of a program: from images of height x width to the output of the last.
 struct PixelSegment {
   std::int32_t begin, end, height, width, out_height, out_width;
 };
 
-/// Of a sample for a transform that needs them: means by channel; or mean and factor.
+/// Per sample, for transforms that need them: means per channel, or mean and factor.
 struct Statistics {
   double value[kMaxPixelChannels];
 };
@@ -136,7 +136,7 @@ __global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const
     const std::int64_t row = image.quotient;
     auto x = static_cast<std::int32_t>(line.remainder), y = static_cast<std::int32_t>(image.remainder);
     const Drawn* const mine = drawn + row * p.count;
-    std::int32_t first = s.begin;  // of the transforms that the value goes through
+    std::int32_t first = s.begin;  // index of the first transform that changes the value
     bool outside = false;
     for (std::int32_t k = s.end - 1; k >= s.begin && !outside; --k) {
       const PixelOp& op = p.op[k];
@@ -162,7 +162,7 @@ __global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const
 
 // --- Statistics ---
 
-/// images [rows, elements], the channel last; one block a row.
+/// images [rows, elements], channels last; one block per row.
 __global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, std::int64_t rows, std::int64_t elements,
                                         std::int32_t channels, Statistics* statistics) {
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -193,14 +193,13 @@ __global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, s
   }
 }
 
-// --- The host's side ---
+// --- Host ---
 
 bool needs_statistics(const PixelOp& op) {
   return op.kind == PixelOpKind::kContrast || op.kind == PixelOpKind::kStandardize;
 }
 
-/// The place behind the last transform of the segment that begins at `begin`; `known`: the first one has its
-/// statistics.
+/// End of the segment that begins at `begin`. `known`: its first transform has its statistics.
 std::int32_t segment_end(const PixelProgram& p, std::int32_t begin, bool known) {
   std::int32_t end = begin + (known ? 1 : 0);
   while (end < p.count && !needs_statistics(p.op[end])) ++end;
@@ -210,7 +209,7 @@ std::int32_t segment_end(const PixelProgram& p, std::int32_t begin, bool known) 
 constexpr std::int64_t kRoundUp = 64;
 std::int64_t rounded(std::int64_t bytes) { return (bytes + kRoundUp - 1) / kRoundUp * kRoundUp; }
 
-/// Parts of the workspace, in bytes.
+/// Sizes of the workspace's parts in bytes.
 struct Parts {
   Parts(const PixelProgram& p, std::int64_t rows) {
     bool any = false;
@@ -223,7 +222,7 @@ struct Parts {
     statistics = any ? rounded(rows * static_cast<std::int64_t>(sizeof(Statistics))) : 0;
     images = any ? rounded(rows * elements * static_cast<std::int64_t>(sizeof(float))) : 0;
   }
-  std::int64_t drawn, statistics, images;  ///< and a second time the images
+  std::int64_t drawn, statistics, images;  ///< images: one of two buffers
 };
 
 template <class In>
@@ -257,7 +256,7 @@ void run_pixels(const Launch& at, const PixelProgram& p, const PixelBatch& batch
     DPTRAIN_LAUNCH_FLAT(at, draw_kernel, grid_for(at, batch.rows * p.count), kBlock, p, batch.rows, batch.samples,
                         batch.epoch, drawn);
 
-  const float* before = nullptr;  // the images between two segments; null: samples as they come
+  const float* before = nullptr;  // the images between two segments; null: the input samples
   PixelSegment s{0, 0, p.height, p.width, p.height, p.width};
   for (int turn = 0;; ++turn) {
     s.end = segment_end(p, s.begin, before != nullptr);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs a PixelProgram over a batch: from rows of bytes or floats in device memory, picked by index or in order, to rows
-// of any number type. Random transforms draw for each sample what the CPU's draw (data/transforms/draws.h): the
-// numbers are a function of (seed, transform, epoch, sample). Queued on the launch's stream.
+// Runs a PixelProgram over a batch: from rows of bytes or floats, picked by index or in order, to rows of any number
+// type. Random transforms use the numbers of the CPU's (data/transforms/draws.h), a function of (seed, transform,
+// epoch, sample).
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 struct PixelBatch {
   const void* in = nullptr;               ///< [any, height, width, channels]
   DType type = DType::kU8;                ///< of `in`: kU8 or kF32
-  const std::int64_t* samples = nullptr;  ///< [rows] in device memory: the numbers in the data set, keys of the draws
+  const std::int64_t* samples = nullptr;  ///< [rows]: indices in the data set, keys of the random numbers
   bool gather = false;                    ///< row i of the batch is in[samples[i]], else in[i]
   std::uint32_t epoch = 0;
   std::int64_t rows = 0;
@@ -24,7 +24,7 @@ struct PixelBatch {
 /// Bytes of workspace for batches of up to `rows` rows.
 std::int64_t pixels_workspace(const PixelProgram& program, std::int64_t rows);
 
-/// out [rows, out_height, out_width, channels] of `type`. The workspace is aligned to 16 bytes.
+/// out: [rows, out_height, out_width, channels] of `type`. The workspace is aligned to 16 bytes.
 void run_pixels(const Launch& at, const PixelProgram& program, const PixelBatch& batch, void* workspace, DType type,
                 void* out);
 

@@ -8,24 +8,23 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Kernel positions or windows [begin, end) along one axis.
+/// Range [begin, end) of kernel positions or of windows along one axis.
 struct Span {
   std::int64_t begin, end;
 };
 
-/// The part of a window that lies inside the input: of kernel positions, of which k is input `origin + k`.
+/// The kernel positions inside the input; position k reads input `origin + k`.
 __device__ inline Span inside(std::int64_t origin, std::int64_t kernel, std::int64_t in) {
   return {origin < 0 ? -origin : 0, kernel < in - origin ? kernel : in - origin};
 }
 
-/// The windows that cover input position `i`.
 __device__ inline Span covering(std::int64_t i, std::int64_t pad, std::int64_t kernel, std::int64_t stride,
                                 std::int64_t out) {
   const std::int64_t last = split(i + pad, stride).quotient + 1, before = i + pad - kernel;
   return {before < 0 ? 0 : split(before, stride).quotient + 1, last < out ? last : out};
 }
 
-/// Pack i of [rows, h, w, channels].
+/// Position of pack i in [rows, h, w, channels].
 struct Place {
   std::int64_t row, h, w, c;
 };
@@ -35,13 +34,13 @@ __device__ inline Place place_of(std::int64_t i, std::int64_t h, std::int64_t w,
   return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
 }
 
-/// V positions within windows or images.
+/// V indices within windows or images.
 template <int V, class I>
 __device__ inline Raw<I, V> load_positions(const I* at) {
   return *reinterpret_cast<const Raw<I, V>*>(at);
 }
 
-/// The first largest value so far, and where it was.
+/// The first largest value so far, and its index.
 template <class I, int V>
 struct Best {
   Lanes<V> value;
@@ -185,7 +184,7 @@ __global__ void global_max_backward_kernel(const T* dy, const std::int32_t* argm
   }
 }
 
-/// Calls f(Type<T>, V as a constant) with the widest packs that the channels and the addresses allow.
+/// Calls f(Type<T>, V as a constant) with the widest packs that channels and addresses allow.
 template <class F>
 void with_pack(DType type, std::int64_t channels, std::initializer_list<const void*> pointers, const F& f) {
   dispatch(type, [&](auto tag) {
@@ -247,7 +246,7 @@ void global_avg_forward(const Launch& at, DType type, const void* x, std::int64_
                         std::int64_t channels, void* y) {
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    // Without a mask nothing is written to x.
+    // Without a mask, x is not written.
     column_sums<T, T>(at, rows * spatial, channels, spatial, 1.0F / static_cast<float>(spatial), 32,
                       static_cast<T*>(const_cast<void*>(x)), nullptr, static_cast<T*>(y));
   });

@@ -1,8 +1,7 @@
 #pragma once
 
-// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels] and back. Asynchronous on the launch's
-// stream; any thread. Outputs are overwritten, dx wholly, and are not inputs. Gradients gather from the windows that
-// cover a position, in order, so there are no atomics and results are the same every time.
+// Pooling of [rows, in_h, in_w, channels] to [rows, out_h, out_w, channels] and back. Outputs must not overlap inputs.
+// Gradients gather from the windows that cover a position, in order and without atomics, so results are reproducible.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"
@@ -14,12 +13,12 @@ using kernels::kMaxPoolWindow;
 using kernels::PoolWindow;
 
 /// y = largest value of each window; argmax (size of y, may be null in evaluation) = kh * kernel_w + kw of the first
-/// one. A NaN is kept if it is the first of its window and passed over otherwise, as kernels/cpu does.
+/// one. As in kernels/cpu, NaN propagates if it is the first of its window, and is ignored otherwise.
 void max_pool_forward(const Launch& at, DType type, const PoolWindow& window, const void* x, std::int64_t rows, void* y,
                       std::uint8_t* argmax);
 
-/// dx = dy handed to the positions in argmax, zero elsewhere. Where `output` (the forward y) is given, dy counts as
-/// zero at output <= 0: the ReLU in front of the pooling is undone in the same pass.
+/// dx = dy at the positions in argmax, zero elsewhere. With `output` (the forward y), dy is taken as zero where output
+/// <= 0: the gradient of a ReLU before the pooling.
 void max_pool_backward(const Launch& at, DType type, const PoolWindow& window, const void* dy,
                        const std::uint8_t* argmax, const void* output, std::int64_t rows, void* dx);
 
@@ -28,7 +27,7 @@ void avg_pool_forward(const Launch& at, DType type, const PoolWindow& window, co
 void avg_pool_backward(const Launch& at, DType type, const PoolWindow& window, const void* dy, std::int64_t rows,
                        void* dx);
 
-/// Over [rows, spatial, channels] to [rows, channels] and back.
+/// [rows, spatial, channels] to [rows, channels] and back.
 void global_avg_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t spatial,
                         std::int64_t channels, void* y);
 void global_avg_backward(const Launch& at, DType type, const void* dy, std::int64_t rows, std::int64_t spatial,

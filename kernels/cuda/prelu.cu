@@ -8,7 +8,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Where alpha is for element `index` of the batch.
+/// Index of alpha for element `index` of the batch.
 __device__ inline std::int64_t alpha_of(const PRelu& p, std::int64_t index) {
   std::int64_t rest = index, at = 0;
   DPTRAIN_UNROLL
@@ -30,7 +30,7 @@ struct Slope {
   }
 };
 
-/// y = f(x, g, alpha), V neighbours at once.
+/// y = f(x, g, alpha), V adjacent elements at a time.
 template <class T, int V, class F>
 __global__ void prelu_kernel(const PRelu p, const F f, const T* x, const T* g, const float* alpha, std::int64_t packs,
                              T* y) {
@@ -62,13 +62,13 @@ void run(const Launch& at, DType type, const PRelu& p, const F& f, const void* x
   });
 }
 
-/// How the sums of alpha's gradient are shared out: `tile` sums side by side in a block, whose other threads share
-/// their terms; and pieces of the terms, each with a row of partial sums.
+/// Distribution of the sums of alpha's gradient: `tile` sums per block, whose threads share their terms, and pieces of
+/// the terms with one row of partial sums each.
 struct Cover {
-  std::int64_t terms;  ///< of each sum
-  std::int64_t piece;  ///< terms in a piece; the last may be shorter
+  std::int64_t terms;  ///< per sum
+  std::int64_t piece;  ///< terms per piece; the last may be shorter
   std::int64_t pieces;
-  std::int64_t most_pieces;  ///< a bound that never falls when there are more rows
+  std::int64_t most_pieces;  ///< upper bound that does not decrease with rows
   std::int64_t tiles;
   int tile;
 };
@@ -85,7 +85,8 @@ Cover cover(const PRelu& p, std::int64_t rows) {
   return c;
 }
 
-/// sums[piece, a] = sum of alpha a's terms in the piece. A thread adds every so-manieth, then halves meet.
+/// sums[piece, a] = sum of alpha a's terms in the piece. A thread adds terms at a constant step; a tree adds the
+/// threads.
 template <class T>
 __global__ void prelu_sums_kernel(const PRelu p, const Cover c, const T* x, const T* dy, float* sums) {
   __shared__ float partial[kBlock];
@@ -106,7 +107,7 @@ __global__ void prelu_sums_kernel(const PRelu p, const Cover c, const T* x, cons
       step *= p.extent[a];
       rest = s.quotient;
     }
-    at += rest_shared * p.elements;  // the row
+    at += rest_shared * p.elements;
     const float value = to_float(x[at]);
     if (value < 0.0F) total += value * to_float(dy[at]);
   }

@@ -39,7 +39,7 @@ __global__ void collect_kernel(const RecurrentSteps steps, std::int64_t s, const
   }
 }
 
-/// Where element i of the order of rows lies in that of steps.
+/// Index in the order by step of element i in the order by row.
 __device__ inline std::int64_t place_by_step(const FramesShape& s, std::int64_t i) {
   const Split channel = split(i, s.channels), pixel = split(channel.quotient, s.pixels),
               step = split(pixel.quotient, s.steps);
@@ -57,7 +57,7 @@ __global__ void by_row_kernel(const FramesShape s, std::int64_t n, const T* by_s
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) by_row[i] = by_step[place_by_step(s, i)];
 }
 
-/// A unit of a step of a row, in both outputs and in what they become.
+/// Indices of a unit of a row's step in both passes' outputs and in the merged output.
 struct DirectionPlace {
   std::int64_t forward, backward, y;
   bool valid;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reductions over the threads of a block, in an order that depends on the block's size alone. Device functions: every
-// thread of the block calls them at the same place, and every thread gets the result. Blocks are whole warps.
+// Reductions over the threads of a block, in an order that depends only on the block's size. All threads of the block
+// must call them together and get the result. Blocks must be whole warps.
 
 #include <cmath>
 
@@ -17,12 +17,12 @@ template <class T>
 struct Sum {
   __device__ T operator()(T a, T b) const { return a + b; }
 };
-/// NaN wins, as in a sum.
+/// NaN propagates, as in a sum.
 struct Max {
   __device__ float operator()(float a, float b) const { return a != a || a > b ? a : b; }
 };
 
-/// `op` must be commutative: then all lanes get the same bits.
+/// `op` must be commutative, so that all lanes get the same bits.
 template <class T, class Op>
 __device__ T warp_reduce(T value, Op op) {
   for (int bits = warpSize / 2; bits > 0; bits /= 2) value = op(value, __shfl_xor_sync(kFullMask, value, bits));
@@ -39,7 +39,7 @@ __device__ T block_reduce(T value, Op op) {
   __syncthreads();
   value = parts[0];
   for (unsigned warp = 1; warp < warps; ++warp) value = op(value, parts[warp]);
-  __syncthreads();  // the next call writes `parts` again
+  __syncthreads();  // the next call overwrites `parts`
   return value;
 }
 

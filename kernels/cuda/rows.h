@@ -1,18 +1,17 @@
 #pragma once
 
-// Passes over the rows of [rows, width] in which the threads of a group share a row: a thread by itself where rows are
-// short, a warp, or a block where they are long. Only for .cu files. A pass is a struct with
+// Passes over the rows of [rows, width]. A group of threads shares a row: one thread for short rows, a warp, or a block
+// for long rows. Only for .cu files. A pass is a struct with
 //
 //   template <class Group> __device__ void run(std::int64_t row) const
 //
-// that goes through its row with Group::lane() and Group::kThreads and meets the others in Group::reduce.
+// that loops over the row with Group::lane() and Group::kThreads and combines results with Group::reduce.
 
 #include "kernels/cuda/lanes.h"
 #include "kernels/cuda/reduce.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// kSize threads of a block: 1, 32 or kBlock.
 template <int kSize>
 struct RowGroup {
   static constexpr int kThreads = kSize;
@@ -20,7 +19,7 @@ struct RowGroup {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kSize; }
 
-  /// `op` over the group's values, the same for all its threads. `op` must be commutative.
+  /// Reduces the group's values with `op`, which must be commutative; all threads get the result.
   template <class T, class Op>
   __device__ static T reduce(T value, Op op) {
     if constexpr (kSize == 1) {
@@ -43,7 +42,7 @@ __global__ void rows_kernel(Pass pass, std::int64_t rows) {
   for (std::int64_t row = thread_number() / Group::kThreads; row < rows; row += step) pass.template run<Group>(row);
 }
 
-/// Rows of up to so many elements are a thread's, and a warp's: rows are often too few to fill a GPU with warps.
+/// Maximum width of rows for a thread and for a warp. There are often too few rows to fill a GPU with warps.
 inline constexpr std::int64_t kThreadWidth = 8, kWarpWidth = 256;
 
 template <class Pass>
@@ -64,9 +63,9 @@ void over_rows(const Launch& at, const Pass& pass, std::int64_t rows, std::int64
   }
 }
 
-// --- What is looked for in a row ---
+// --- Searching in a row ---
 
-/// The larger one, NaN passed over.
+/// The larger value; ignores NaN.
 struct Largest {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
@@ -74,7 +73,7 @@ struct Smallest {
   __device__ int operator()(int a, int b) const { return a < b ? a : b; }
 };
 
-/// The largest of n elements, -inf if all are NaN.
+/// The largest of n elements, ignoring NaN; -inf if all are NaN.
 template <class Group, class T>
 __device__ float largest_of(const T* x, std::int64_t n) {
   float most = -INFINITY;
@@ -82,7 +81,7 @@ __device__ float largest_of(const T* x, std::int64_t n) {
   return Group::reduce(most, Largest{});
 }
 
-/// Place of the first element equal to `most`; -1 if there is none.
+/// Index of the first element equal to `most`; -1 if there is none.
 template <class Group, class T>
 __device__ std::int64_t first_of(const T* x, std::int64_t n, float most) {
   constexpr int kNone = 0x7FFFFFFF;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Segments of an arena, each cut into pieces, one thread block for each. Only for .cu files. How many pieces depends on
-// the sizes alone, and so does the order of sums over them.
+// Segments of an arena, cut into pieces with one thread block each. Only for .cu files. The number of pieces and the
+// order of sums over them depend only on the sizes.
 
 #include <algorithm>
 
@@ -10,8 +10,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Floats of a piece that are worth a thread block, and the most pieces of one segment and of a whole arena: some
-/// blocks for every multiprocessor of a large GPU, few enough to be added up by one block.
+/// Floats per piece, and the maximum number of pieces per segment and per arena: some blocks per multiprocessor of a
+/// large GPU, but few enough for one block to add up.
 inline constexpr std::int64_t kPieceFloats = 16 * kBlock;
 inline constexpr std::int64_t kSegmentPieces = 64, kArenaPieces = 512;
 
@@ -19,7 +19,6 @@ inline std::int64_t pieces_for(std::int64_t longest, std::int64_t most) {
   return std::clamp<std::int64_t>((longest + kPieceFloats - 1) / kPieceFloats, 1, most);
 }
 
-/// An arena as a table of one segment.
 struct Whole {
   std::int64_t n;
   __device__ Segment segment(std::int64_t) const { return {0, n}; }
@@ -31,7 +30,7 @@ struct Rows {
   __device__ T segment(std::int64_t i) const { return rows[i]; }
 };
 
-/// What the thread blocks of a launch over segments do: block b works on piece b % pieces of segment b / pieces.
+/// Work of a launch over segments: block b processes piece b % pieces of segment b / pieces.
 template <class Segments>
 struct Cut {
   Segments segments;

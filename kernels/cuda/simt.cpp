@@ -1,4 +1,4 @@
-// The emulator but for the running itself (simt_fibers.cpp): limits, seeds, orders.
+// The emulator's limits, seeds and orders (execution: simt_fibers.cpp).
 
 #include "kernels/cuda/simt.h"
 
@@ -18,7 +18,7 @@ std::uint64_t first_seed() {
 std::uint64_t the_seed = first_seed();
 std::function<void(const Shape&)> watcher;
 
-/// A good mix of 64 bits (the finalizer of MurmurHash3).
+/// The finalizer of MurmurHash3.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 33)) * 0xFF51AFD7ED558CCDU;
   x = (x ^ (x >> 33)) * 0xC4CEB9FE1A85EC53U;
@@ -37,7 +37,7 @@ void set_seed(std::uint64_t seed) { __atomic_store_n(&the_seed, seed, __ATOMIC_R
 Order::Order(std::uint64_t n, std::uint64_t draw) : n_(n), a_(1), b_(0) {
   if (n < 2) return;
   const std::uint64_t bits = mix(draw + seed() * 0x9E3779B97F4A7C15U);
-  // Below 2^20, so that i * a stays far from overflow: grids have less than 2^40 blocks here.
+  // Below 2^20, so that i * a does not overflow: grids have fewer than 2^40 blocks.
   a_ = (bits & 0xFFFFF) % n;
   while (std::gcd(a_, n) != 1) a_ = a_ + 1 == n ? 1 : a_ + 1;
   b_ = (bits >> 20) % n;

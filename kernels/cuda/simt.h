@@ -1,12 +1,11 @@
 #pragma once
 
-// The part of the CUDA language that our kernels use, for the host's compiler. With it the .cu files of this folder run
-// on the CPU, unchanged (the emulator, backend/emu). No CUDA header is needed. Included by launch.h; only kernels and
-// backend/emu use it.
+// The part of CUDA that the kernels use, for the host's compiler. With it the .cu files of this folder run unchanged on
+// the CPU (the emulator, backend/emu), without CUDA headers. Included by launch.h; only kernels and backend/emu use it.
 //
-// A launch is queued on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp); the
-// threads of a flat launch are iterations of a loop. Blocks run one after another. One launch runs at a time in the
-// whole process, because __shared__ variables are statics.
+// A launch is queued on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp);
+// those of a flat launch are iterations of a loop. Blocks run one after another. The process runs one launch at a time,
+// because __shared__ variables are static.
 //
 // The emulator detects:
 //
@@ -93,16 +92,15 @@ inline constinit thread_local dim3 blockDim{0, 0, 0}, gridDim{0, 0, 0};
 
 // --- Queues and launches ---
 
-/// Queues launches and runs them later, in order. Launch::stream points to one.
+/// Runs queued launches later, in order. Launch::stream points to one.
 class Queue {
  public:
   virtual ~Queue() = default;
   virtual void push(std::string_view name, std::function<void()> work) = 0;
 };
 
-/// Grid, block and kernel of a launch.
 struct Shape {
-  const char* name = "";  ///< the kernel's text in the source
+  const char* name = "";  ///< text of the kernel in the source
   dim3 grid, block;
   std::size_t shared = 0;        ///< bytes of dynamic shared memory
   bool flat = false;             ///< without barriers and shuffles
@@ -112,20 +110,20 @@ struct Shape {
 inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
 inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes, for compute capability 9.0
 
-/// Throws std::runtime_error naming the kernel if CUDA would refuse the launch. Else calls the function of
-/// watch_launches().
+/// Throws std::runtime_error naming the kernel if CUDA would refuse the launch. Otherwise calls watch_launches'
+/// function.
 void check(const Shape& shape);
 
-/// For tests: calls `seen`, if not empty, for every launch, on the launching thread and before the launch is queued.
-/// Call this while no thread launches kernels.
+/// For tests: calls `seen`, if not empty, for every launch, on the launching thread, before it is queued. Call this
+/// only while no thread launches kernels.
 void watch_launches(std::function<void(const Shape&)> seen);
 
-/// Runs `thread` once for every thread of the grid, and returns when all are done.
+/// Runs `thread` once per thread of the grid and waits for all of them.
 void run(const Shape& shape, const std::function<void()>& thread);
-/// For tests: the fibers of this process, as many as its largest block had threads.
+/// For tests: number of fibers of this process, the threads of its largest block.
 std::size_t count_fibers();
 
-/// Captures the arguments one by one: with a tuple a thousand kernels take a third longer to compile.
+/// Captures arguments one by one: with a tuple, a thousand kernels take a third longer to compile.
 template <class... P, class... A>
 void launch(void* stream, Shape shape, void (*kernel)(P...), A&&... arguments) {
   shape.kernel = reinterpret_cast<const void*>(kernel);
@@ -140,11 +138,11 @@ void launch(void* stream, Shape shape, void (*kernel)(P...), A&&... arguments) {
   }
 }
 
-/// Seed of every order that CUDA does not define: DPTRAIN_EMU_SEED, or 1.
+/// Seed of every order that CUDA leaves undefined: DPTRAIN_EMU_SEED, or 1.
 std::uint64_t seed();
 void set_seed(std::uint64_t seed);
 
-/// i -> (a * i + b) mod n with gcd(a, n) = 1: an order of 0..n-1 drawn from the seed, without memory.
+/// i -> (a * i + b) mod n with gcd(a, n) = 1: an order of 0..n-1, drawn from the seed, that needs no memory.
 class Order {
  public:
   Order(std::uint64_t n, std::uint64_t draw);
@@ -160,10 +158,10 @@ using Where = std::source_location;
 
 struct Warp {
   alignas(16) unsigned char slot[2][warpSize][16];  ///< exchanged values; the two buffers alternate
-  unsigned lanes = 0;                               ///< threads in it; the last warp of a block may be short
+  unsigned lanes = 0;                               ///< number of threads; the last warp of a block may be short
 };
 
-/// The running thread's state that shuffles use.
+/// State of the running thread for shuffles.
 struct Thread {
   Warp* warp = nullptr;
   unsigned lane = 0, turn = 0;
@@ -171,10 +169,9 @@ struct Thread {
 
 inline constinit thread_local Thread* self = nullptr;  ///< null outside of kernels and in flat launches
 
-/// Barriers. Both abort and name the kernel if not all threads can reach them.
+/// Barriers. Both abort and name the kernel if not all threads reach them.
 void sync_block(const Where& where);
 void sync_warp(const Where& where);
-/// Prints the running kernel and the message, and aborts.
 [[noreturn]] void fail(const std::string& message);
 void* dynamic_shared();
 
@@ -183,7 +180,7 @@ inline Thread& meeting_thread(const Where& where) {
   return *self;
 }
 
-/// Publishes each lane's `value`; returns the values of all lanes of the warp.
+/// Publishes this lane's value; returns the values of all lanes of the warp.
 template <class T>
 auto& hand_over(const T& value, const Where& where) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
@@ -254,7 +251,7 @@ inline bool __all_sync(unsigned mask, bool vote, const Where& where = Where::cur
   return __ballot_sync(mask, !vote, where) == 0;
 }
 
-// --- Atomics: integers only, sums of floats would depend on the order ---
+// --- Atomics: integers only, since sums of floats would depend on the order ---
 
 template <class T>
 concept AtomicInteger = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
@@ -291,7 +288,7 @@ inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
-// Rounded one by one, never contracted into a fused multiply-add.
+// Rounded separately, never contracted into a fused multiply-add.
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }

@@ -1,13 +1,12 @@
-// Runs every thread of a block as a fiber of the calling OS thread. A thread that arrives at a barrier yields to the
-// next one that can run; the last to arrive releases the others. If none can run and not all are done, the barrier
-// was divergent.
+// Runs every thread of a block as a fiber of the calling OS thread. A thread that reaches a barrier yields to the next
+// one that can run; the last to arrive releases the others. If none can run and not all are done, the barrier was
+// divergent.
 //
-// One launch runs at a time, so the process needs one set of fibers. An idle fiber continues on the OS thread of the
-// next launch, which may be another one.
+// The process runs one launch at a time and reuses one set of fibers, also for launches on other OS threads.
 //
-// Under ThreadSanitizer every fiber counts as a thread, and only barriers order them: a missing barrier is a data race
-// in every order of the fibers. This file itself is not instrumented then. Creating a fiber clears 785 KB there, and
-// every acquire and release is linear in the number of fibers.
+// Under ThreadSanitizer every fiber counts as a thread, and only barriers order them, so a missing barrier is a data
+// race in every order of the fibers. This file is not instrumented then. Creating a fiber clears 785 KB there, and
+// acquire and release take time linear in the number of fibers.
 
 #include <array>
 #include <cstdio>
@@ -25,18 +24,17 @@ namespace dptrain::simt {
 
 namespace {
 
-std::mutex one_launch;  ///< __shared__ variables are statics
+std::mutex one_launch;  ///< __shared__ variables are static
 std::uint64_t launches = 0;
 constinit thread_local const char* running = nullptr;
 constinit thread_local bool is_flat = false;
 constinit thread_local unsigned char* dynamic = nullptr;
 
-/// Threads that wait for each other: a block or a warp.
+/// Barrier of a block or a warp.
 struct Meeting {
   unsigned expected = 0, arrived = 0;
-  Where where;       ///< of the first that came
-  char places[2]{};  ///< for ThreadSanitizer, in turns: a thread may come to the next barrier before all have left this
-                     ///< one
+  Where where;       ///< call of the first thread
+  char places[2]{};  ///< for ThreadSanitizer; two, since a thread may reach the next barrier before all have left this
   unsigned turn = 0;
 };
 
@@ -55,8 +53,7 @@ bool same(const Where& a, const Where& b) {
 
 std::string text_of(const Where& where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
 
-/// Runs blocks, one after another, and keeps their fibers until the process ends. Used by the launch that holds
-/// one_launch.
+/// Runs blocks one after another and keeps their fibers until the process ends. Guarded by one_launch.
 class Runner {
  public:
   void run(const Shape& shape, const std::function<void()>& thread);
@@ -70,7 +67,7 @@ class Runner {
 
  private:
   void run_block(const Order& order);
-  // Not inline: between two launches a fiber changes its OS thread, and a thread_local's address must not survive that.
+  // Not inlined: a fiber may change its OS thread between launches, so addresses of thread_locals must not be cached.
   [[gnu::noinline]] void run_thread(Fiber& fiber);
   [[gnu::noinline]] void resume_next(Stack& from);
   void make_ready(Fiber& fiber) { ready_[(head_ + waiting_++) % kMaxBlock] = &fiber; }
@@ -86,10 +83,10 @@ class Runner {
   std::size_t head_ = 0, waiting_ = 0;
   Fiber* current_ = nullptr;
   unsigned threads_ = 0, done_ = 0;
-  char start_ = 0, end_ = 0;  ///< addresses at which ThreadSanitizer orders a block's threads
+  char start_ = 0, end_ = 0;  ///< addresses by which ThreadSanitizer orders a block's threads
 };
 
-/// Never destroyed: other static objects may still launch kernels.
+/// Never destroyed, since static objects may still launch kernels.
 Runner& runner() {
   static Runner& all = *new Runner;
   return all;
@@ -115,7 +112,7 @@ void Runner::run_thread(Fiber& fiber) {
   ++done_;
 }
 
-/// Switches to the next fiber that can run, or to the OS thread's own stack if there is none.
+/// Switches to the next fiber that can run, or to the OS thread's stack if there is none.
 void Runner::resume_next(Stack& from) {
   if (waiting_ == 0) {
     from.switch_to(own_);
@@ -214,8 +211,8 @@ void Runner::run(const Shape& shape, const std::function<void()>& thread) {
   self = nullptr;
 }
 
-/// Whether the threads of a launch run as fibers. Flat ones need it for ThreadSanitizer alone, and are slow: the same
-/// kernel with the same shape is checked once.
+/// Whether a launch runs as fibers. Flat launches need them only for ThreadSanitizer and are slow with them, so each
+/// kernel and shape is checked once.
 bool needs_fibers(const Shape& shape) {
   if (!shape.flat) return true;
   if (!kSeesRaces) return false;
@@ -226,7 +223,7 @@ bool needs_fibers(const Shape& shape) {
       .second;
 }
 
-/// Threads that never meet: a plain loop.
+/// Threads without barriers: a plain loop.
 void run_flat(const Shape& shape, const std::function<void()>& thread) {
   const dim3& grid = shape.grid;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
@@ -261,7 +258,7 @@ void run(const Shape& shape, const std::function<void()>& thread) {
   is_flat = shape.flat;
   gridDim = shape.grid;
   blockDim = shape.block;
-  // Allocated at the exact size: AddressSanitizer detects an access past the end.
+  // Exact size, so that AddressSanitizer detects accesses past the end.
   constexpr std::align_val_t kAlignment{16};
   dynamic = shape.shared == 0 ? nullptr : static_cast<unsigned char*>(::operator new(shape.shared, kAlignment));
   if (needs_fibers(shape)) {

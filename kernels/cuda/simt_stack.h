@@ -1,7 +1,7 @@
 #pragma once
 
-// Switching between stacks, for simt_fibers.cpp alone: a few instructions on x86-64, ucontext elsewhere, and the
-// calls that the sanitizers require. Any OS thread may switch to a stack, one at a time.
+// Switching between stacks, for simt_fibers.cpp: a few instructions on x86-64, ucontext elsewhere, and the calls that
+// sanitizers require. Any OS thread may switch to a stack, one at a time.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@
 #endif
 
 #if DPTRAIN_SIMT_BARE
-// void dptrain_simt_switch(void** save, void* load): keeps the registers that a call preserves on the stack.
+// void dptrain_simt_switch(void** save, void* load): pushes the callee-saved registers to the stack and switches it.
 extern "C" void dptrain_simt_switch(void** save, void* load);
 asm(R"(
 .text
@@ -53,14 +53,14 @@ dptrain_simt_switch:
 
 namespace dptrain::simt {
 
-/// A stack that is run, or waits. Default made: the stack of an OS thread.
+/// A stack that runs or waits. Default constructed: the stack of an OS thread.
 class Stack {
  public:
   static constexpr std::size_t kBytes = 128
                                         << 10;  ///< AddressSanitizer's frames are large; untouched pages cost nothing
 
   Stack() = default;
-  /// A new stack, on which `entry` begins at the first switch to it; it must not return.
+  /// Creates a stack on which `entry` starts at the first switch. `entry` must not return.
   explicit Stack(void (*entry)()) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     mapped_ = page + kBytes;
@@ -85,14 +85,14 @@ class Stack {
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
-  /// Makes this the stack of the calling OS thread; call it there before a switch to another stack.
+  /// Makes this the stack of the calling OS thread. Call it before switching to another stack.
   void enter_from_thread() {
 #if defined(DPTRAIN_SIMT_TSAN)
     fiber_ = __tsan_get_current_fiber();
 #endif
   }
 
-  /// Goes on at `to`; returns when somebody switches back here.
+  /// Continues at `to`; returns when another stack switches back here.
   void switch_to(Stack& to) {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&fake_, to.bottom_, to.size_);
@@ -101,10 +101,10 @@ class Stack {
     arrived();
   }
 
-  /// The first thing to be called on a new stack.
+  /// Must be called first on a new stack.
   void arrived() {
 #if defined(__SANITIZE_ADDRESS__)
-    // Where the stack that was left lies; that of an OS thread is learnt so.
+    // Stores the bounds of the previous stack; those of an OS thread's stack are otherwise unknown.
     __sanitizer_finish_switch_fiber(fake_, &left_->bottom_, &left_->size_);
 #endif
   }
@@ -112,7 +112,7 @@ class Stack {
  private:
   void go_to(Stack& to) {
 #if defined(DPTRAIN_SIMT_TSAN)
-    __tsan_switch_to_fiber(to.fiber_, __tsan_switch_to_fiber_no_sync);  // each is a thread of its own
+    __tsan_switch_to_fiber(to.fiber_, __tsan_switch_to_fiber_no_sync);  // each fiber is a separate thread
 #endif
     to.left_ = this;
 #if DPTRAIN_SIMT_BARE
@@ -124,7 +124,7 @@ class Stack {
 
 #if DPTRAIN_SIMT_BARE
   void begin(void (*entry)()) {
-    // As if `entry` had been called: its address to return into, six registers below, and a call's alignment.
+    // As if `entry` had been called: a return address, space for six registers below it, and the alignment of a call.
     auto* top = reinterpret_cast<std::uintptr_t*>(const_cast<char*>(static_cast<const char*>(bottom_)) + size_);
     top[-1] = 0;
     top[-2] = reinterpret_cast<std::uintptr_t>(entry);
@@ -146,12 +146,12 @@ class Stack {
   std::size_t mapped_ = 0;
   const void* bottom_ = nullptr;
   std::size_t size_ = 0;
-  Stack* left_ = nullptr;  ///< where the switch to this one came from
+  Stack* left_ = nullptr;  ///< the stack that switched to this one
   [[maybe_unused]] void* fake_ = nullptr;
   [[maybe_unused]] void* fiber_ = nullptr;
 };
 
-/// What ThreadSanitizer is told: all that was done before a leave() at a place is over for who arrives there later.
+/// For ThreadSanitizer: work before leave() happens before later calls of arrive() at the same place.
 inline void leave([[maybe_unused]] void* place) {
 #if defined(DPTRAIN_SIMT_TSAN)
   __tsan_release(place);

@@ -6,7 +6,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-// A thread writes only elements that it has read itself, so outputs may be the inputs.
+// A thread writes only elements that it has read, so outputs may be inputs.
 
 template <class T, class Out>
 struct SoftmaxForward {

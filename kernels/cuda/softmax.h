@@ -1,7 +1,6 @@
 #pragma once
 
-// Softmax and its logarithm over the last axis of [rows, classes] in device memory, computed in float. Queued on the
-// launch's stream. Outputs are overwritten.
+// Softmax and its logarithm over the last axis of [rows, classes], in float.
 
 #include <cstdint>
 
@@ -10,14 +9,14 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// y = softmax(x), the largest value subtracted first; y == x allowed.
+/// y = softmax(x), after subtracting the maximum; y == x allowed.
 void softmax_forward(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t classes, void* y);
 
-/// The same with y always in float: probabilities for a metric of 16-bit logits. y == x allowed for float32.
+/// As softmax_forward with y in float: probabilities for metrics of 16-bit logits. y == x allowed for float32.
 void softmax_probabilities(const Launch& at, DType type, const void* x, std::int64_t rows, std::int64_t classes,
                            float* y);
 
-/// y = 1 / (1 + exp(-x)) of n elements, y in float. y == x allowed for float32.
+/// y = 1 / (1 + exp(-x)) for n elements, in float. y == x allowed for float32.
 void sigmoid_probabilities(const Launch& at, DType type, const void* x, std::int64_t n, float* y);
 
 /// dx = y (dy - sum(y dy)); dx == dy allowed.

@@ -12,7 +12,7 @@ __device__ inline UpsampleAxisOf<Int> axis(std::int64_t in, std::int64_t out, bo
   return {static_cast<Int>(in), static_cast<Int>(out), bilinear};
 }
 
-/// Lanes of pack i of an image [rows, h, w, channels].
+/// Position of pack i in an image [rows, h, w, channels].
 struct Pixel {
   std::int64_t row, h, w, c;
 };
@@ -23,7 +23,6 @@ __device__ inline Pixel pixel_of(std::int64_t pack, std::int64_t h, std::int64_t
   return {line.quotient, line.remainder, column.remainder, channel.remainder * V};
 }
 
-/// a + (b - a) share.
 template <int V>
 __device__ inline Lanes<V> between(Lanes<V> a, const Lanes<V>& b, float share) {
   DPTRAIN_UNROLL
@@ -74,8 +73,8 @@ __global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std
   }
 }
 
-/// Calls f(Type<T>, V as a constant, Int{}) with the widest packs that the channels and the addresses allow, and the
-/// narrowest numbers that the axes do.
+/// Calls f(Type<T>, V as a constant, Int{}) with the widest packs that channels and addresses allow and the narrowest
+/// integers that the axes allow.
 template <class F>
 void with_pack(DType type, const UpsampleShape& shape, const void* from, const void* to, const F& f) {
   dispatch(type, [&](auto tag) {

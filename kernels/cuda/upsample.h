@@ -1,7 +1,6 @@
 #pragma once
 
-// Enlargement of [rows, h, w, channels] in any number type; arithmetic in float. Asynchronous on the launch's stream;
-// any thread. Outputs are overwritten and are not inputs. Gradients gather, in order.
+// Upsampling of [rows, h, w, channels], in float. Outputs must not overlap inputs. Gradients gather, in order.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"

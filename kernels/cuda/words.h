@@ -1,6 +1,6 @@
 #pragma once
 
-// Moves that do not look at the numbers go in the widest words that sizes and addresses allow. Only for .cu files.
+// Copies use the widest words that sizes and addresses allow. Only for .cu files.
 
 #include <initializer_list>
 
@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Calls f(Word{}) with the widest word, of 2 to 16 bytes, that divides all `sizes` (in elements of `type`) and at
-/// which all `pointers` are aligned. Word{} is zero.
+/// Calls f(Word{}) with the widest word, 2 to 16 bytes, that divides all `sizes` (in elements of `type`) and the
+/// alignment of all `pointers`. Word{} is zero.
 template <class F>
 void with_word(DType type, std::initializer_list<std::int64_t> sizes, std::initializer_list<const void*> pointers,
                const F& f) {
@@ -23,7 +23,7 @@ void with_word(DType type, std::initializer_list<std::int64_t> sizes, std::initi
   return f(Raw<std::uint16_t, 1>{});
 }
 
-/// Elements in words of type Word.
+/// Number of words in `elements`.
 template <class Word>
 std::int64_t in_words(DType type, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(size_of(type)) / static_cast<std::int64_t>(sizeof(Word));
