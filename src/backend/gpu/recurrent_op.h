@@ -53,7 +53,7 @@ class RecurrentOp : public GpuOp {
   void multiply_inputs(const OpArgs& a, const Room& room, void* z);
   /// room.products = h U; with recurrent dropout, room.h times the factors is used for h.
   void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room);
-  /// room.dh = room.dz U' (with `add`: +=) for the rows that have reached step `s`.
+  /// room.dh = room.dz U' (with `add`: +=) for rows with a valid step `s`.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add, const Room& room);
   /// For one gate: to = h U or dz U', [rows, units].
   void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to);
