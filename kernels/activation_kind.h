@@ -81,8 +81,7 @@ static_assert([] {
   return true;
 }());
 
-/// Whether the gradient can be computed from the output alone. Requires alpha >= 0 for leaky_relu and alpha > 0 for
-/// elu.
+/// Whether the gradient follows from the output alone. Requires alpha >= 0 for leaky_relu and alpha > 0 for elu.
 constexpr bool has_gradient_from_output(Activation kind) { return traits_of(kind).gradient == GradientFrom::kOutput; }
 
 /// Keras's ReLU layer: max_value where x >= max_value, x where x > threshold, negative_slope (x - threshold) otherwise.

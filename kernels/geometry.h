@@ -111,8 +111,8 @@ struct ConvWindow {
   constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
 };
 
-/// Saved index of a 2x2 max pooling fused with ReLU if no value of the window is positive. Otherwise the index is 2 *
-/// row + column of the first largest value.
+/// Index of a 2x2 max pooling with ReLU if no value is positive; else it is 2 * row + column of the first largest
+/// value.
 inline constexpr uint8_t kNothingTaken = 4;
 
 /// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier].
@@ -130,9 +130,9 @@ struct DepthwiseShape {
   DPTRAIN_HOST_DEVICE constexpr int64_t weights() const { return kernel_h * kernel_w * out_channels(); }
 };
 
-/// A window along the depth of a volume. The volume [rows, in_d, positions, groups, channels] is split into slabs
-/// [rows, out_d, positions, groups, kernel, channels]. Slab k of window o is frame o * stride + k * dilation - pad, or
-/// zero outside the volume.
+/// A window along the depth of a volume [rows, in_d, positions, groups, channels]. Its slabs are [rows, out_d,
+/// positions, groups, kernel, channels]. Slab k of window o is frame o * stride + k * dilation - pad, or zero outside
+/// the volume.
 struct DepthWindow {
   int64_t in_d, out_d;
   int64_t positions, groups, channels;
@@ -173,15 +173,13 @@ struct AttentionShape {
   bool additive = false, one_weight = false;
   float scale = 1;
   bool causal = false;  ///< query i attends to the keys [0, i]
-  /// Whether scores have gradients for a query without visible keys, whose output is the mean of all values. True for
-  /// Keras's Attention, which subtracts 1e9 from masked scores; false for MultiHeadAttention, which replaces them by a
-  /// constant.
+  /// Whether scores of a query without visible keys, which outputs the mean of all values, have gradients. True for
+  /// Keras's Attention (subtracts 1e9 from masked scores), false for MultiHeadAttention (replaces them by a constant).
   bool blind_scores_count = false;
 };
 
-/// Products of matrices and vectors with any strides. For each sample, c(i, j) = sum over k < depth of a(i, k) b(j, k),
-/// for i < m and j < n. Strides are in elements. The samples of a, b and c are contiguous with m * depth, n * depth and
-/// m * n elements.
+/// Products with any strides: per sample, c(i, j) = sum over k < depth of a(i, k) b(j, k), for i < m and j < n. Strides
+/// are in elements. Samples of a, b and c are contiguous with m * depth, n * depth and m * n elements.
 struct StridedProduct {
   int64_t m, n, depth;
   int64_t a_i, a_k, b_j, b_k, c_i, c_j;

@@ -8,8 +8,7 @@
 
 namespace dptrain::kernels {
 
-/// Targets of rows; exactly one of the two pointers is set. A class label means a one-hot row. For rows with a single
-/// element, element losses use the label itself.
+/// Targets of rows: one of the pointers is set. A label means a one-hot row or, for one element, the value itself.
 struct LossTargets {
   const std::int32_t* labels = nullptr;  ///< [rows]; outside [0, width) classification losses and gradients are NaN
   const float* dense = nullptr;          ///< [rows, width]

@@ -177,8 +177,7 @@ DPTRAIN_HOST_DEVICE inline ElementLoss power(double x, double gamma) {
   return {pow(x, gamma), gamma * pow(x, gamma - 1.0)};
 }
 
-/// The focal factor w (1 - p_t)^gamma with 1 - p_t = y' (1 - p) + (1 - y') p. If balanced, w = y' alpha + (1 - y') (1 -
-/// alpha), else 1.
+/// Focal factor w (1 - p_t)^gamma, 1 - p_t = y' (1 - p) + (1 - y') p; balanced: w = y' alpha + (1 - y') (1 - alpha).
 struct FocalFactor {
   double gamma;
   bool balances;
@@ -215,8 +214,7 @@ struct BinaryFocalCrossentropyFromLogits {
   }
 };
 
-/// One class of alpha (1 - q)^gamma (-y ln q), q = clip(p, 1e-7, 1 - 1e-7). p is normalized by the row's sum, y is
-/// already smoothed.
+/// One class of alpha (1 - q)^gamma (-y ln q), q = clip(p, 1e-7, 1 - 1e-7), for normalized p and smoothed y.
 struct CategoricalFocalCrossentropy {
   double alpha, gamma;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double y) const {
@@ -232,8 +230,7 @@ struct Sums {
   double products = 0.0, predictions = 0.0, targets = 0.0;
 };
 
-/// A value and the coefficients of its derivative by a prediction p with target y: of_target y + of_prediction p +
-/// constant.
+/// A value and its derivative by a prediction p with target y: of_target y + of_prediction p + constant.
 struct SumsLoss {
   double value, of_target, of_prediction, constant;
   DPTRAIN_HOST_DEVICE double slope(double p, double y) const { return of_target * y + of_prediction * p + constant; }

@@ -1,8 +1,7 @@
 #pragma once
 
-// Constants of optimizers, for CPUs and GPUs. They are double, so that 1 - beta is computed before rounding to float.
-// weight_decay is decoupled: w -= lr weight_decay w before the update. Values that change per step are in UpdateState
-// (kernels/{cpu,cuda}/optimizer.h).
+// Constants of optimizers (values per step: UpdateState in kernels/{cpu,cuda}/optimizer.h). They are double, so that 1
+// - beta is computed before rounding to float. weight_decay is decoupled: w -= lr weight_decay w before the update.
 
 namespace dptrain::kernels {
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// A list of transforms as run by GPU kernels: plain data for host and device. Built by data/pixel_program.h, run by
-// kernels/cuda/pixels.h.
+// Transforms for GPU kernels: plain data, built by data/pixel_program.h, run by kernels/cuda/pixels.h.
 
 #include <cstdint>
 

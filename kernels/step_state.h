@@ -1,7 +1,6 @@
 #pragma once
 
-// State that changes per step. Kernels read it from device memory, so that a recorded step can be replayed. Plain data
-// for host and device.
+// State that changes per step, read by kernels from device memory, so that a recorded step can be replayed. Plain data.
 
 #include <cstdint>
 
@@ -13,9 +12,8 @@ struct StepState {
   double hyper[4] = {};  ///< computed by the optimizer's op (kernels/cuda/adam.h)
 };
 
-/// State of steps with gradients that are not finite, in device memory. The optimizer changes nothing in such a step.
-/// With dynamic loss scaling (mixed_float16) the loss gradients are multiplied by `scale`, and the optimizer divides by
-/// it.
+/// State for gradients that are not finite, with which the optimizer changes nothing; in device memory. Loss scaling
+/// (mixed_float16) multiplies the loss gradients by `scale`, and the optimizer divides by it.
 struct LossScale {
   float scale = 32768.0F;
   int32_t good_steps = 0;  ///< since the scale last changed

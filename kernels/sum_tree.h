@@ -1,9 +1,8 @@
 #pragma once
 
-// The fixed binary tree in which values of many leaves (replicas, shards of a batch) are added. In a node over [lo, hi)
-// the left part has as many leaves as the largest power of two below its size. A rank can first add adjacent leaves
-// that form whole nodes. The sum has the same bits wherever the leaves are. If 2^k leaves are split into equal parts of
-// 2^j, each part is one node. Pure.
+// The fixed binary tree in which values of many leaves (replicas, shards of a batch) are added. The left part of a node
+// has as many leaves as the largest power of two below the node's size. A rank can first add adjacent leaves that form
+// whole nodes; the bits do not depend on where leaves are. Of 2^k leaves, each part of 2^j is a node. Pure.
 
 #include <cstddef>
 #include <vector>

@@ -11,8 +11,7 @@ struct ThresholdBins {
   /// Ascending. NaN exceeds no threshold.
   const float* thresholds = nullptr;
   std::int32_t count = 1;
-  /// Thresholds are -e, 1 / (count - 1), ..., 1 + e. The bucket is max(ceil(p (count - 1)), 1), with p clipped to [0,
-  /// 1], in float.
+  /// Thresholds are -e, 1 / (count - 1), ..., 1 + e. The bucket is max(ceil(clip(p, 0, 1) (count - 1)), 1), in float.
   bool even = false;
   /// Replaces thresholds (count is 1): the largest values of a row count as above, unless they are nearly zero.
   bool largest = false;

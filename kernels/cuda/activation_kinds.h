@@ -24,8 +24,7 @@ __device__ inline float logistic(float x) {
   return x < 0.0F ? e * upper : upper;
 }
 
-// Each kind has value() and dy times the derivative, from the input and, if possible, from the output. Comparisons are
-// written so that NaN propagates.
+// Each kind has value() and dy times the derivative, from the input or the output. Comparisons let NaN propagate.
 
 struct Relu {
   __device__ float value(float x) const { return x <= 0.0F ? 0.0F : x; }

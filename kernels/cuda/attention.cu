@@ -73,8 +73,7 @@ __device__ float score_of(const Attention<T>& a, float scale, const SharedRows& 
   for (int d = 0; d < q.dim; ++d) sum = fmaf(a.score_weight(d), tanhf(scale * (q.at(i, d) + k.at(j, d))), sum);
   return sum;
 }
-/// The contributions of a score's gradient to element d of its query, without the factor `scale`, and to the additive
-/// weight w_d.
+/// Contributions of a score's gradient to element d of its query, without the factor `scale`, and to the weight w_d.
 struct ScoreSlope {
   float query, weight;
 };

@@ -1,8 +1,7 @@
 #pragma once
 
-// Attention with one or more heads, as kernels/cpu/attention.h. Works on blocks of queries and keys in shared memory;
-// the matrix of scores is never in device memory. Backward has one kernel for queries and one for keys and values, so
-// that one thread block computes each sum.
+// Attention as in kernels/cpu/attention.h, on blocks of queries and keys in shared memory, without storing the scores.
+// Backward has one kernel for queries and one for keys and values, so that one thread block computes each sum.
 
 #include "core/dtype.h"
 #include "kernels/cuda/dropout.h"
@@ -41,8 +40,8 @@ void attention_forward(const Launch& at, DType type, const AttentionInputs& of, 
 /// Gradients; each may be null, and none may overwrite an input. `along`: scratch of rows * heads * queries floats.
 struct AttentionGradients {
   AttentionRows dq, dk, dv;
-  /// Gradients of the additive weights (key_dim) and of the scale, as attention_parts() rows of score_gradients()
-  /// floats that the caller sums. May be null.
+  /// Gradients of the additive weights (key_dim) and the scale: attention_parts() rows of score_gradients() parts, or
+  /// null.
   float* of_scores = nullptr;
 };
 constexpr std::int64_t score_gradients(const AttentionShape& shape) { return (shape.additive ? shape.key_dim : 0) + 1; }

@@ -1,9 +1,8 @@
 #pragma once
 
 // Batch normalization over [positions, channels] (positions = rows * height * width), as in kernels/cpu/batch_norm.h.
-// Replicas can combine sums between the stages. Sums are double: their split into pieces and replicas changes about
-// 1e-16 of their terms, which the rounding to float almost always removes. Activations (x, y, dy, dx, output) are of
-// `type`; vectors of channels are float.
+// Replicas can combine sums between the stages. Sums are double: their split changes about 1e-16 of their terms, which
+// rounding to float almost always removes. Activations are of `type`, vectors of channels float.
 //
 // Training, forward: statistics, apply. With sums over all replicas: sums, all-gather, add_messages, moments, apply.
 // Backward: gradient_sums, [all-gather, add_messages], gradient_apply. Inference: coefficients, apply, and backward
@@ -61,8 +60,7 @@ struct BatchNormMoments {
   bool unbiased = false;
 };
 
-/// Mean and variance from sums over `total` positions, and values derived from them. Without positions both are zero.
-/// gamma null: 1; beta null: 0.
+/// Mean, variance and derived values from sums over `total` positions (0: both are zero). gamma null: 1; beta null: 0.
 void batch_norm_moments(const Launch& at, const double* sum, const double* sum_sq, const BatchNormTotal& total,
                         float epsilon, const float* gamma, const float* beta, std::int64_t channels,
                         const BatchNormMoments& moments);
@@ -116,8 +114,7 @@ void batch_norm_gradient_apply(const Launch& at, DType type, const BatchNormGrad
                                const double* sum_dy, const double* sum_dy_xhat, const BatchNormTotal& total,
                                std::int64_t positions, std::int64_t channels, void* dx);
 
-/// dx for constant mean and variance: dx = dy factor[c]. Reads gradient.x only if gradient.scale is set, and neither
-/// mean nor inv_std. dx == dy allowed.
+/// dx = dy factor[c], for constant statistics (not read). Reads x only if gradient.scale is set. dx == dy allowed.
 void batch_norm_gradient_frozen(const Launch& at, DType type, const BatchNormGradient& gradient, const float* factor,
                                 std::int64_t positions, std::int64_t channels, void* dx);
 

@@ -1,13 +1,11 @@
 #include "kernels/cuda/batch_norm_parts.h"
 
-// Sums of batch normalization in two stages: thread blocks sum pieces of the positions; a second launch adds the pieces
-// in order.
+// Sums of batch normalization: thread blocks sum pieces of the positions; a second launch adds the pieces in order.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Channels per thread, also in 16 bits. Sums, products and factors then take 64 registers, so that four blocks run on
-/// a multiprocessor at once.
+/// Channels per thread. Sums, products and factors then take 64 registers, so four blocks fit on a multiprocessor.
 constexpr int kSumChannels = 4;
 /// Maximum number of blocks of the first stage (four per multiprocessor of an H200), and positions per thread.
 constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
@@ -19,8 +17,7 @@ ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
   return cover_columns(positions, channels, v, kSumPositionsPerThread, kMostSumBlocks);
 }
 
-// Factors u and v of the sums: of u and of u v. Both are rounded to float per element, which does not depend on the
-// split.
+// Factors u and v of the sums of u and u v. Both are rounded to float per element, independent of the split.
 
 template <class T>
 struct Values {

@@ -1,7 +1,6 @@
 #pragma once
 
-// The bias of a layer over [rows, channels]; rows are all positions of all samples. Sums are over fixed blocks of rows,
-// in an order that depends only on the shape.
+// The bias over [rows, channels]; rows are all positions of all samples. The order of sums depends only on the shape.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"

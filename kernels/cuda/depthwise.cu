@@ -95,8 +95,7 @@ ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
   return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMostGradientBlocks);
 }
 
-/// workspace[piece, kernel_h, kernel_w, channels]. The grid's y axis is groups of taps; its x axis is pieces and tiles
-/// of columns.
+/// workspace[piece, kernel_h, kernel_w, channels]. Grid y: groups of taps; grid x: pieces and tiles of columns.
 template <class T, int V, int kTaps>
 __global__ void depthwise_weights_kernel(const DepthwiseShape s, const ColumnCover cover, const T* x, const T* dy,
                                          float* workspace) {

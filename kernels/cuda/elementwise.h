@@ -40,8 +40,7 @@ struct RankArrays {
   int ranks = 0;
 };
 
-/// Writes the sum over the ranks, in the order of SumTree(ranks), to all ranks' arrays, for elements [begin, end). Any
-/// device may process any range.
+/// Writes the sum over the ranks, in the order of SumTree(ranks), to all ranks' arrays, for elements [begin, end).
 void sum_ranks(const Launch& at, const RankArrays& arrays, std::int64_t begin, std::int64_t end);
 
 /// Delays the stream for about this time. For tests; does nothing on the emulator, whose queues run in random order.

@@ -1,8 +1,7 @@
 #pragma once
 
-// Passes over rows of predictions that compute a loss of kernels/losses.h and its gradient, for losses.cu, which
-// instantiates them. A thread writes only gradients of predictions that it has read, so gradients may overwrite
-// predictions.
+// Passes over rows that compute a loss of kernels/losses.h and its gradient; losses.cu instantiates them. A thread
+// writes only gradients of predictions that it has read, so gradients may overwrite predictions.
 
 #include "kernels/cuda/loss_rows.h"
 #include "kernels/losses.h"

@@ -12,8 +12,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 inline constexpr std::int32_t kLossScaleGrowthSteps = 2000;
 
-/// g /= scale->scale. Sets scale->found_inf to 1 if any g is infinite or NaN; update_loss_scale() clears it. Call after
-/// the all-reduce, so that all replicas agree.
+/// g /= scale->scale. Sets scale->found_inf to 1 if any g is not finite. Call after the all-reduce: all replicas agree.
 void unscale(const Launch& at, LossScale* scale, std::int64_t n, float* g);
 
 /// Sets scale->found_inf to 1 if any of x is infinite or NaN; x is not changed.

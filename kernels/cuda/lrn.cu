@@ -2,8 +2,7 @@
 
 #include "kernels/cuda/lanes.h"
 
-// Threads process elements of the flat array. An element's window ends at the bounds of its pixel. Neighbours are read
-// through the first-level cache.
+// Threads process elements of the flat array. An element's window ends at the bounds of its pixel.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {

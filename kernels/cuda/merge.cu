@@ -29,8 +29,7 @@ struct SumPass {
   }
 };
 
-/// The product of the operands. `masked`: the last operand is a ReLU's output; the product is zero where that is not
-/// positive.
+/// The product of the operands. `masked`: zero where the last operand, a ReLU's output, is not positive.
 struct ProductPass {
   bool masked = false;
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Normal noise over [rows, width]: a function of (seed, layer, step, row of the global batch, element). It is not
-// stored and is the same on any number of replicas. Equals kernels/cpu/noise.h up to the last digits of logf, cosf and
-// sinf.
+// Normal noise over [rows, width], a function of (seed, layer, step, row of the global batch, element): the same on any
+// number of replicas. Equals kernels/cpu/noise.h up to the last digits of logf, cosf and sinf.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"

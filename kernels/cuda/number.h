@@ -1,8 +1,7 @@
 #pragma once
 
-// Number types of activations: float, bf16 (bfloat16) and half (IEEE binary16). The 16-bit types are for storage only.
-// Rounding is to nearest even; overflow gives infinity; NaN stays NaN. Host and device convert alike, except for NaN
-// payloads.
+// Number types of activations: float, and for storage only bf16 (bfloat16) and half (IEEE binary16). Rounds to nearest
+// even; overflow gives infinity; NaN stays NaN. Host and device convert alike, except for NaN payloads.
 
 #include <bit>
 #include <cstddef>

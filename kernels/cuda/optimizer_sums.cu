@@ -2,8 +2,7 @@
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/segments.h"
 
-// Sums of optimizer.h, and passes over tables of segments (segments.h). Sums over pieces, in double, are added in order
-// by a second launch.
+// Sums of optimizer.h, and passes over segments. A second launch adds the sums of pieces, in double, in order.
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {

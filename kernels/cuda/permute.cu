@@ -25,8 +25,7 @@ __global__ void permute_runs_kernel(const Permutation p, const Word* x, std::int
 
 constexpr int kTile = 32;
 
-/// Tiles that thread blocks of permute_tiles_kernel transpose: kTile elements along the input's last axis by kTile
-/// along the output's last axis.
+/// A tile is kTile elements along the input's last axis by kTile along the output's last axis.
 struct Tiles {
   int inner;                              ///< the output's axis that is last in the input
   std::int64_t inner_tiles, outer_tiles;  ///< number of tiles along it, and along the output's last axis

@@ -1,6 +1,5 @@
 // Element-wise transforms run together. A thread maps its output element back through the transforms that move pixels,
-// then applies those that change values. If a transform needs the mean of its image, earlier results are written as
-// floats first, to compute the means.
+// then applies those that change values. Images are written as floats before a transform that needs their mean.
 
 #include "kernels/cuda/pixels.h"
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Runs a PixelProgram over a batch: from rows of bytes or floats, picked by index or in order, to rows of any number
-// type. Random transforms use the numbers of the CPU's (data/transforms/draws.h), a function of (seed, transform,
-// epoch, sample).
+// Runs a PixelProgram over rows of bytes or floats, picked by index or in order; the result has any number type. Random
+// numbers are those of the CPU (data/transforms/draws.h), a function of (seed, transform, epoch, sample).
 
 #include <cstdint>
 

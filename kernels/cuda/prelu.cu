@@ -62,8 +62,7 @@ void run(const Launch& at, DType type, const PRelu& p, const F& f, const void* x
   });
 }
 
-/// Distribution of the sums of alpha's gradient: `tile` sums per block, whose threads share their terms, and pieces of
-/// the terms with one row of partial sums each.
+/// `tile` sums of alpha's gradient per block, whose threads share their terms. Each piece has a row of partial sums.
 struct Cover {
   std::int64_t terms;  ///< per sum
   std::int64_t piece;  ///< terms per piece; the last may be shorter
@@ -85,8 +84,7 @@ Cover cover(const PRelu& p, std::int64_t rows) {
   return c;
 }
 
-/// sums[piece, a] = sum of alpha a's terms in the piece. A thread adds terms at a constant step; a tree adds the
-/// threads.
+/// sums[piece, a] = sum of alpha a's terms in the piece. Threads add terms at a constant step, then a tree adds these.
 template <class T>
 __global__ void prelu_sums_kernel(const PRelu p, const Cover c, const T* x, const T* dy, float* sums) {
   __shared__ float partial[kBlock];

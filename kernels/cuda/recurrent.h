@@ -1,8 +1,7 @@
 #pragma once
 
-// Recurrent layers: the element-wise part of a step, after the products, which convolutions compute. One call processes
-// one step of all rows. Activations, operands of products, sums and their gradients are of `type`; c and gradients of
-// states are float.
+// Recurrent layers: the element-wise part of a step of all rows, after the products, which convolutions compute. c and
+// gradients of states are float; activations, operands of products, sums and their gradients are of `type`.
 
 #include <cstdint>
 
@@ -13,9 +12,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Arguments common to all cells and steps. Arrays over steps are in the order of time, except outputs. Sums are [rows,
-/// steps, gates * units] or, by_gate, [gates, rows, steps, units]; those of one step are [rows, gates * units] or
-/// [gates, rows, units].
+/// Arguments of all cells and steps. Arrays over steps are in the order of time, except outputs. Sums are [rows, steps,
+/// gates * units] or, by_gate, [gates, rows, steps, units]; those of one step have no axis of steps.
 struct RecurrentSteps {
   std::int64_t rows = 0, steps = 0, units = 0, gates = 1;
   bool backwards = false;  ///< starts with the last step
@@ -82,8 +80,8 @@ struct LstmStepBack {
 void lstm_step_backward(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
                         const LstmStepBack& step);
 
-/// A GRU step opens the gates, then mixes the candidate with the state. Without reset_after the product of r h is
-/// computed between the two, and sums are by_gate.
+/// Opens the gates, then mixes the candidate with the state. Without reset_after, r h is multiplied between the two,
+/// and sums are by_gate.
 struct GruStep {
   bool reset_after;
   void* gates;           ///< of all steps: x K + b in, activated z, r and candidate out

@@ -110,8 +110,7 @@ struct Shape {
 inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
 inline constexpr std::size_t kMaxShared = 227 << 10;  ///< bytes, for compute capability 9.0
 
-/// Throws std::runtime_error naming the kernel if CUDA would refuse the launch. Otherwise calls watch_launches'
-/// function.
+/// Throws std::runtime_error naming the kernel if CUDA would refuse the launch; else calls watch_launches()'s function.
 void check(const Shape& shape);
 
 /// For tests: calls `seen`, if not empty, for every launch, on the launching thread, before it is queued. Call this

@@ -1,6 +1,5 @@
 // Runs every thread of a block as a fiber of the calling OS thread. A thread that reaches a barrier yields to the next
-// one that can run; the last to arrive releases the others. If none can run and not all are done, the barrier was
-// divergent.
+// one that can run; the last releases the others. If none can run and not all are done, the barrier was divergent.
 //
 // The process runs one launch at a time and reuses one set of fibers, also for launches on other OS threads.
 //

@@ -73,8 +73,7 @@ __global__ void upsample_backward_kernel(const UpsampleShape s, const T* dy, std
   }
 }
 
-/// Calls f(Type<T>, V as a constant, Int{}) with the widest packs that channels and addresses allow and the narrowest
-/// integers that the axes allow.
+/// Calls f(Type<T>, V as a constant, Int{}) with the widest packs and the narrowest integers that are possible.
 template <class F>
 void with_pack(DType type, const UpsampleShape& shape, const void* from, const void* to, const F& f) {
   dispatch(type, [&](auto tag) {

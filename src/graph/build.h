@@ -21,8 +21,7 @@ config::Node write(const Graph& graph, bool minimal = false);
 
 /// JSON Schema of the section, for `config --schema`.
 config::Node json_schema();
-/// Adds the definitions that json_schema() references: "step", "step.<Type>" with each type's arguments, "any" with
-/// those of all.
+/// Adds what json_schema() references: "step", "step.<Type>" with each type's arguments, "any" with those of all.
 void define_steps(config::Node& definitions);
 
 }  // namespace dptrain::graph

@@ -23,8 +23,7 @@ struct ListedStep {
   const config::Node* reserved(const char* key) const { return arguments.is_map() ? arguments.find(key) : nullptr; }
 };
 
-/// name, inputs, device, repeat, trainable, if. Except for name, no Keras layer has constructor arguments of these
-/// names.
+/// name, inputs, device, repeat, trainable, if. Only `name` is also a constructor argument of Keras layers.
 const std::vector<std::string>& reserved_arguments();
 const std::vector<std::string>& reserved_layer_arguments();
 
@@ -90,8 +89,7 @@ struct Definitions {
   std::vector<std::string> type_names() const;
 };
 
-/// Reads `params` and `layers` of the block at `mark`. `others` are keys that the caller reads. Returns nothing after
-/// reporting an error.
+/// Reads `params` and `layers` of a block; `others` are the caller's keys. Returns nullopt after reporting an error.
 std::optional<Block> read_block(const config::Node& node, const config::Mark& mark, std::vector<std::string> others,
                                 config::Reader& reader);
 /// Reports and omits invalid entries. `model` is the map of the section.

@@ -41,8 +41,7 @@ bool Expander::is_block(const std::string& type, const Scope& scope) const {
   return scope.definitions->blocks.contains(type) || find_network(type) != nullptr;
 }
 
-/// Adds the names of the inner scope's steps to the outer scope. For an unnamed use, a step gets its name in the graph
-/// without the outer scope's prefix.
+/// Adds the inner scope's names to the outer scope; for an unnamed use, names in the graph without the outer prefix.
 void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
   const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
   for (const auto& [name, port] : inner.names) {

@@ -1,8 +1,7 @@
 #pragma once
 
-// The implementation of expand(). An Expander lives for one call, in the caller's thread. expand.cpp walks lists of
-// steps and calls layers, expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads the
-// arguments that every step may have.
+// The implementation of expand(); an Expander lives for one call. expand.cpp walks lists of steps and calls layers,
+// expand_blocks.cpp opens blocks and shared sub-models, expand_arguments.cpp reads arguments of every step.
 
 #include <map>
 #include <optional>
@@ -82,8 +81,7 @@ class Expander {
   Source layer(const Call& call, const nn::LayerType& type, Scope& scope);
   Source block(const Call& call, const Block& block, Scope& scope);
   Source network(const Call& call, const Network& network, Scope& scope);
-  /// Inputs of the network: those in `inputs`, else the step above, else a new Input. Returns nullopt after reporting
-  /// an error.
+  /// Inputs of the network: `inputs`, else the step above, else a new Input. Returns nullopt after reporting an error.
   std::optional<Sources> network_input(const Call& call, const Network& network,
                                        const std::map<std::string, config::Node>& values, Scope& scope);
   /// Checks the rules in the network's file and reports those that do not hold.

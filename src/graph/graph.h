@@ -61,8 +61,7 @@ struct Node {
   const Shape& output() const { return outputs.front().shape; }  ///< shape of the first output, often the only one
 };
 
-/// A use of a bundled network with published weights, for hints to the user. A graph that is written out and read again
-/// has none.
+/// A bundled network with published weights, for hints to the user. Not preserved by write() and build().
 struct NetworkUse {
   std::string network;        ///< "VGG16"
   std::string preprocessing;  ///< preprocessing for its published weights: "caffe", "tf", "torch" or "built_in"
@@ -90,8 +89,7 @@ Port find_port(const Graph& graph, const StepNames& names, const std::string& na
 /// "; lstm has the outputs lstm.state_h, lstm.state_c" if the name begins with that of a step with several outputs.
 std::string port_hint(const Graph& graph, const StepNames& names, const std::string& name);
 
-/// Upper bound (exclusive) of the ids of an Input: the smallest limit of the layers that read them, directly or through
-/// views. 0: the Input has floats.
+/// Exclusive upper bound of an Input's ids: the smallest limit of layers that read them, also through views. 0: floats.
 std::int64_t id_limit(const Graph& graph, int input);
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending;

@@ -1,7 +1,6 @@
 #pragma once
 
-// Masks: the valid steps of a tensor. They propagate as in Keras (Layer.compute_mask), without any config. Pure
-// functions; any thread.
+// Masks: the valid steps of a tensor. They propagate as in Keras (Layer.compute_mask). Pure functions; any thread.
 
 #include <vector>
 

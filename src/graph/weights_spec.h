@@ -42,8 +42,7 @@ struct WeightsSpec {
 
 const config::Schema& weights_schema();
 
-/// Reads the key's value. The steps and layers that it names must be in the graph, which must be valid otherwise.
-/// nullopt for null and after reporting an error.
+/// Reads the key and checks its names in the otherwise valid graph. nullopt for null and after reporting an error.
 std::optional<WeightsSpec> read_weights(const config::Node& node, const config::Mark& where, const Graph& graph,
                                         const std::map<std::string, Port>& steps, config::Reader& reader);
 

@@ -39,8 +39,7 @@ class Capabilities {
   virtual ~Capabilities() = default;
   /// Whether and how the step's op fuses the layer after its tail so far. nullopt: the layer becomes a separate step.
   virtual std::optional<TailFusion> fuses(const Follower& follower) const = 0;
-  /// Whether the backward of `reader`, a step with one input, can include the last layer in the producer's tail. It
-  /// must need only the reader's own output for that.
+  /// Whether `reader`, with one input, can do the backward of the producer's last tail layer from its own output alone.
   virtual bool undoes(const Step& reader, const TailEntry& last) const = 0;
   /// Parameter::order of a layer's weight; `weight` is its index in Keras's order.
   virtual std::vector<int> weight_order(const config::Typed& layer, std::size_t weight) const {

@@ -83,8 +83,7 @@ class Lowering {
     return draft_.options.part == Part::kPrefix ? draft_.options.border : graph_.outputs;
   }
 
-  /// Number of readers of each output of each node; an output of the plan counts as a reader. Nodes that no output
-  /// depends on do not count.
+  /// Readers of each output of each node that an output depends on; an output of the plan counts as a reader.
   std::vector<std::vector<int>> count_readers() const {
     std::vector<std::vector<int>> readers;
     for (const graph::Node& node : graph_.nodes) readers.emplace_back(node.outputs.size(), 0);
@@ -170,8 +169,8 @@ class Lowering {
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
 
-  /// Adds the node to the tail of a step that only this node reads, if the device can fuse it and the other inputs
-  /// exist by then. Returns whether it did.
+  /// Adds the node to the tail of the step that it alone reads, if the device can fuse it and other inputs exist by
+  /// then.
   bool computed_by_producer(int n) {
     if (!may_follow(n)) return false;
     const std::optional<Activation> activation = pure_activation(spec_of(n));

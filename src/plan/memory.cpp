@@ -93,8 +93,7 @@ struct Block {
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
-/// Greedy first fit, largest blocks first: each gets the lowest offset at which it overlaps no block alive at the same
-/// time. Returns the bytes used.
+/// Greedy first fit, largest first: the lowest offset without overlap of live blocks. Returns the bytes used.
 std::uint64_t assign_offsets(std::vector<Block> blocks) {
   std::ranges::stable_sort(blocks, std::greater{}, &Block::bytes);
   std::vector<const Block*> placed;  // by offset

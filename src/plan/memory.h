@@ -20,8 +20,8 @@ struct Need {
   std::uint64_t beside = 0;   ///< alive during its call and that of the step before it
 };
 
-/// Per step: whether the next step runs the last pass of its forward (backend/piecewise.h), so that its inputs live
-/// until then. Empty: no step.
+/// Per step: whether the next step runs its last forward pass (backend/piecewise.h) and reads its inputs. Empty: no
+/// step.
 using Leads = std::vector<bool>;
 
 struct MemoryPlan {
@@ -44,16 +44,14 @@ enum class Mode { kTraining, kInference };
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
                        Mode mode, int slot = 0, const Leads& leads = {});
 
-/// First and last moment at which a tensor is alive. The moments are forward 0..S-1, loss S, backward S+1 and up. For
-/// tests and printing.
+/// Moments at which a tensor is alive: forward 0..S-1, loss S, backward S+1 and up. For tests and printing.
 struct Lifetime {
   int first = 0, last = -1;
 };
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Leads& leads = {});
 
-/// The text of `summary --plan`: steps with shapes and fusions, buckets, and the memory table (parameters, gradients,
-/// optimizer state, arena). `choices[step]` is the device's implementation per pass; `choices` may be empty. `others`:
-/// memory of the slots after the first.
+/// The text of `summary --plan`: steps, fusions, buckets and the memory table. `choices[step]` is the device's
+/// implementation per pass; `choices` may be empty. `others`: memory of the slots after the first.
 std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int states,
                   const std::vector<MemoryPlan>& others = {});
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// Chooses the number of micro-batches of a replica, so that a step's working set fits the processor's caches. Pure
-// functions; any thread.
+// The number of micro-batches with which a step's working set fits the caches. Pure functions; any thread.
 
 #include <cstdint>
 

@@ -45,8 +45,7 @@ std::vector<int> used_by_steps(const Plan& plan) {
   return indices;
 }
 
-/// Sorts the parameters into arena order and updates their indices in the plan. Drops those that a part of a graph does
-/// not read.
+/// Sorts parameters into arena order and updates their indices. Drops those that a part of a graph does not read.
 void reorder(Plan& plan, Part part, std::vector<int>& done) {
   std::vector<int> order = part == Part::kWhole ? std::vector<int>(plan.parameters.size()) : used_by_steps(plan);
   if (part == Part::kWhole) std::iota(order.begin(), order.end(), 0);

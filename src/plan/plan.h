@@ -1,8 +1,7 @@
 #pragma once
 
 // The plan: the steps that every replica executes, computed once on the host from the Model. Pure data, the same for
-// every replica, printable (`dptrain summary --plan`), testable without a device. Read-only after make_plan: any
-// thread.
+// every replica, printable (`dptrain summary --plan`). Read-only after make_plan: any thread.
 //
 // A replica has one or several device slots, the first of which is its home. Every step and every tensor has a slot. A
 // separate step copies each tensor that is read in another slot; gradients are copied back the same way (slots.cpp,
@@ -63,8 +62,7 @@ struct Parameter {
   int weight = 0;  ///< index into Model::weights
   std::string path;
   Shape shape;  ///< Keras's
-  /// Axis i in the arenas is Keras's axis order[i], as the device requires (filters KRSC on GPUs). Empty: Keras's
-  /// order.
+  /// Axis i in the arenas is Keras's axis order[i], as the device requires (KRSC on GPUs). Empty: Keras's order.
   std::vector<int> order;
   ParameterKind kind = ParameterKind::kTrainable;
   std::int64_t offset = 0;  ///< floats from the start of the arena
@@ -99,8 +97,7 @@ struct Step {
   /// each step as a sample, so a call has `frames` times the rows (nn::LayerType::applies).
   int frame_axes = 0;
   std::int64_t frames = 1;
-  /// Layers that the op computes after its own, in order. `output` is that of the last one; backward covers all of
-  /// them.
+  /// Layers that the op computes after its own. `output` is that of the last one; backward covers all of them.
   std::vector<TailEntry> tail{};
   /// The last layer in the tail of the step that computes the input, if this op's backward includes that layer's (a
   /// ReLU before a max-pooling). The op reads only its own output for it. Empty: none.
@@ -123,8 +120,8 @@ struct Step {
   std::vector<int> output_gradients{};
   std::vector<int> input_gradients{};       ///< one per input; kAbsent: not computed. Backward overwrites them
   std::vector<bool> parameter_gradients{};  ///< one per parameter: computed (statistics: always in training)
-  /// Tensors for this call's parameter gradients, if another call of the same shared layer has written the arena. One
-  /// per parameter; kAbsent: the arena.
+  /// One per parameter: tensor for its gradient if another call of the shared layer writes the arena; kAbsent: the
+  /// arena.
   std::vector<int> parameter_gradient_tensors{};
 
   int output() const { return outputs.front(); }  ///< the only output of most steps
@@ -205,8 +202,7 @@ struct Plan {
   std::int64_t table_floats = 0;  ///< size of all tables
   std::vector<Step> steps;
   std::vector<BackwardItem> backward;
-  /// In the order in which they become complete. Without a backward item (only statistics to update) all of them are
-  /// complete after forward.
+  /// In the order of completion. Without a backward item (only statistics) all are complete after forward.
   std::vector<Bucket> buckets;
   std::vector<LossStep> losses;  ///< in the order of the outputs; empty: prediction only
   std::vector<int> inputs;       ///< tensors, in the order of Graph::inputs; for kHead those of the border
@@ -230,8 +226,7 @@ struct Plan {
 };
 
 /// The part of the graph that a plan runs: all of it, or one side of a cut (frozen_prefix() in prefix.h). Both sides
-/// number nodes and weights as the whole graph does. Random layers thus draw the same numbers, and both sides use one
-/// Model.
+/// use the numbers of nodes and weights of the whole graph, so random layers draw the same numbers.
 enum class Part {
   kWhole,
   kPrefix,  ///< from the inputs to the border, whose tensors are the plan's outputs; no loss

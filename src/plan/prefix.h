@@ -1,8 +1,7 @@
 #pragma once
 
-// The frozen prefix of a graph: the nodes that depend only on inputs and on layers that neither train nor draw random
-// numbers. Its output is the same in every epoch, so it can be computed once (session/prefix_cache.h). Pure functions;
-// any thread.
+// The frozen prefix of a graph: nodes that depend only on inputs and on layers that neither train nor draw random
+// numbers. Its output is computed once for all epochs (session/prefix_cache.h). Pure functions; any thread.
 
 #include <string>
 #include <vector>

@@ -22,8 +22,7 @@ struct Draft {
 };
 inline int last_index(std::size_t size) { return static_cast<int>(size) - 1; }
 
-/// The activation that the layer is equivalent to, if any: Activation, Softmax, or ReLU with the default or relu6
-/// numbers.
+/// The equivalent activation, if any, of an Activation, Softmax, or ReLU with the default or relu6 numbers.
 std::optional<nn::Activation> pure_activation(const config::Typed& layer);
 /// The activation that the loss computes for the output; kLinear if the loss is not fused.
 nn::Activation fused_activation(const LossStep& loss);
@@ -38,8 +37,7 @@ void lower(Draft& draft);
 void cross_slots(Draft& draft);
 /// Chooses the trainable weights that become tables (tables.cpp).
 void find_tables(Draft& draft);
-/// Chooses the gradients to compute and their tensors, and sums those of tensors and parameters used repeatedly
-/// (backward.cpp).
+/// Chooses the gradients to compute, their tensors, and the sums for repeated uses (backward.cpp).
 void plan_backward(Draft& draft);
 /// Moves each fetch from another slot as late as possible (slots.cpp).
 void delay_fetches(Plan& plan);

@@ -15,9 +15,8 @@ struct Traffic {
   double set = 0;    ///< working set: memory that is read and overwritten counts once
 };
 
-/// A step's forward in training with `rows` rows. `saved`: bytes of Need::saved for these rows, which forward writes
-/// and backward reads. A weight read by row (Capabilities::reads_rows) counts as the bytes of the output, at most all
-/// of it.
+/// A step's forward in training. `saved`: bytes of Need::saved for these rows, which forward writes and backward reads.
+/// A weight read by row (Capabilities::reads_rows) counts as the bytes of the output, at most all of it.
 Traffic forward_traffic(const Plan& plan, const Step& step, const Capabilities& device, std::int64_t rows,
                         std::uint64_t saved);
 /// The step's backward. Weights are read if an input gradient is computed.
@@ -30,8 +29,7 @@ Traffic sum_traffic(std::int64_t n, std::size_t element_bytes);
 /// An optimizer's pass over the trained weights. For each weight it reads weight, gradient and `states` floats of
 /// state, and writes weight and states. Tables do not count: only some of their rows are updated.
 Traffic update_traffic(const Plan& plan, int states);
-/// The sum of all gradients on one of `replicas` that share memory. A replica reads its part of every replica's arena,
-/// and writes the sum to all of them.
+/// Sum of all gradients on one of `replicas` in shared memory: reads its part of every arena and writes the sum to all.
 Traffic all_reduce_traffic(const Plan& plan, int replicas);
 
 }  // namespace dptrain::plan

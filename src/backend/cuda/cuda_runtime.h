@@ -9,9 +9,8 @@
 
 namespace dptrain::backend::cuda {
 
-/// The runtime of GPU `id`, counted by PCI bus number among the GPUs in CUDA_VISIBLE_DEVICES. The process has one
-/// object per id, which callers share. No other GPU is used. Throws Error{kDevice} if there is no driver or no such
-/// GPU.
+/// The runtime of GPU `id`, by PCI bus number among those in CUDA_VISIBLE_DEVICES; uses no other GPU. The process has
+/// one shared object per id. Throws Error{kDevice} if there is no driver or no such GPU.
 std::shared_ptr<gpu::Runtime> make_cuda_runtime(int id);
 
 }  // namespace dptrain::backend::cuda

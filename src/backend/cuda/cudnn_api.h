@@ -1,8 +1,7 @@
 #pragma once
 
-// The cuDNN functions that dptrain uses, from a library opened at the first call; the executable does not link cuDNN.
-// The table is read-only afterwards; any thread. Only this header and cudnn_descriptor.h include cudnn.h; code outside
-// of cuDNN's uses cudnn_convolution.h.
+// The cuDNN functions of dptrain, from a library opened at the first call; the executable does not link cuDNN.
+// Read-only afterwards; any thread. Only this header and cudnn_descriptor.h include cudnn.h.
 
 #include <cudnn.h>
 

@@ -23,8 +23,7 @@ std::uint64_t forward_rest_workspace(const gpu::ConvProblem& problem, bool bias)
   return bias && problem.type != DType::kF32 ? static_cast<std::uint64_t>(problem.out_channels) * sizeof(float) : 0;
 }
 
-/// y = relu(y + bias): the operations of forward that the engine does not fuse. `bias_values` [K] is in the problem's
-/// type; `workspace` is aligned to 16 bytes.
+/// y = relu(y + bias), not fused by the engine. `bias_values`: [K] in the problem's type. `workspace`: 16-byte aligned.
 void add_bias_and_relu(const gpu::ConvProblem& problem, bool bias, const void* bias_values, void* y, void* workspace,
                        int multiprocessors, gpu::StreamHandle stream) {
   const kernel::Launch at{stream, multiprocessors};

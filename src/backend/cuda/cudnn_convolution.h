@@ -1,7 +1,6 @@
 #pragma once
 
-// gpu::Convolution with cuDNN. Each pass of a convolution gets its own engine when it is created. If no engine fits,
-// the error lists the reason for every engine.
+// gpu::Convolution with cuDNN, one engine per pass. If no engine fits, the error gives the reason for each.
 
 #include <memory>
 #include <string_view>

@@ -82,8 +82,7 @@ std::string known_fault(std::int64_t engine, const EngineQuery& query) {
   return "";
 }
 
-/// Makes the plan and reads its workspace. For an engine compiled at run time on a deviceless GPU, reads the workspace
-/// only.
+/// Makes the plan and reads its workspace; only the workspace if the engine needs a compiler and the GPU is deviceless.
 void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
   if (chosen.runtime_compiled && device.deviceless()) {
     chosen.workspace = static_cast<std::uint64_t>(

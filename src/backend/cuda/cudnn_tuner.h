@@ -1,8 +1,7 @@
 #pragma once
 
-// Chooses the fastest engine by measurement instead of the heuristics' first (ConvOptions::autotune), and stores it in
-// the plan cache. One per ConvolutionMaker. Threads may call it concurrently: they plan in parallel and measure one at
-// a time.
+// Chooses the engine that measures fastest (ConvOptions::autotune), and stores it in the plan cache. One per
+// ConvolutionMaker. Threads may call it concurrently: they plan in parallel and measure one at a time.
 
 #include <memory>
 #include <mutex>
@@ -35,8 +34,7 @@ class CudnnTuner {
                                             Rejections& rejections);
 
  private:
-  /// The fastest of `plans`, stored under the key; nullopt if none runs. The caller holds measuring_ and the cache's
-  /// lock.
+  /// The fastest of `plans`, stored under the key; nullopt if none runs. Requires measuring_ and the cache's lock.
   std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
                                     const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
 
@@ -52,8 +50,7 @@ class CudnnTuner {
   bool remembers_ = false;  // set by the first remembers()
 };
 
-/// Number of runs between two events, from the time of one run. Short runs are repeated more often, to reduce the
-/// effect of the events' jitter.
+/// Number of runs between two events for runs of this length: more for short runs, to reduce the effect of jitter.
 int runs_of_window(double microseconds);
 
 /// The key of a plan in the cache: problem, pass, fused ops and the options that limit the choice.

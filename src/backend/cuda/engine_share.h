@@ -1,8 +1,7 @@
 #pragma once
 
-// Engines that equal GPUs plan once. The first replica that needs an engine plans it (and compiles and measures it, if
-// requested). Others wait for that engine only and use it, so all replicas run the same engines and give the same bits.
-// Does not call cuDNN. Any thread.
+// Engines that equal GPUs plan once: the first replica that needs one plans it (and compiles and measures it). Others
+// wait for that engine only, so all replicas run the same engines and give the same bits. Any thread.
 
 #include <cstdint>
 #include <future>
@@ -45,8 +44,7 @@ class EngineShare {
   std::map<std::string, std::shared_future<Engine>> engines_;
 };
 
-/// The properties in which equal GPUs agree: model, compute capability, multiprocessors and memories. Driver and cuDNN
-/// are the same within a process.
+/// Properties of equal GPUs: model, compute capability, multiprocessors, memories. A process has one driver and cuDNN.
 std::string kind_of(const cudaDeviceProp& properties);
 
 /// The share of all GPUs of this kind in the process. It exists as long as a GPU holds it.

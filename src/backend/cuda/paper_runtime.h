@@ -1,7 +1,6 @@
 #pragma once
 
-// The runtime of an absent GPU. It has the figures that plans and ops read, but no memory; streams and events do
-// nothing. Any thread.
+// The runtime of an absent GPU, for plans: it has no memory, and its streams and events do nothing. Any thread.
 
 #include <memory>
 #include <string>

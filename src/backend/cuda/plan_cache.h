@@ -1,8 +1,7 @@
 #pragma once
 
-// The fastest engines, stored between runs: a text file with one line per convolution pass, shared by all processes and
-// replicas of the user. The holder of the file measures; others wait and use its results, so that replicas run the same
-// engines. Any thread.
+// The fastest engines, stored between runs: a text file per user with one line per convolution pass. The holder of the
+// file measures; others wait, so that replicas run the same engines. Any thread.
 
 #include <map>
 #include <optional>
@@ -14,8 +13,7 @@ namespace dptrain::backend::cuda {
 /// "$XDG_CACHE_HOME/dptrain/plans-9.19.0-NVIDIA-H200.txt" (or under $HOME/.cache); "" if neither variable is set.
 std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu);
 
-/// The file, locked as long as the object exists. Lines are `key TAB engine TAB microseconds`. The last line of a key
-/// is valid; lines of any other form are skipped.
+/// The file, locked during the object's life. Lines: `key TAB engine TAB microseconds`; a key's last line is valid.
 class PlanCache {
  public:
   /// Waits for the lock. If the file cannot be opened or created, the cache is empty and kept() is false.

@@ -32,8 +32,7 @@ class Capture {
   void spoil(const std::string& why) {
     if (spoiled_.empty()) spoiled_ = why;
   }
-  /// Throws Error{kDevice} if the recording has failed, or if the first branch does not wait for all work of another
-  /// branch.
+  /// Throws Error{kDevice} if the recording has failed, or if the first branch does not wait for all others.
   void close();
   bool closed() const { return closed_; }
 

@@ -57,7 +57,7 @@ class EmuMemory {
   std::uint64_t total_, used_ = 0;
 };
 
-constexpr std::size_t kAlignment = 256;  ///< of cudaMalloc
+constexpr std::size_t kAlignment = 256;  ///< as cudaMalloc
 constexpr std::uint64_t kDefaultBytes = std::uint64_t{4} << 30;
 
 std::uint64_t pretended_bytes() {

@@ -3,11 +3,11 @@
 // The GPU device's runtime on the CPU: the emulated GPUs "emu:0", "emu:1", ... It runs the kernels of kernels/cuda with
 // simt.h. Streams are queues that run in random order (emu_scheduler.h). It is as strict as CUDA:
 //
-// - copies from and to page-locked memory, and copies out to pageable memory, happen when the stream reaches them
-// - kernels must be queued on a stream of the device that the thread has entered
-// - after a failed operation every synchronize and idle of its device fails
-// - a recording must be joined; allocation, synchronisation and copies of pageable memory are forbidden in its thread
-// - memory that is still allocated when the Runtime is destroyed is left to LeakSanitizer
+// - copies from and to page-locked memory, and copies out to pageable memory, happen when the stream reaches them.
+// - kernels must be queued on a stream of the device that the thread has entered.
+// - after a failed operation every synchronize and idle of its device fails.
+// - a recording must be joined; allocation, synchronisation and copies of pageable memory are forbidden in its thread.
+// - memory that is still allocated when the Runtime is destroyed is left to LeakSanitizer.
 //
 // DPTRAIN_EMU_SEED seeds the order, DPTRAIN_EMU_MEMORY is the memory of every device in bytes.
 
@@ -25,15 +25,13 @@ std::shared_ptr<gpu::Runtime> make_emu_runtime(int id);
 /// Reseeds the order of all streams, in place of DPTRAIN_EMU_SEED. For tests.
 void reseed(std::uint64_t seed);
 
-/// Queues `work` on the stream as a kernel. Later operations wait until `ready` returns true, as after a kernel that
-/// waits for other GPUs. Can be recorded. `ready` is polled under a lock and must not call the emulator. For
-/// substitutes of libraries.
+/// Queues `work` on the stream as a kernel, after which later operations wait until `ready` returns true. Can be
+/// recorded. `ready` is polled under a lock and must not call the emulator. For substitutes of libraries.
 void push_and_wait(gpu::StreamHandle stream, const char* name, std::function<void()> work, std::function<bool()> ready);
 /// Whether the stream is being recorded.
 bool is_recorded(gpu::StreamHandle stream);
 
-/// How often threads of this process have waited for emulated GPUs, by synchronizing with a stream or an event. For
-/// tests.
+/// Number of host waits for emulated GPUs in this process, by streams and by events. For tests.
 struct HostWaits {
   std::uint64_t streams = 0, events = 0;
 };

@@ -155,8 +155,7 @@ void Scheduler::spoil_recording(const std::string& what) noexcept {
 
 void Scheduler::replay(const Capture& capture, EmuStream& stream) {
   const Lock lock(mutex_);
-  // Every branch becomes a temporary stream, which starts when `stream` reaches this point, and which `stream` waits
-  // for.
+  // Every branch becomes a temporary stream, which starts at this point of `stream`, and which `stream` waits for.
   std::map<const Mark*, std::shared_ptr<Mark>> fresh;
   const auto fresh_mark = [&](const std::shared_ptr<Mark>& old) {
     if (old == nullptr) return std::shared_ptr<Mark>();
@@ -182,8 +181,7 @@ void Scheduler::replay(const Capture& capture, EmuStream& stream) {
   }
 }
 
-/// Returns a stream whose first operation is ready, or null. Prefers the same stream for a while, so that streams may
-/// run far ahead of each other.
+/// A stream whose first operation is ready, or null. Prefers one stream for a while, so that it runs far ahead.
 EmuStream* Scheduler::pick() {
   std::vector<EmuStream*> ready;
   for (EmuStream* stream : streams_) {

@@ -1,9 +1,8 @@
 #pragma once
 
-// The streams of all emulated GPUs of the process, and their execution. A thread that waits for a stream runs random
-// operations that are ready, from all streams, until that stream is empty. Over many seeds this tries every order that
-// events leave open; a missing event shows as a wrong result. Several waiting threads may run operations of different
-// streams at the same time.
+// The streams of all emulated GPUs of the process, and their execution. A thread that waits for a stream runs ready
+// operations of all streams in random order, until that stream is empty; several threads may do so concurrently. Over
+// many seeds this tries every order that events leave open. A missing event shows as a wrong result.
 //
 // The scheduler's mutex guards all state. Operations run without it.
 

@@ -118,7 +118,7 @@ class BatchNormalizationOp final : public GpuOp {
   struct Room {
     float *mean, *inv_std, *scale, *offset;  // live from forward to backward
     double* workspace;
-    double *message, *gathered;  // of this replica, of all replicas
+    double *message, *gathered;  // by this replica, by all replicas
     kernel::BatchNormSums sums;  // in `message`
 
     Room(const BatchNormalizationOp& op, const OpArgs& a) {

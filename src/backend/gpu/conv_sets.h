@@ -18,8 +18,7 @@ namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class ConvSets {
  public:
-  /// A convolution for one number of rows. A set that was not prepared before memory was planned may need scratch of
-  /// its own.
+  /// A convolution for one number of rows. If it was not prepared before planning, it may need scratch of its own.
   struct Set {
     std::int64_t rows = 0;
     bool prepared = false;
@@ -108,8 +107,7 @@ inline void differentiate_filter(const kernel::Launch& at, const gpu::ConvProble
   kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
 }
 
-/// The product of rows and weights with columns outermost as a convolution of single points; a sample has `rows`
-/// points.
+/// Rows times weights, columns outermost, as a convolution of single points; a sample has `rows` points.
 inline gpu::ConvProblem product_problem(std::int64_t in, std::int64_t columns, std::int64_t rows, DType type,
                                         bool bias) {
   gpu::ConvProblem problem{{.in_channels = in, .out_channels = columns}};

@@ -18,7 +18,7 @@ namespace dptrain::backend::gpu {
 struct ConvProblem : kernels::ConvWindow {
   std::int64_t rows = 1;  ///< images
   DType type = DType::kF32;
-  bool bias = false, relu = false;  ///< of forward: y = relu(conv(x) + bias)
+  bool bias = false, relu = false;  ///< in forward: y = relu(conv(x) + bias)
   int alignment = kFullAlignment;   ///< in bytes, of every tensor of every call
 
   auto operator<=>(const ConvProblem&) const = default;
@@ -30,8 +30,7 @@ struct ConvPasses {
   bool forward = true, data = false, weights = false;
 };
 
-/// A convolution for one problem, used by one replica on its thread. Calls are queued on the stream and overwrite the
-/// results.
+/// A convolution for one problem and replica. Calls are queued on the stream and overwrite results.
 class Convolution {
  public:
   virtual ~Convolution() = default;
@@ -53,9 +52,8 @@ struct ConvOptions {
   bool autotune = false;  ///< time the first engines instead of trusting the heuristics
 };
 
-/// Creates convolutions for one device, on any thread that has called enter(). Throws Error{kDevice} naming the problem
-/// if no engine supports it. While another thread still searches for the engine, the first call of the result waits and
-/// throws.
+/// Creates convolutions for one device, on any thread that has called enter(). Throws Error{kDevice} if no engine
+/// supports the problem; if another thread still searches for one, the first call of the convolution throws instead.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;

@@ -1,5 +1,4 @@
-// Conv2D, Dense (a convolution of one pixel), Conv2DTranspose, DepthwiseConv2D, SeparableConv2D, Conv3D and
-// Conv3DTranspose.
+// Conv2D, Dense, Conv2DTranspose, DepthwiseConv2D, SeparableConv2D, Conv3D and Conv3DTranspose.
 
 #include <algorithm>
 #include <string>
@@ -137,8 +136,7 @@ class DenseOp final : public ConvolutionOp {
   }
 };
 
-/// Forward is the backward-data pass of the convolution from output to input. Bias and activation follow in place.
-/// Scratch: [rounded filter][workspace].
+/// Forward is backward-data from output to input; bias and activation follow. Scratch: [rounded filter][workspace].
 class Conv2DTransposeOp final : public GpuOp {
  public:
   Conv2DTransposeOp(const nn::Conv2DTransposeSpec& spec, const OpContext& context, Device& device)

@@ -62,8 +62,7 @@ class GpuDevice final : public Device {
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};
   }
-  /// For ops: creates a convolution on another thread. Compiling an engine at run time takes a second or more, and a
-  /// network has many.
+  /// For ops: creates a convolution on another thread, since compiling an engine takes a second or more.
   std::future<std::unique_ptr<gpu::Convolution>> make_convolution(const gpu::ConvProblem& problem,
                                                                   const gpu::ConvPasses& passes);
 

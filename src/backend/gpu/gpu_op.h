@@ -15,8 +15,7 @@ class GpuOp : public KernelOp {
 
   kernel::Launch at(const OpArgs& a) const { return launch(a); }
 
-  /// Sets n >= 1 activations to zero. If 16-bit elements do not fill the last float, copies the first element to the
-  /// last.
+  /// Sets n >= 1 activations to zero; copies the first to the last if 16-bit elements do not fill the last float.
   void set_to_zero(const OpArgs& a, void* x, std::int64_t n) const {
     const std::int64_t size = static_cast<std::int64_t>(size_of(type_)), floats = size * n / 4;
     device_.fill(static_cast<float*>(x), std::max<std::int64_t>(1, floats), 0, *a.stream);

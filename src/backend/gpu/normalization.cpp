@@ -1,5 +1,4 @@
-// GroupNormalization, LayerNormalization, RMSNormalization, LocalResponseNormalization, LayerScale, CustomScaleLayer,
-// Normalization and Rescaling.
+// Normalization layers, LayerScale, CustomScaleLayer and Rescaling.
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,7 @@
 #pragma once
 
-// Base of the GPU device's recurrent ops: dropout, products, and gradients of weights and inputs. Products of inputs
-// and states with weights are convolutions of single points. Weight and input gradients are computed for all steps at
-// once.
+// Base of the recurrent ops: dropout, products, and gradients of weights and inputs, which are computed for all steps
+// at once. Products of inputs and states with weights are convolutions of single points.
 
 #include <string>
 #include <tuple>
@@ -137,8 +136,8 @@ class RecurrentCellOp : public RecurrentOp {
   struct Nothing {};
   Nothing take_own(Parts&) const { return {}; }
 
-  /// Draws the dropout factors. Returns the tensors of keep() (saved if for_backward, else in scratch), the common
-  /// scratch, the cell's scratch and the steps.
+  /// Draws dropout factors; returns the tensors of keep() (saved or scratch), common scratch, the cell's scratch and
+  /// steps.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
     const auto passing = cell().keep(scratch, false);

@@ -44,8 +44,7 @@ class Runtime {
   /// Whether all queued operations have finished. Throws the error of a failed one.
   virtual bool idle(StreamHandle stream) = 0;
 
-  /// Queued on the stream. Pageable host memory may be reused when copy_in returns, page-locked memory when the copy is
-  /// done.
+  /// Queued. Pageable host memory may be reused when copy_in returns, page-locked memory when the copy is done.
   virtual void copy_in(void* device, const void* host, std::size_t bytes, StreamHandle stream) = 0;
   virtual void copy_out(void* host, const void* device, std::size_t bytes, StreamHandle stream) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) = 0;  ///< also between devices
@@ -54,8 +53,7 @@ class Runtime {
   virtual EventHandle make_event() = 0;
   virtual void destroy_event(EventHandle event) noexcept = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
-  /// Later work on the stream waits for the last recording of the event, which may belong to another device. An event
-  /// that was never recorded does not block.
+  /// Later work on the stream waits for the event's last recording, on any device; no recording: does not block.
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
   /// As synchronize and idle, for work queued before the last recording of the event.
   virtual void synchronize_event(EventHandle event) = 0;
