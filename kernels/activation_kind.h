@@ -31,7 +31,6 @@ enum class Activation {
   kLogSoftmax,
 };
 
-/// The tensor that the gradient is computed from.
 enum class GradientFrom {
   kOutput,  ///< the input need not be saved, and the op that computes it may apply the activation
   kInput,   ///< one output belongs to several inputs with different slopes

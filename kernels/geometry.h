@@ -111,8 +111,7 @@ struct ConvWindow {
   constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
 };
 
-/// Index of a 2x2 max pooling with ReLU if no value is positive; else it is 2 * row + column of the first largest
-/// value.
+/// Index of a 2x2 max pooling with ReLU if no value is positive; else 2 * row + column of the first largest value.
 inline constexpr uint8_t kNothingTaken = 4;
 
 /// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier].
@@ -131,8 +130,7 @@ struct DepthwiseShape {
 };
 
 /// A window along the depth of a volume [rows, in_d, positions, groups, channels]. Its slabs are [rows, out_d,
-/// positions, groups, kernel, channels]. Slab k of window o is frame o * stride + k * dilation - pad, or zero outside
-/// the volume.
+/// positions, groups, kernel, channels]. Slab k of window o is frame o * stride + k * dilation - pad; outside: zero.
 struct DepthWindow {
   int64_t in_d, out_d;
   int64_t positions, groups, channels;
@@ -144,8 +142,8 @@ struct DepthWindow {
   bool is_identity() const { return kernel == 1 && stride == 1 && pad == 0 && in_d == out_d; }
 };
 
-/// Orders of frames: [rows, steps, ...] or [steps, rows, ...]. A frame has `pixels` of `channels` elements each. In the
-/// order by steps, pixel p of all frames begins at element p * stride + offset.
+/// Frames of `pixels` of `channels` elements, as [rows, steps, ...] or [steps, rows, ...]. In the order by steps, pixel
+/// p of all frames begins at element p * stride + offset.
 struct FramesShape {
   std::int64_t rows = 0, steps = 0, pixels = 0, channels = 0, stride = 0, offset = 0;
 
@@ -168,8 +166,7 @@ struct DirectionShape {
 
 struct AttentionShape {
   int64_t heads = 1, queries = 0, keys = 0, key_dim = 0, value_dim = 0;
-  /// Scores are scale * q k' or, if additive, the sum over d of w_d tanh(scale (q_d + k_d)). one_weight: all w_d are
-  /// the same weight.
+  /// Scores are scale * q k' or, if additive, sum over d of w_d tanh(scale (q_d + k_d)); one_weight: all w_d are equal.
   bool additive = false, one_weight = false;
   float scale = 1;
   bool causal = false;  ///< query i attends to the keys [0, i]

@@ -118,8 +118,7 @@ struct KLDivergence {
   }
 };
 
-// Margins. Labels are -1 and 1; a label of 0 counts as -1. Keras checks whether the whole batch has labels 0 and 1
-// only, which gives the same result for either kind of labels.
+// Margins. Labels are -1 and 1; a label of 0 counts as -1, which gives Keras's result for labels of either kind.
 
 /// The margin 1 - y p. Its slope with respect to the prediction is -y, and zero where the margin is negative.
 struct Margin {
@@ -184,8 +183,7 @@ struct FocalFactor {
   double alpha;
   BinarySmoothing smoothed;
 
-  /// Multiplies a crossentropy by the factor. `one_minus_p` is a parameter because 1 - p loses digits near p = 1. `dp`
-  /// is the derivative of p with respect to the prediction.
+  /// Multiplies a crossentropy. 1 - p is a parameter because it would lose digits near p = 1; `dp` is p's derivative.
   DPTRAIN_HOST_DEVICE ElementLoss multiply(ElementLoss entropy, double y, double p, double one_minus_p,
                                            double dp) const {
     const ElementLoss factor = power(y * one_minus_p + (1.0 - y) * p, gamma);

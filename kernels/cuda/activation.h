@@ -1,7 +1,7 @@
 #pragma once
 
-// Element-wise activations and their gradients, with the formulas of kernels/cpu/activation.h in float (over rows:
-// softmax.h). In place is allowed: y == x, dx == dy. NaN propagates.
+// Element-wise activations (over rows: softmax.h) in float, as kernels/cpu/activation.h. y == x and dx == dy allowed.
+// NaN propagates.
 
 #include "core/dtype.h"
 #include "kernels/activation_kind.h"

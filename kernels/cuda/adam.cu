@@ -19,7 +19,6 @@ struct Moments : Common {
   __device__ double t() const { return static_cast<double>(updates_before(state) + 1); }
   __device__ double corrected_1() const { return -expm1(t() * log_beta_1); }  // beta^t = e^(t ln beta)
   __device__ double corrected_2() const { return -expm1(t() * log_beta_2); }
-  /// Updates the averages of one element by its gradient.
   __device__ void move_on(float x, float& mean, float& square) const {
     mean = fmaf(x - mean, share_1, mean);
     square = fmaf(fmaf(x, x, -square), share_2, square);

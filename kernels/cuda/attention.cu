@@ -13,7 +13,6 @@ constexpr std::int64_t kAttentionShared = 100 << 10;
 
 __device__ inline float below_all() { return -INFINITY; }
 
-/// Arguments of all attention kernels.
 template <class T>
 struct Attention {
   AttentionShape s;
@@ -108,7 +107,6 @@ __device__ inline int clipped(std::int64_t all, std::int64_t first, int most) {
   return all - first < most ? static_cast<int>(all - first) : most;
 }
 
-/// One block of queries of a head.
 template <class T>
 __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* kept) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);

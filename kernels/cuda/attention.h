@@ -40,8 +40,7 @@ void attention_forward(const Launch& at, DType type, const AttentionInputs& of, 
 /// Gradients; each may be null, and none may overwrite an input. `along`: scratch of rows * heads * queries floats.
 struct AttentionGradients {
   AttentionRows dq, dk, dv;
-  /// Gradients of the additive weights (key_dim) and the scale: attention_parts() rows of score_gradients() parts, or
-  /// null.
+  /// Gradients of the additive weights and the scale: attention_parts() rows of score_gradients() floats; or null.
   float* of_scores = nullptr;
 };
 constexpr std::int64_t score_gradients(const AttentionShape& shape) { return (shape.additive ? shape.key_dim : 0) + 1; }

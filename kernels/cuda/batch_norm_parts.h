@@ -13,7 +13,6 @@ __device__ inline void write_if(float* to, std::int64_t c, float value) {
   if (to != nullptr) to[c] = value;
 }
 
-/// Normalization as x scale + offset.
 struct Affine {
   float scale, offset;
 };

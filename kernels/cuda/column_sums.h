@@ -6,7 +6,6 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Arguments of column_sums_kernel.
 struct ColumnSums {
   std::int64_t rows, channels;
   std::int64_t rows_per_block;  ///< the last block may have fewer

@@ -1,7 +1,7 @@
 #pragma once
 
-// Distributes [positions, channels] over the threads of a grid. A thread processes V adjacent channels at positions
-// with a constant step, so per-channel values stay in registers. Only for .cu files.
+// Distributes [positions, channels] over threads. A thread processes V adjacent channels at positions with a constant
+// step, so per-channel values stay in registers. Only for .cu files.
 
 #include "kernels/cuda/lanes.h"
 

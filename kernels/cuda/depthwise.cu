@@ -86,8 +86,7 @@ __global__ void backward_data_kernel(const DepthwiseShape s, const T* dy, const 
   }
 }
 
-// Weight gradients in two stages: a thread block sums kTaps adjacent taps of a kernel row over a piece of the output's
-// positions; a second launch adds the pieces in order.
+// Weight gradients: blocks sum kTaps adjacent taps over pieces of the positions; a second launch adds these in order.
 
 constexpr std::int64_t kMostGradientBlocks = 264, kGradientPositionsPerThread = 8;
 

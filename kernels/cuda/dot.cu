@@ -24,7 +24,6 @@ __device__ inline std::int64_t start_of(const StridedLines& l, std::int64_t line
   return place.quotient * l.lines * l.length + place.remainder * l.line_stride;
 }
 
-/// One thread per line.
 template <class T>
 __global__ void normalize_lines_kernel(const StridedLines l, const T* x, std::int64_t lines, T* y, float* factors) {
   for (std::int64_t line = thread_number(); line < lines; line += thread_count()) {

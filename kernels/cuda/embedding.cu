@@ -21,8 +21,7 @@ __global__ void id_mask_kernel(const std::int32_t* ids, std::int64_t count, std:
   for (std::int64_t i = thread_number(); i < count; i += thread_count()) mask[i] = ids[i] != 0 ? 1 : 0;
 }
 
-/// One thread per place and column. The first place of an id sums the gradients of all its places in order; other
-/// threads do nothing. So no thread waits, and no two threads write the same element.
+/// One thread per place and column. The first place of an id sums the gradients of all its places, in order.
 template <class T>
 __global__ void scatter_rows_kernel(const std::int32_t* ids, std::int64_t count, std::int64_t width, const T* dy,
                                     std::int64_t table_rows, float* gradient) {

@@ -13,8 +13,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 void gather_rows(const Launch& at, DType type, const std::int32_t* ids, std::int64_t count, const void* table,
                  std::int64_t table_rows, std::int64_t width, void* y, std::uint8_t* mask);
 
-/// gradient[ids[i]] = sum of dy[j] over all j with ids[j] == ids[i], in float in the order of j. Other rows are not
-/// written; set them to zero before.
+/// gradient[ids[i]] = sum of dy[j] with ids[j] == ids[i], in float in the order of j. Other rows are not written.
 void scatter_rows(const Launch& at, DType type, const std::int32_t* ids, std::int64_t count, const void* dy,
                   std::int64_t table_rows, std::int64_t width, float* gradient);
 

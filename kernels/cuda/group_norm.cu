@@ -98,8 +98,7 @@ struct BackwardData {
   }
 };
 
-// Groups of few channels: a thread block processes several adjacent groups of a row, to use full memory accesses. A
-// thread processes V channels at positions with a constant step.
+// Groups of few channels: a block processes several adjacent groups of a row, to use full memory accesses.
 
 /// Minimum bytes of one position per thread block; fewer would waste memory bandwidth.
 constexpr std::int64_t kTileBytes = 64;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Losses, with the equations of kernels/cpu/loss.h. Predictions are [rows, width]; a loss is one unscaled float per
-// row. add_sum adds the rows to a double on the device. Calls without rows do nothing.
+// Losses, with the equations of kernels/cpu/loss.h: one unscaled float per row of predictions [rows, width]. Calls
+// without rows do nothing.
 
 #include <cstdint>
 

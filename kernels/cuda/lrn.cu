@@ -33,7 +33,6 @@ void with_power(float beta, const F& f) {
   f(PowerAny{beta});
 }
 
-/// Arguments of a launch; n = pixels * channels elements.
 template <class T, class Power>
 struct Pixels {
   Lrn lrn;

@@ -1,7 +1,7 @@
 #pragma once
 
-// TensorFlow's local_response_normalization across channels of [pixels, channels] (pixels = rows * height * width), in
-// float. Outputs must not overlap inputs: other threads read neighbours.
+// TensorFlow's local_response_normalization across channels, in float; pixels = rows * height * width. Outputs must not
+// overlap inputs.
 
 #include <cstdint>
 

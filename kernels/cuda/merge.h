@@ -37,8 +37,7 @@ void add_forward(const Launch& at, DType type, const Merge& merge, const void* c
 void add_backward(const Launch& at, DType type, const Merge& merge, int i, const void* output, const void* dy,
                   std::int64_t rows, void* dx);
 
-/// Both gradients of a sum of two equal shapes (n elements) with ReLU: dy where output > 0, else zero. Either may be
-/// dy.
+/// Both gradients of a sum of two equal shapes with ReLU: dy where output > 0, else zero. Either may be dy.
 void add_relu_backward(const Launch& at, DType type, const void* output, const void* dy, std::int64_t n, void* dx0,
                        void* dx1);
 
@@ -50,8 +49,7 @@ void average_forward(const Launch& at, DType type, const Merge& merge, const voi
 void subtract_forward(const Launch& at, DType type, const Merge& merge, const void* const* inputs, std::int64_t rows,
                       void* y);
 
-/// Gradient of input i in a mean or difference: factor dy, summed over broadcast axes. dx == dy allowed if i is
-/// trivial.
+/// Gradient of input i in a mean or difference: dx = factor dy, summed over broadcast axes; in place if i is trivial.
 void scaled_backward(const Launch& at, DType type, const Merge& merge, int i, float factor, const void* dy,
                      std::int64_t rows, void* dx);
 

@@ -68,7 +68,6 @@ struct Coordinates {
   std::int64_t axis[Merge::kMaxAxes];
 };
 
-/// Index of the element of operand i at `c`.
 __device__ inline std::int64_t offset_of(const Operands& o, int i, const Coordinates& c) {
   std::int64_t offset = c.row * o.elements[i];
   DPTRAIN_UNROLL

@@ -1,7 +1,7 @@
 #pragma once
 
-// Hits and errors of rows, with the equations of kernels/cpu/metric.h. Predictions are [rows, width]; targets are those
-// of losses, without label smoothing. Calls without rows do nothing.
+// Hits and errors of rows [rows, width], with the equations of kernels/cpu/metric.h. Targets are those of losses,
+// without smoothing. Calls without rows do nothing.
 
 #include "kernels/cuda/loss.h"
 

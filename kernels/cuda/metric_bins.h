@@ -12,8 +12,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND {
 void threshold_bins(const Launch& at, DType type, const void* predictions, std::int64_t rows, std::int64_t classes,
                     const LossTargets& targets, const ThresholdBins& what, std::int32_t* bins);
 
-/// bins[row] = label * size + index of the first largest score; -1 if the label is `ignored` or either is >= size or <
-/// 0.
+/// bins[row] = label * size + index of the first largest score; -1 if the label is `ignored` or either is out of range.
 void confusion_bins(const Launch& at, DType type, const void* scores, std::int64_t rows, std::int64_t classes,
                     const LossTargets& targets, std::int64_t size, std::int64_t ignored, std::int32_t* bins);
 

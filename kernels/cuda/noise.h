@@ -16,8 +16,7 @@ struct Noise {
   std::int64_t first_row;  ///< index of row 0 in the global batch
 };
 
-/// y = x + stddev n, with n as in kernels/cpu/noise.h. y == x allowed. The step of `state` (device memory) is read when
-/// the kernel runs, so that a replayed step draws new numbers.
+/// y = x + stddev n; y == x allowed. Reads `state` (device memory) when it runs: a replayed step draws new numbers.
 void add_noise(const Launch& at, DType type, const Noise& noise, const StepState* state, const void* x,
                std::int64_t rows, std::int64_t width, void* y);
 

@@ -1,9 +1,8 @@
 #pragma once
 
 // Optimizer updates (Adam and its relatives: adam.h) and other passes over flat arenas of n floats, with the equations
-// of Keras 3 (as kernels/cpu/optimizer.h). w: weights, g: gradients, others: optimizer state. Arrays must not overlap.
-// Values that change per step are read from device memory, so passes can be recorded and replayed. Sums are double,
-// over pieces that depend only on the sizes, added in order.
+// of Keras 3. w: weights, g: gradients, others: optimizer state. Arrays must not overlap. Values that change per step
+// are in device memory, so passes can be replayed. Sums are double, over pieces that depend only on the sizes.
 
 #include <cstdint>
 

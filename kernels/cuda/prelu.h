@@ -9,8 +9,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Layout of alpha for one sample: its extents are the sample's, or 1 along shared axes. Adjacent axes of the same kind
-/// are joined. Plain data, passed to kernels by value.
+/// Layout of alpha for one sample: extents are the sample's, or 1 if shared. Adjacent axes of the same kind are joined.
+/// Passed to kernels by value.
 struct PRelu {
   static constexpr int kMaxAxes = 6;  ///< after joining
 

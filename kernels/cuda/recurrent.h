@@ -80,8 +80,8 @@ struct LstmStepBack {
 void lstm_step_backward(const Launch& at, DType type, const RecurrentSteps& steps, std::int64_t s,
                         const LstmStepBack& step);
 
-/// Opens the gates, then mixes the candidate with the state. Without reset_after, r h is multiplied between the two,
-/// and sums are by_gate.
+/// A GRU step opens the gates, then mixes the candidate with the state. Without reset_after the product of r h is
+/// computed between the two, and sums are by_gate.
 struct GruStep {
   bool reset_after;
   void* gates;           ///< of all steps: x K + b in, activated z, r and candidate out

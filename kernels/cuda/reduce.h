@@ -1,7 +1,6 @@
 #pragma once
 
-// Reductions over the threads of a block, in an order that depends only on the block's size. All threads of the block
-// must call them together and get the result. Blocks must be whole warps.
+// Reductions over a block of whole warps, in an order that depends only on its size. All threads must call them.
 
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// Segments of an arena, cut into pieces with one thread block each. Only for .cu files. The number of pieces and the
-// order of sums over them depend only on the sizes.
+// Segments of an arena, cut into pieces with one block each; the cut depends only on the sizes. Only for .cu files.
 
 #include <algorithm>
 
@@ -10,8 +9,7 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
-/// Floats per piece, and the maximum number of pieces per segment and per arena: some blocks per multiprocessor of a
-/// large GPU, but few enough for one block to add up.
+/// Floats per piece, and maximum pieces per segment and arena: enough for a large GPU, few enough for one block to add.
 inline constexpr std::int64_t kPieceFloats = 16 * kBlock;
 inline constexpr std::int64_t kSegmentPieces = 64, kArenaPieces = 512;
 

@@ -272,7 +272,6 @@ SchemaTree object(SchemaTree properties, bool open) {
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
-/// Arguments of every step in addition to those of its type.
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
   const auto set = [&](const char* key, SchemaTree value, const char* text) {

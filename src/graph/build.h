@@ -1,7 +1,6 @@
 #pragma once
 
-// Builds a Graph from the `model:` section (docs/config.md). Every error goes to the reader's diagnostics with its
-// location; the graph is valid only if there were none.
+// Builds a Graph from the `model:` section (docs/config.md). It is valid only if the reader has reported no error.
 
 #include <optional>
 #include <string>

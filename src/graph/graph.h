@@ -1,7 +1,6 @@
 #pragma once
 
-// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Built once on the host
-// and immutable afterwards: any thread may read it.
+// The graph of layers: blocks, repeats and shared layers expanded, shapes inferred, names final. Immutable: any thread.
 
 #include <cstdint>
 #include <map>

@@ -9,8 +9,7 @@
 
 namespace dptrain::graph {
 
-/// A step is valid if it is valid in any of these ports, which are mask outputs of layers (OutputDef::is_mask). Sorted
-/// and unique; empty: no mask, so every step is valid.
+/// A step is valid if it is in any of these mask outputs (OutputDef::is_mask). Sorted, unique; empty: all are valid.
 using Mask = std::vector<Port>;
 
 std::vector<std::vector<Mask>> masks(const Graph& graph);

@@ -58,8 +58,7 @@ struct SummaryRow {
 std::vector<SummaryRow> summary_rows(const Model& model);
 /// Keras-shaped table: Layer (type) | Output Shape | Param # | Connected to; frozen and shared marked; totals.
 std::string summary(const Model& model);
-/// Graphviz text. Each call of a layer is a box with output shapes and parameter counts, coloured by the kind of layer.
-/// Blocks and networks are clusters; outputs have a thick border.
+/// Graphviz text: calls of layers are boxes with shapes, coloured by kind; blocks and networks are clusters.
 std::string to_dot(const Model& model);
 
 }  // namespace dptrain::graph

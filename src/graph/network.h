@@ -66,7 +66,6 @@ struct Network {
 };
 
 const std::map<std::string, Network, std::less<>>& networks();
-/// Null if there is none of that name.
 const Network* find_network(std::string_view name);
 
 /// Values of all parameters of one use: those given, else the file's. nullopt after reporting an error.

@@ -169,8 +169,7 @@ class Lowering {
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
 
-  /// Adds the node to the tail of the step that it alone reads, if the device can fuse it and other inputs exist by
-  /// then.
+  /// Adds the node to the tail of the step that it alone reads, if the device can fuse it and its other inputs exist.
   bool computed_by_producer(int n) {
     if (!may_follow(n)) return false;
     const std::optional<Activation> activation = pure_activation(spec_of(n));

@@ -20,8 +20,8 @@ struct Need {
   std::uint64_t beside = 0;   ///< alive during its call and that of the step before it
 };
 
-/// Per step: whether the next step runs its last forward pass (backend/piecewise.h) and reads its inputs. Empty: no
-/// step.
+/// Per step: whether the next step runs the last pass of its forward (backend/piecewise.h), so that its inputs live
+/// until then. Empty: no step.
 using Leads = std::vector<bool>;
 
 struct MemoryPlan {

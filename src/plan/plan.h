@@ -120,8 +120,7 @@ struct Step {
   std::vector<int> output_gradients{};
   std::vector<int> input_gradients{};       ///< one per input; kAbsent: not computed. Backward overwrites them
   std::vector<bool> parameter_gradients{};  ///< one per parameter: computed (statistics: always in training)
-  /// One per parameter: tensor for its gradient if another call of the shared layer writes the arena; kAbsent: the
-  /// arena.
+  /// One per parameter: tensor for its gradient if another call of the layer writes the arena; kAbsent: the arena.
   std::vector<int> parameter_gradient_tensors{};
 
   int output() const { return outputs.front(); }  ///< the only output of most steps
@@ -173,12 +172,10 @@ struct LossStep {
   std::vector<nn::ResolvedMetric> metrics{};
   /// One factor per class for a sample's loss and gradient in training; metrics ignore it. Empty: none.
   std::vector<float> class_weights{};
-  /// The valid positions of a sample (kU8, 1 or 0); kAbsent: all. The loss of a global batch is the mean over its valid
-  /// positions on all replicas.
+  /// Valid positions per sample (kU8, 1 or 0); kAbsent: all. The loss is the mean over those of the global batch.
   int mask = kAbsent;
   std::int64_t masked_positions = 0;  ///< elements of the mask of one sample; 0: there is none
-  /// Index of its first number in a step's sums. They are the loss summed over samples, each metric's state, and the
-  /// number of valid positions if there is a mask.
+  /// Index of its first number in a step's sums: the summed loss, each metric's state, the count of valid positions.
   std::size_t first_sum = 0;
   std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }
 
@@ -187,8 +184,7 @@ struct LossStep {
   std::size_t valid_sum() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
 };
 
-/// The divisor of a loss and its metrics, for the plan's sums over `samples`. It is their number or, with a mask, the
-/// sum of each sample's share of valid positions.
+/// The divisor of a loss and its metrics: `samples` or, with a mask, the sum of their shares of valid positions.
 double weight_of(const LossStep& loss, std::span<const double> sums, std::int64_t samples);
 
 /// Keras adds this to the number of valid positions before it divides by it.

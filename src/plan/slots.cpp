@@ -18,8 +18,7 @@ namespace {
 
 using Kind = BackwardItem::Kind;
 
-/// Copies every tensor that a step reads in another slot. There is one copy per tensor and slot. It is made just before
-/// the first step that reads it, so that slots wait as late as possible.
+/// Copies each tensor that a step reads in another slot, once per slot, just before its first reader.
 class SlotCrossing {
  public:
   explicit SlotCrossing(Plan& plan) : plan_(plan) {}

@@ -1,7 +1,6 @@
 #pragma once
 
-// The bytes that a pass must move with any algorithm: each tensor, weight, gradient and saved tensor that it reads or
-// writes, once. Pure functions of a plan; any thread.
+// The bytes that a pass must read or write with any algorithm, each tensor, weight and gradient once. Any thread.
 
 #include <cstdint>
 

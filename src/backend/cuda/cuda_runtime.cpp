@@ -166,8 +166,7 @@ class CudaRuntime final : public gpu::Runtime {
   void wait(gpu::StreamHandle stream, gpu::EventHandle event) override {
     check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "cudaStreamWaitEvent");
   }
-  /// cudaEventSynchronize would busy-wait. This polls without a pause for a short step, to notice its end soon. For
-  /// longer steps it polls with pauses, since the GPU has the next steps queued by then.
+  /// Polls, first without pauses to notice the end of a short step soon. cudaEventSynchronize would busy-wait.
   void synchronize_event(gpu::EventHandle event) override {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::microseconds kAwake{200}, kPause{20};
@@ -212,8 +211,7 @@ class CudaRuntime final : public gpu::Runtime {
     return true;
   }
 
-  /// Makes the device current and restores the thread's own afterwards. Otherwise a thread that has not entered a
-  /// device would open a context on GPU 0, even to free memory.
+  /// Makes the device current, then restores the thread's. A thread without a device would open a context on GPU 0.
   class Here {
    public:
     explicit Here(const CudaRuntime& runtime) : runtime_(runtime) {
@@ -257,7 +255,6 @@ std::string names_of_gpus() {
   return join(names, ", ");
 }
 
-/// The runtimes in use, by id.
 struct RuntimesInUse {
   std::mutex mutex;
   std::map<int, std::weak_ptr<gpu::Runtime>> by_id;

@@ -1,7 +1,6 @@
 #pragma once
 
-// The GPU device's runtime on the CUDA runtime API. That is linked statically and opens the driver itself, so the
-// executable also starts on machines without a driver. Does not need cuDNN.
+// gpu::Runtime with the CUDA runtime, which is linked statically: the executable also starts without a driver.
 
 #include <memory>
 

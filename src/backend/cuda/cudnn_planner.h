@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the engine of each pass of a convolution, once for all equal convolutions and equal GPUs. One per
-// ConvolutionMaker. Threads that have entered the device may call concurrently.
+// Finds the engine of each convolution pass, once for equal convolutions and equal GPUs. One per ConvolutionMaker.
+// Threads that have entered the device may call concurrently.
 
 #include <atomic>
 #include <future>
@@ -31,7 +31,6 @@ class CudnnPlanner {
   /// begin(), waiting for the plan.
   CudnnPass plan(const gpu::ConvProblem& problem, ConvPass pass) { return CudnnPass(begin(problem, pass).get()); }
 
-  /// Number of plans taken from equal GPUs.
   int taken() const noexcept { return *taken_; }
 
  private:

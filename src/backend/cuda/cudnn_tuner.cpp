@@ -32,8 +32,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   void* data() const noexcept { return memory_; }
-  /// Fills with the byte 0x3c: 0.0115 in float32 and bfloat16, 1.06 in float16. Zeros would draw less power than real
-  /// data and favour engines that a hot GPU slows down.
+  /// Fills with 0x3c bytes (0.0115 in float32 and bfloat16). Zeros draw less power, which favours engines that heat up.
   void fill(gpu::StreamHandle stream, const std::string& where) const {
     check_cuda(cudaMemsetAsync(memory_, 0x3c, bytes_, static_cast<cudaStream_t>(stream)), "cudaMemsetAsync", where);
   }

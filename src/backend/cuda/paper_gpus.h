@@ -1,9 +1,8 @@
 #pragma once
 
-// Device properties from which cuDNN lists engines, to make plans and compute memory without the GPU. The text of an
-// H100 (SXM5, 80 GB) is the output of DeviceProperties::from_device(id).json(). That of an H200 is written by hand:
-// limits of compute capability 9.0 from the CUDA C++ Programming Guide, published multiprocessors, L2 cache and clocks,
-// memory rounded to 150 GB.
+// Device properties from which cuDNN lists engines, to plan without the GPU. The text of an H100 (SXM5, 80 GB) is what
+// DeviceProperties::json() returned on one. That of an H200 is written by hand from the limits of compute
+// capability 9.0 (CUDA C++ Programming Guide) and published figures, with memory rounded to 150 GB.
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
-// A recording of a stream and of the streams that events joined to it, as CUDA's stream capture and graph. Guarded by
-// the scheduler's mutex while being recorded, immutable afterwards.
+// A recording of a stream and those that events joined to it (CUDA's capture and graph). The scheduler's mutex guards
+// it while being recorded; then it is immutable.
 
 #include <memory>
 #include <string>

@@ -28,7 +28,6 @@ void reseed(std::uint64_t seed);
 /// Queues `work` on the stream as a kernel, after which later operations wait until `ready` returns true. Can be
 /// recorded. `ready` is polled under a lock and must not call the emulator. For substitutes of libraries.
 void push_and_wait(gpu::StreamHandle stream, const char* name, std::function<void()> work, std::function<bool()> ready);
-/// Whether the stream is being recorded.
 bool is_recorded(gpu::StreamHandle stream);
 
 /// Number of host waits for emulated GPUs in this process, by streams and by events. For tests.

@@ -388,7 +388,6 @@ class MultiHeadAttentionOp final : public GpuOp {
     return products_[p].room(set, own.convolution) + rounded_filter_bytes(products_[p].sample(), products_[p].passes());
   }
 
-  /// Writes the gradients of kernels and biases.
   void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Rooms& own) {
     if (!trains_) return;
     const gpu::ConvProblem& sample = products_[p].sample();

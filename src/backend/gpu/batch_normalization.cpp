@@ -15,10 +15,9 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Training normalises by the moments of the batch. The all-reduce receives share * moments as "gradients" of the
-/// moving statistics. Inference (and inference_mode) uses the moving statistics. Synchronised layers gather counts and
-/// two sums in double from all replicas and add them in rank order on the device, also in backward. An Add in the tail
-/// is part of both passes; backward leaves its gradient in dy.
+/// Training normalises by the batch's moments and gives share * moments to the all-reduce as "gradients" of the moving
+/// statistics. Synchronised layers gather counts and two sums in double and add them in rank order on the device, also
+/// in backward. An Add in the tail is part of both passes; backward leaves its gradient in dy.
 class BatchNormalizationOp final : public GpuOp {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)

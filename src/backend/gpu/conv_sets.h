@@ -1,7 +1,7 @@
 #pragma once
 
-// The convolutions of an op, one per number of rows, and their scratch. They are created on other threads; accessors
-// wait for them. Belongs to one op; used from the replica's thread.
+// The convolutions of an op, one per number of rows, and their scratch. Other threads create them; accessors wait for
+// that. Belongs to one op; used from the replica's thread.
 
 #include <algorithm>
 #include <functional>
@@ -45,7 +45,6 @@ class ConvSets {
   }
   const gpu::ConvProblem& sample() const noexcept { return sample_; }
   const gpu::ConvPasses& passes() const noexcept { return passes_; }
-  /// Name of the first set.
   std::string name() const { return sets_.empty() ? "" : made(*sets_.front()).convolution->name(); }
 
   /// Creates the convolution if it was not prepared.

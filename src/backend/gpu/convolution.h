@@ -44,7 +44,6 @@ class Convolution {
   virtual void backward_weights(const void* x, const void* dy, void* dfilter, void* workspace, StreamHandle stream) = 0;
 };
 
-/// Options for choosing engines.
 struct ConvOptions {
   bool tf32 = true;           ///< float32 products may be rounded to TF32
   bool deterministic = true;  ///< only engines with bit-identical results in every run

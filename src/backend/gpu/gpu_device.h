@@ -58,7 +58,6 @@ class GpuDevice final : public Device {
   std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
   std::uint64_t hash(const float* x, std::int64_t n, Stream& stream) override;
 
-  /// For ops.
   kernel::Launch launch(const Stream& stream) const {
     return {.stream = stream.native(), .multiprocessors = multiprocessors_};
   }

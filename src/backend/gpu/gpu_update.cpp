@@ -1,6 +1,5 @@
-// The optimizer's pass of the GPU device over the flat arenas: the work common to all optimizers
-// (kernels/cuda/optimizer.h), and the optimizer's op. Values that change per step are in StepState, so a recorded step
-// can be replayed. Segments of the plan are in device memory.
+// The optimizer's pass over the flat arenas: the work common to all optimizers (kernels/cuda/optimizer.h), and the
+// optimizer's op. Values that change per step are in StepState, so a recorded step can be replayed.
 
 #include <algorithm>
 #include <vector>

@@ -136,8 +136,7 @@ class RecurrentCellOp : public RecurrentOp {
   struct Nothing {};
   Nothing take_own(Parts&) const { return {}; }
 
-  /// Draws dropout factors; returns the tensors of keep() (saved or scratch), common scratch, the cell's scratch and
-  /// steps.
+  /// Draws dropout factors. Returns the tensors of keep() (saved or scratch), common scratch, cell scratch, steps.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
     const auto passing = cell().keep(scratch, false);
