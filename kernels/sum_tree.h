@@ -2,7 +2,7 @@
 
 // The fixed binary tree in which values of many leaves (replicas, shards of a batch) are added. The left part of a node
 // has as many leaves as the largest power of two below the node's size. A rank can first add adjacent leaves that form
-// whole nodes; the bits do not depend on where leaves are. Of 2^k leaves, each part of 2^j is a node. Pure.
+// whole nodes, such as 2^j of 2^k leaves. The bits of the sum do not depend on where leaves are. Pure.
 
 #include <cstddef>
 #include <vector>

@@ -40,7 +40,7 @@ __global__ void share_kernel(const float* from, float share, std::int64_t channe
   for (std::int64_t c = thread_number(); c < channels; c += thread_count()) to[c] = share * from[c];
 }
 
-// ---- Passes over positions (columns.h) ----
+// Passes over positions (columns.h).
 
 template <class T>
 struct Apply {

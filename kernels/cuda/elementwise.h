@@ -1,8 +1,7 @@
 #pragma once
 
 // Element-wise passes over flat arrays, the hash of an arena, and the sum of arenas on devices with peer access. An
-// output may be an input (the same pointer, without other overlap) unless stated otherwise. If all pointers are aligned
-// to 16 bytes, accesses are 16 bytes wide.
+// output may be an input (the same pointer) unless stated otherwise. Fastest if pointers are aligned to 16 bytes.
 
 #include "core/dtype.h"
 #include "kernels/cuda/launch.h"

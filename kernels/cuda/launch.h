@@ -2,8 +2,7 @@
 
 // Macros that launch the kernels of this folder. Every .cu file here is compiled twice: by nvcc for GPUs and by the
 // host's compiler for the emulator (simt.h). The build sets DPTRAIN_BACKEND, the name of the namespace, to `cuda` or
-// `emu`. A kernel's host function (declared in a header of this folder) takes a Launch as its first argument. It
-// chooses grid and block, and launches the kernel with one of these macros.
+// `emu`. A host function takes a Launch first, chooses grid and block, and launches a kernel with one of these macros.
 //
 // - DPTRAIN_LAUNCH(at, kernel<T>, grid, block, args...): threads may use __syncthreads and warp shuffles.
 // - DPTRAIN_LAUNCH_SHARED(at, kernel<T>, grid, block, bytes, args...): the same with dynamic shared memory.

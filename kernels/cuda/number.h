@@ -30,8 +30,6 @@ struct half {
   std::uint16_t bits;
 };
 
-// --- Conversions ---
-
 namespace number {
 
 template <class To, class From>
@@ -111,8 +109,6 @@ DPTRAIN_HOST_DEVICE inline half from_float<half>(float x) {
   return {number::half_bits(x)};
 }
 
-// --- DType to type ---
-
 template <class T>
 struct Type {
   using type = T;
@@ -134,8 +130,6 @@ void dispatch(DType type, F&& f) {
       throw std::invalid_argument("kernels take float32, bfloat16 or float16, found " + std::string(name_of(type)));
   }
 }
-
-// --- Vectors ---
 
 /// N adjacent elements (default: 16 bytes), loaded and stored at once, aligned to sizeof(Pack).
 template <class T, int N = static_cast<int>(16 / sizeof(T))>

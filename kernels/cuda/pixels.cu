@@ -12,8 +12,6 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-// --- Draws ---
-
 /// Words 0, 1, 2, ... of the random stream (seed, purpose, a, b), numbered as in core/random.h.
 class Draws {
  public:
@@ -86,8 +84,6 @@ __global__ void draw_kernel(PixelProgram p, std::int64_t rows, const std::int64_
   }
 }
 
-// --- Pixels ---
-
 /// Transforms [begin, end) of a program: from images of height x width to the output of the last.
 struct PixelSegment {
   std::int32_t begin, end, height, width, out_height, out_width;
@@ -159,8 +155,6 @@ __global__ void pixel_kernel(PixelProgram p, PixelSegment s, const In* in, const
   }
 }
 
-// --- Statistics ---
-
 /// images [rows, elements], channels last; one block per row.
 __global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, std::int64_t rows, std::int64_t elements,
                                         std::int32_t channels, Statistics* statistics) {
@@ -191,8 +185,6 @@ __global__ void pixel_statistics_kernel(PixelOpKind kind, const float* images, s
     if (threadIdx.x == 0) statistics[row] = made;
   }
 }
-
-// --- Host ---
 
 bool needs_statistics(const PixelOp& op) {
   return op.kind == PixelOpKind::kContrast || op.kind == PixelOpKind::kStandardize;

@@ -63,8 +63,6 @@ void over_rows(const Launch& at, const Pass& pass, std::int64_t rows, std::int64
   }
 }
 
-// --- Searching in a row ---
-
 /// The larger value; ignores NaN.
 struct Largest {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }

@@ -90,8 +90,6 @@ inline constexpr int warpSize = 32;
 inline constinit thread_local uint3 threadIdx{0, 0, 0}, blockIdx{0, 0, 0};
 inline constinit thread_local dim3 blockDim{0, 0, 0}, gridDim{0, 0, 0};
 
-// --- Queues and launches ---
-
 /// Runs queued launches later, in order. Launch::stream points to one.
 class Queue {
  public:
@@ -150,8 +148,6 @@ class Order {
  private:
   std::uint64_t n_, a_, b_;
 };
-
-// --- Synchronization and shuffles ---
 
 using Where = std::source_location;
 
@@ -250,7 +246,7 @@ inline bool __all_sync(unsigned mask, bool vote, const Where& where = Where::cur
   return __ballot_sync(mask, !vote, where) == 0;
 }
 
-// --- Atomics: integers only, since sums of floats would depend on the order ---
+// Atomics: integers only, since sums of floats would depend on the order.
 
 template <class T>
 concept AtomicInteger = std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
@@ -275,8 +271,6 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
   }
   return before;
 }
-
-// --- Arithmetic ---
 
 inline float rsqrtf(float x) { return 1.0F / sqrtf(x); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((std::uint64_t{a} * b) >> 32); }

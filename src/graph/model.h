@@ -3,8 +3,7 @@
 // The Model: the graph and the host's values of its weights, in Keras's layout. Weights are pushed to replicas and
 // pulled from them; checkpoints contain the Model only. Owned by the trainer; not thread-safe for writing.
 //
-// A weight may have no values. It is then what its initializer draws, and users draw the values into their own memory.
-// So the weights of a new network exist only in the replicas.
+// A weight may have no values: replicas then draw them with its initializer into their own memory.
 
 #include <cstdint>
 #include <span>

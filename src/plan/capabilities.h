@@ -18,8 +18,7 @@ struct TailEntry;
 /// A layer that is the only reader of a step's output, and that the step's op may compute.
 struct Follower {
   const Step& step;                     ///< the step with its tail so far; its tensors have no numbers yet
-  std::span<const Shape> inputs;        ///< of the step's own layer, for one sample, in the shapes that the op receives
-                                        /// (as all shapes here)
+  std::span<const Shape> inputs;        ///< of the step's own layer; all shapes are those of one sample in the op
   const config::Typed& layer;           ///< the layer to fuse; an Activation if it only applies an activation
   std::span<const Shape> layer_inputs;  ///< inputs of the layer to fuse; one of them is the step's output
   const Shape& layer_output;

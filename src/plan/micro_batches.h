@@ -18,12 +18,11 @@ struct CacheShare {
   std::uint64_t last = 0;    ///< bytes of the last level; a micro-batch larger than this is of no use
 };
 
-/// Returns 1 if rows are not independent, if the config names slots (`device:`), or if the arena for `rows` rows fits
-/// in `cache.wanted`. Otherwise returns the number with which the arena of one micro-batch fits, limited so that
-/// - weights and their gradients, which every micro-batch moves again, cause at most half the traffic of the
-/// activations;
+/// Returns 1 if rows are not independent, if the config names slots (`device:`), or if the arena fits `cache.wanted`.
+/// Otherwise returns the number with which the arena of one micro-batch fits, limited so that
+/// - the traffic of weights and their gradients, which repeats, is at most half that of the activations;
 /// - nine tenths of the multiply-adds are in products of at least 256 vectors (rows times positions of an image).
-/// Returns 1 if a micro-batch of that size exceeds `cache.last`.
+/// Returns 1 if such a micro-batch exceeds `cache.last`.
 std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const CacheShare& cache);
 
 }  // namespace dptrain::plan

@@ -11,7 +11,7 @@
 // of one micro-batch of one replica. Parameters are in one flat arena of floats. It has the same order on the host and
 // on every device:
 //   [0, trainable_end)                trainable weights, in the order in which backward completes their gradients;
-//   [trainable_end, statistics_end)   moving statistics of normalisation layers;
+//   [trainable_end, statistics_end)   moving statistics of normalization layers;
 //   [statistics_end, tables_end())    trainable tables whose gradients are rows (backend/row_table.h);
 //   [tables_end(), total)             frozen weights.
 // The gradient arena covers [0, statistics_end). The "gradient" of a statistic is its value over the batch times the
@@ -104,7 +104,7 @@ struct Step {
   config::Typed undoes{};
   /// Not executed in training or evaluation with a loss: the loss reads this step's input (softmax + cross-entropy).
   bool fused_into_loss = false;
-  bool inference_mode = false;  ///< frozen normalisation: moving statistics even in training
+  bool inference_mode = false;  ///< frozen normalization: moving statistics even in training
   /// Factor of this call's statistics; 1 unless the layer has several calls. Keras updates the moving values once per
   /// call. One update with momentum^calls and these weights, which add up to 1, gives the same.
   double statistics_weight = 1;

@@ -176,7 +176,7 @@ class CudaRuntime final : public gpu::Runtime {
   }
   bool passed(gpu::EventHandle event) override { return !not_ready(cudaEventQuery(event_of(event)), "cudaEventQuery"); }
 
-  /// Thread-local: calls of other replicas' threads (allocate, synchronise) do not invalidate the recording.
+  /// Thread-local: calls of other replicas' threads (allocate, synchronize) do not invalidate the recording.
   void begin_recording(gpu::StreamHandle stream) override {
     check(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   }

@@ -28,7 +28,7 @@ class CudnnTuner {
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
-  /// The first plan that runs on tensors of the problem's alignment; nullopt if none. Allocates for one at a time.
+  /// The first plan that runs on tensors of the problem's alignment; nullopt if none does.
   std::optional<EnginePlan> first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
                                             Rejections& rejections);
 

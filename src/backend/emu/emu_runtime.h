@@ -6,7 +6,7 @@
 // - copies from and to page-locked memory, and copies out to pageable memory, happen when the stream reaches them.
 // - kernels must be queued on a stream of the device that the thread has entered.
 // - after a failed operation every synchronize and idle of its device fails.
-// - a recording must be joined; allocation, synchronisation and copies of pageable memory are forbidden in its thread.
+// - a recording must be joined; allocation, synchronization and copies of pageable memory are forbidden in its thread.
 // - memory that is still allocated when the Runtime is destroyed is left to LeakSanitizer.
 //
 // DPTRAIN_EMU_SEED seeds the order, DPTRAIN_EMU_MEMORY is the memory of every device in bytes.

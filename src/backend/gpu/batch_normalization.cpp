@@ -15,8 +15,8 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Training normalises by the batch's moments and gives share * moments to the all-reduce as "gradients" of the moving
-/// statistics. Synchronised layers gather counts and two sums in double and add them in rank order on the device, also
+/// Training normalizes by the batch's moments and gives share * moments to the all-reduce as "gradients" of the moving
+/// statistics. Synchronized layers gather counts and two sums in double and add them in rank order on the device, also
 /// in backward. An Add in the tail is part of both passes; backward leaves its gradient in dy.
 class BatchNormalizationOp final : public GpuOp {
  public:
@@ -159,7 +159,7 @@ class BatchNormalizationOp final : public GpuOp {
     apply(a, room);
   }
 
-  /// Replaces the sums by those over all synchronised replicas; returns the number of positions.
+  /// Replaces the sums by those over all synchronized replicas; returns the number of positions.
   kernel::BatchNormTotal add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
     if (replicas_ == 1) return {.counted = nullptr, .known = positions};
     if (a.collective == nullptr || a.collective->size() != replicas_)
@@ -178,7 +178,7 @@ class BatchNormalizationOp final : public GpuOp {
   bool unbiased_, relu_;
   bool masks_;
   bool adds_, inference_mode_;
-  int replicas_;  // number of synchronised replicas
+  int replicas_;  // number of synchronized replicas
   bool has_backward_;
   const BatchNormWeights weights_;
   std::int64_t workspace_;  // doubles

@@ -105,8 +105,7 @@ kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const Room& room) con
 
 void RecurrentOp::set_state(const OpArgs& a, const void* from, void* h) const {
   if (from != nullptr) return kernel::copy(at(a), type_, from, h, states(a.rows));
-  const auto bytes = static_cast<std::int64_t>(size_of(type_)) * states(a.rows);  // rounds up to floats; the buffer has
-                                                                                  // space for it
+  const auto bytes = static_cast<std::int64_t>(size_of(type_)) * states(a.rows);  // h extends to a whole float
   device_.fill(static_cast<float*>(h), (bytes + 3) / 4, 0, *a.stream);
 }
 

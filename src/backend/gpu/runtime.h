@@ -59,7 +59,7 @@ class Runtime {
   virtual void synchronize_event(EventHandle event) = 0;
   virtual bool passed(EventHandle event) = 0;
 
-  /// Records work queued on the stream instead of running it. Allocation, synchronisation and copies from pageable
+  /// Records work queued on the stream instead of running it. Allocation, synchronization and copies from pageable
   /// memory are not allowed meanwhile. end_recording queues the upload of the graph on the stream.
   virtual void begin_recording(StreamHandle stream) = 0;
   virtual GraphHandle end_recording(StreamHandle stream) = 0;
