@@ -31,8 +31,6 @@ void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels
 /// keeps a file of some hundred bytes from taking hundreds of megabytes.
 inline constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
-/// The same, through libjpeg whatever the file is.
-void decode_any_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 /// PNG, BMP, GIF.
 void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& options, Array& out);
 /// Binary PGM and PPM; values are scaled from 0..maxval to 0..255.

@@ -10,8 +10,6 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"
-#include "data/images/jpeg/jpeg_plain.h"
-#include "kernels/cpu/jpeg_pixels.h"
 
 namespace dptrain::data {
 namespace {
@@ -239,7 +237,7 @@ class JpegFile {
 
 }  // namespace
 
-void decode_any_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
+void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
   JpegFile jpeg(file);
   jpeg.read_header(options.rotate);
   const int orientation = options.rotate ? jpeg.orientation() : 1;
@@ -249,11 +247,6 @@ void decode_any_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) 
   if (orientation == 1) jpeg.choose_part(options.part, options.color);
   jpeg.decode(options.color, out);
   apply_orientation(orientation, out);
-}
-
-void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
-  static const bool has_vectors = kernels::cpu::jpeg_has_vectors();
-  if (!has_vectors || !decode_plain_jpeg(file, options, out)) decode_any_jpeg(file, options, out);
 }
 
 }  // namespace dptrain::data
