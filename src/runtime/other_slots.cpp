@@ -30,25 +30,25 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device
       trace::name_thread(
           fmt::format("replica {}, slot {} ({})", options.rank, plan.slots[at(lane + 1)].front(), slot.device->name()));
       slot.stream = slot.device->make_stream();
-      slot.executor = std::make_unique<Executor>(plan, *slot.device, *slot.stream, nullptr, home, options,
+      slot.runner = std::make_unique<StepRunner>(plan, *slot.device, *slot.stream, nullptr, home, options,
                                                  SlotContext{.slot = lane + 1, .crossings = &crossings});
     });
   } catch (...) {
     const std::exception_ptr why = std::exchange(failure_, nullptr);
     drain();
-    crew_.run([this](int lane) { slots_[at(lane)].executor.reset(), slots_[at(lane)].stream.reset(); });
+    crew_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
     std::rethrow_exception(why);
   }
 }
 
 OtherSlots::~OtherSlots() {
   drain();
-  crew_.run([this](int lane) { slots_[at(lane)].executor.reset(), slots_[at(lane)].stream.reset(); });
+  crew_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
 }
 
 std::size_t OtherSlots::bytes() const {
   std::size_t sum = 0;
-  for (const Slot& slot : slots_) sum += slot.executor->bytes();
+  for (const Slot& slot : slots_) sum += slot.runner->bytes();
   return sum;
 }
 
@@ -62,7 +62,7 @@ void OtherSlots::fail(const std::exception_ptr& why) {
 
 void OtherSlots::run(const Work& other, const std::function<void()>& home) {
   crossings_.reset();
-  const Crew::Command command = [&](int lane) { other(*slots_[at(lane)].executor); };
+  const Crew::Command command = [&](int lane) { other(*slots_[at(lane)].runner); };
   crew_.begin(command);
   try {
     home();

@@ -1,6 +1,6 @@
 #pragma once
 
-// OtherSlots: the slots of a replica behind the first, each with a thread for life, a device, a stream and an Executor
+// OtherSlots: the slots of a replica behind the first, each with a thread for life, a device, a stream and a StepRunner
 // of its own. Made and used on the replica's thread, which is the first slot's.
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include "runtime/arenas.h"
 #include "runtime/crew.h"
 #include "runtime/crossings.h"
-#include "runtime/executor.h"
+#include "runtime/step_runner.h"
 
 namespace dptrain::runtime {
 
@@ -24,20 +24,20 @@ class OtherSlots {
 
   /// Runs `other` for every slot on its thread, and `home` on this one meanwhile; returns when all are done. The first
   /// failure wakes those who wait for others, and is rethrown; of another slot with "slot b" before its message.
-  using Work = std::function<void(Executor& executor)>;
+  using Work = std::function<void(StepRunner& runner)>;
   void run(const Work& other, const std::function<void()>& home);
   void drain() noexcept;
 
   int size() const { return crew_.size(); }
   std::size_t bytes() const;  ///< all arenas
   /// With nothing running.
-  const Executor& executor(int index) const { return *slots_[at(index)].executor; }
+  const StepRunner& runner(int index) const { return *slots_[at(index)].runner; }
 
  private:
   struct Slot {
     backend::Device* device = nullptr;
     std::unique_ptr<backend::Stream> stream;
-    std::unique_ptr<Executor> executor;
+    std::unique_ptr<StepRunner> runner;
   };
 
   void fail(const std::exception_ptr& why);

@@ -14,10 +14,10 @@
 #include "nn/optimizers.h"
 #include "runtime/arenas.h"
 #include "runtime/crossings.h"
-#include "runtime/executor.h"
 #include "runtime/other_slots.h"
 #include "runtime/shard_sums.h"
 #include "runtime/step_recorder.h"
+#include "runtime/step_runner.h"
 #include "runtime/timed_collective.h"
 
 namespace dptrain::runtime {
@@ -78,7 +78,7 @@ struct Replica::Impl {
         collective(timed_collective.get()),
         arenas(plan, device, *stream, options),
         crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
-        executor(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
+        runner(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
     if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
     check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
@@ -98,14 +98,14 @@ struct Replica::Impl {
     sink.begin(in.number, in.loads);
     arenas.clear_tables();
     clear_accumulated();
-    executor.count_ahead(micro_batches, in, [this] { return next_set(); });
+    runner.count_ahead(micro_batches, in, [this] { return next_set(); });
     int set = next_set();
-    executor.stage(micro_batches.front(), set);
+    runner.stage(micro_batches.front(), set);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const bool last = m + 1 == micro_batches.size();
       micro_batch(micro_batches[m], set, in, static_cast<int>(m), last);
       // Copies from memory that is not page-locked block this thread; by now the device has other work.
-      if (!last) executor.stage(micro_batches[m + 1], set = next_set());
+      if (!last) runner.stage(micro_batches[m + 1], set = next_set());
     }
     times.forward_backward = watch.restart() - times.comm_exposed;
 
@@ -138,16 +138,16 @@ struct Replica::Impl {
 
   /// Forward and backward. `announce`: pass completed buckets to the sink; set for the last micro-batch of a step.
   void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
-    executor.select_sums(number % options.shards);
-    executor.begin(slice, set);
+    runner.select_sums(number % options.shards);
+    runner.begin(slice, set);
     passes(slice, in, number, announce);
-    executor.release(set);
+    runner.release(set);
     if (!announce) accumulate(number, 0, plan.statistics_end);
   }
 
   void passes(const BatchRows& slice, const StepInputs& in, int number, bool announce) {
-    executor.forward(slice, in);
-    executor.backward(slice, in, [&](const plan::BackwardItem& item) {
+    runner.forward(slice, in);
+    runner.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
         for (const int bucket : item.buckets_ready) hand_over(bucket, number);
     });
@@ -158,7 +158,7 @@ struct Replica::Impl {
   void hand_over(int bucket, int number) {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
     accumulate(number, begin, end);
-    if (begin == 0) executor.taint_gradients();
+    if (begin == 0) runner.mark_gradients_not_finite();
     beat("handing gradients over");
     const trace::Span span("all-reduce", "handing over bucket", bucket);
     const Stopwatch watch;
@@ -173,14 +173,14 @@ struct Replica::Impl {
   void run_update(const StepInputs& in) {
     beat("the update");
     const trace::Span span("update", "update");
-    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, executor.state());
+    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, runner.state());
   }
 
   /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
   /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
     return options.graphs != backend::Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
-           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !executor.profiling();
+           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !runner.profiling();
   }
 
   /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
@@ -188,16 +188,16 @@ struct Replica::Impl {
   bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
     check_same(slice, in);
     const int set = last_set = static_cast<int>(post % kSets);
-    executor.stage(slice, set);
-    executor.begin(slice, set);
+    runner.stage(slice, set);
+    runner.begin(slice, set);
     const bool sums = sink.records();
     backend::Recording* const recording = recorder.recording(post, [&] {
-      executor.send_state(post);
+      runner.send_state(post);
       clear_sums();
       passes(slice, in, 0, sums);
-      sums ? finish_sums() : executor.taint_gradients();
+      sums ? finish_sums() : runner.mark_gradients_not_finite();
       run_update(in);
-      executor.fetch_sums(post);
+      runner.fetch_sums(post);
     });
     if (recording != nullptr) {
       if (sums) {
@@ -208,7 +208,7 @@ struct Replica::Impl {
       const trace::Span span("launch", "whole recorded step", in.number + 1);
       arenas.replay(*recording);
     }
-    executor.release(set);
+    runner.release(set);
     return recording != nullptr;
   }
 
@@ -233,8 +233,8 @@ struct Replica::Impl {
   /// Sets the sums to zero and adds the penalty of the current weights. Only rank 0 adds it, because all replicas have
   /// equal weights.
   void clear_sums() {
-    executor.clear_sums();
-    if (options.rank == 0 && update && regularized(plan)) executor.penalty(*update, arenas.parameters());
+    runner.clear_sums();
+    if (options.rank == 0 && update && regularized(plan)) runner.penalty(*update, arenas.parameters());
   }
 
   void check_nothing_is_queued() const {
@@ -244,33 +244,33 @@ struct Replica::Impl {
     if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
-  /// Calls `work` for every slot's executor concurrently; all slots make the same calls.
+  /// Calls `work` for every slot's runner concurrently; all slots make the same calls.
   template <class Work>
   void on_slots(const Work& work) {
-    if (!others) return work(executor);
-    others->run(work, [&] { work(executor); });
+    if (!others) return work(runner);
+    others->run(work, [&] { work(runner); });
   }
 
-  /// One value per plan step, from the executor of its slot.
+  /// One value per plan step, from the step runner of its slot.
   template <class Of>
   auto of_steps(const Of& of) const {
-    auto all = of(executor);
+    auto all = of(runner);
     for (int i = 0; others && i < others->size(); ++i) {
-      const auto more = of(others->executor(i));
+      const auto more = of(others->runner(i));
       for (std::size_t s = 0; s < all.size(); ++s)
         if (plan.steps[s].slot == i + 1) all[s] = more[s];
     }
     return all;
   }
 
-  std::vector<const Executor*> slots() const {
-    std::vector<const Executor*> all{&executor};
-    for (int i = 0; others && i < others->size(); ++i) all.push_back(&others->executor(i));
+  std::vector<const StepRunner*> slots() const {
+    std::vector<const StepRunner*> all{&runner};
+    for (int i = 0; others && i < others->size(); ++i) all.push_back(&others->runner(i));
     return all;
   }
 
   /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
-  void follow(Executor& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
+  void follow(StepRunner& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.clear_sums();
     slot.count_ahead(micro_batches, in, next);
@@ -291,7 +291,7 @@ struct Replica::Impl {
                    std::size_t post, const std::function<void()>& at_home) {
     if (!others) return at_home();
     others->run(
-        [&](Executor& slot) {
+        [&](StepRunner& slot) {
           slot.send_state(state, post);
           follow(slot, micro_batches, in);
         },
@@ -303,16 +303,16 @@ struct Replica::Impl {
     Queued& last = queue[ring_slot(count)];
     last = {.step = step};
     for (const BatchRows& slice : slices) last.samples += slice.rows;
-    executor.mark_sums(ring_slot(count));
+    runner.mark_sums(ring_slot(count));
     ++count;
   }
 
   /// Sums over `samples` outside of a queued step or evaluation; waits for them.
   StepSums sums(std::int64_t samples) {
     check_nothing_is_queued();
-    executor.fetch_sums(0);
-    executor.mark_sums(0);
-    StepSums all = executor.read_sums(0);
+    runner.fetch_sums(0);
+    runner.mark_sums(0);
+    StepSums all = runner.read_sums(0);
     all.samples = samples;
     return all;
   }
@@ -330,7 +330,7 @@ struct Replica::Impl {
   backend::Collective* const collective;
   ParameterArenas arenas;
   std::unique_ptr<Crossings> crossings;  ///< null: the only slot
-  Executor executor;                     ///< the first slot's
+  StepRunner runner;                     ///< the first slot's
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;
@@ -362,15 +362,15 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   const std::size_t slot = r.ring_slot(r.count);
   kernels::StepState state;
   r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
-  r.executor.write_state(state, slot);
+  r.runner.write_state(state, slot);
   r.times.optimizer = watch.restart();
 
   const bool replay = r.may_replay(in) && r.recorder.wants() && !in.loads;
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
-    r.executor.send_state(slot);
+    r.runner.send_state(slot);
     r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
-    r.executor.fetch_sums(slot);
+    r.runner.fetch_sums(slot);
     watch.restart();
   }
   r.enqueue(micro_batches, true);
@@ -379,7 +379,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
 
 std::size_t Replica::queued() const { return impl_->count; }
 
-bool Replica::done() { return impl_->executor.has_sums(impl_->oldest); }
+bool Replica::done() { return impl_->runner.has_sums(impl_->oldest); }
 
 StepSums Replica::collect() {
   Impl& r = *impl_;
@@ -387,14 +387,14 @@ StepSums Replica::collect() {
   const Stopwatch watch;
   const std::size_t place = r.oldest;
   r.beat("waiting for the device");
-  StepSums sums = r.executor.read_sums(place);
+  StepSums sums = r.runner.read_sums(place);
   const Impl::Queued done = r.queue[place];
   sums.samples = done.samples;
   r.oldest = r.ring_slot(1);
   --r.count;
   r.times.forward_backward += watch.seconds();
   if (done.step) {
-    sums.left_out = r.left_out(r.executor.read_loss_scale(place));
+    sums.left_out = r.left_out(r.runner.read_loss_scale(place));
     r.sink.end(r.count == 0);
   }
   return sums;
@@ -415,12 +415,12 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   std::int64_t rows = 0;
   for (const BatchRows& slice : micro_batches) rows += slice.rows;
   r.with_others(micro_batches, in, {.step = number}, 0, [&] {
-    r.executor.send_state({.step = number}, 0);
+    r.runner.send_state({.step = number}, 0);
     r.clear_sums();
-    r.executor.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
+    r.runner.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const int set = r.next_set();
-      r.executor.stage(micro_batches[m], set);
+      r.runner.stage(micro_batches[m], set);
       r.micro_batch(micro_batches[m], set, in, static_cast<int>(m), false);
     }
   });
@@ -434,8 +434,8 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   r.clear_accumulated();
   std::mutex mutex;
   std::pair<std::size_t, int> earliest;  // micro-batch, moment
-  r.on_slots([&](Executor& slot) {
-    const bool home = &slot == &r.executor;
+  r.on_slots([&](StepRunner& slot) {
+    const bool home = &slot == &r.runner;
     slot.send_state({.step = in.number}, 0);
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.select_sums(0);
@@ -462,8 +462,8 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   r.times = {};
   const std::size_t pieces = slices.size() / at(r.options.shards);
   const int first = r.next_set();
-  r.on_slots([&](Executor& slot) {
-    &slot == &r.executor ? r.clear_sums() : slot.clear_sums();
+  r.on_slots([&](StepRunner& slot) {
+    &slot == &r.runner ? r.clear_sums() : slot.clear_sums();
     int set = first;
     for (std::size_t i = 0; i < slices.size(); ++i) {
       slot.select_sums(static_cast<int>(i / pieces));
@@ -471,7 +471,7 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
     }
   });
   r.last_set = (first + static_cast<int>(slices.size())) % kSets;
-  r.executor.fetch_sums(r.ring_slot(r.count));
+  r.runner.fetch_sums(r.ring_slot(r.count));
   r.enqueue(slices, false);
 }
 
@@ -482,11 +482,11 @@ StepSums Replica::evaluate(const BatchRows& slice) {
 }
 
 void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
-  impl_->on_slots([&](Executor& slot) { slot.predict(slice, outputs); });
+  impl_->on_slots([&](StepRunner& slot) { slot.predict(slice, outputs); });
 }
 
 void Replica::add_feed(int number, const Feed& feed) {
-  impl_->on_slots([&](Executor& slot) { slot.add_feed(number, feed); });
+  impl_->on_slots([&](StepRunner& slot) { slot.add_feed(number, feed); });
 }
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
@@ -521,16 +521,16 @@ void Replica::drain() noexcept {
 
 const StepTimes& Replica::times() const { return impl_->times; }
 bool Replica::replayed() const { return impl_->replayed; }
-const plan::MemoryPlan& Replica::memory() const { return impl_->executor.memory(); }
+const plan::MemoryPlan& Replica::memory() const { return impl_->runner.memory(); }
 std::vector<std::string> Replica::implementations() const {
-  return impl_->of_steps([](const Executor& slot) { return slot.implementations(); });
+  return impl_->of_steps([](const StepRunner& slot) { return slot.implementations(); });
 }
 std::size_t Replica::bytes() const {
-  return impl_->arenas.bytes() + impl_->executor.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
+  return impl_->arenas.bytes() + impl_->runner.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
          (impl_->others ? impl_->others->bytes() : 0);
 }
 void Replica::set_profiling(bool on) {
-  impl_->on_slots([on](Executor& slot) { slot.set_profiling(on); });
+  impl_->on_slots([on](StepRunner& slot) { slot.set_profiling(on); });
 }
 Replica::Profile Replica::profile() const { return profile_of(impl_->plan, impl_->slots()); }
 

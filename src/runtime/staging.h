@@ -2,7 +2,7 @@
 
 // Staging: brings a slice's inputs and labels from the host to where ops read them. A device that can read host memory
 // uses the slice in place. For other devices, copies on a separate stream fill one of up to two sets of buffers. So the
-// next micro-batch can arrive during the computation of the current one. Owned by an Executor, used on its thread.
+// next micro-batch can arrive during the computation of the current one. Owned by a StepRunner, used on its thread.
 //
 // The caller may change the host memory once it has the step's sums, because the computation waits for the copies.
 

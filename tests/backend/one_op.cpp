@@ -119,7 +119,7 @@ struct Call {
     args.first_row = kFirstRow;
     args.step = kStep;
     args.share = kShare;
-    args.training = training && !c.inference_mode;  // as runtime::Executor has it
+    args.training = training && !c.inference_mode;  // as runtime::StepRunner has it
     args.inputs = inputs;
     args.outputs = {&output, 1};
     args.weights = weights;

@@ -1,11 +1,11 @@
-// Executor::find_not_finite(): runs a step again and checks the values that every op writes.
+// StepRunner::find_not_finite(): runs a step again and checks the values that every op writes.
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/index.h"
 #include "plan/traffic.h"
-#include "runtime/executor.h"
+#include "runtime/step_runner.h"
 
 namespace dptrain::runtime {
 namespace {
@@ -23,7 +23,7 @@ int moment_of_step(const plan::Plan& plan, std::size_t step, bool backward) {
 
 }  // namespace
 
-std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const StepInputs& in, int set) {
+std::optional<NotFinite> StepRunner::find_not_finite(const BatchRows& slice, const StepInputs& in, int set) {
   std::optional<NotFinite> found;
   stage(slice, set);
   begin(slice, set);
@@ -50,7 +50,7 @@ std::optional<NotFinite> Executor::find_not_finite(const BatchRows& slice, const
 }
 
 /// Finds non-finite values among n values in device memory. `slice`: the rows they belong to; null: no rows.
-std::optional<NotFinite> Executor::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
+std::optional<NotFinite> StepRunner::look(const void* values, DType type, std::int64_t n, const BatchRows* slice) {
   if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
   std::unique_ptr<backend::Buffer> floats;
@@ -67,7 +67,7 @@ std::optional<NotFinite> Executor::look(const void* values, DType type, std::int
   return found;
 }
 
-std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, const BatchRows& slice) {
+std::optional<NotFinite> StepRunner::look_at_op(std::size_t s, bool backward, const BatchRows& slice) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = training_->step(s);
   const auto named = [&](std::optional<NotFinite> found, const std::string& what) {
@@ -104,7 +104,7 @@ std::optional<NotFinite> Executor::look_at_op(std::size_t s, bool backward, cons
   return std::nullopt;
 }
 
-std::optional<NotFinite> Executor::look_at_loss(const plan::LossStep& loss, const BatchRows& slice) {
+std::optional<NotFinite> StepRunner::look_at_loss(const plan::LossStep& loss, const BatchRows& slice) {
   double sum = 0;
   device_.copy_to_host(&sum, sums_of(loss), sizeof(sum), stream_);
   std::optional<NotFinite> found;
@@ -118,9 +118,9 @@ std::optional<NotFinite> Executor::look_at_loss(const plan::LossStep& loss, cons
   return NotFinite{.what = name, .count = 1, .values = 1, .row = found ? found->row : -1};
 }
 
-// Profiling of an Executor's passes.
+// Profiling of a StepRunner's passes.
 
-void Executor::note_pass(std::size_t s, std::int64_t rows, bool backward, double seconds) {
+void StepRunner::note_pass(std::size_t s, std::int64_t rows, bool backward, double seconds) {
   const plan::Step& step = plan_.steps[s];
   double operations = 0;
   if (ops_[s]) {
@@ -134,12 +134,12 @@ void Executor::note_pass(std::size_t s, std::int64_t rows, bool backward, double
       .add({.seconds = seconds, .operations = operations, .bytes = traffic.bytes, .set = traffic.set});
 }
 
-void Executor::set_profiling(bool on) {
+void StepRunner::set_profiling(bool on) {
   profiling_ = on;
   if (on) profile_ = {.steps = std::vector<Replica::StepProfile>(plan_.steps.size())};
 }
 
-double Executor::operations_per_sample() const {
+double StepRunner::operations_per_sample() const {
   double sum = 0;
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     const plan::Step& step = plan_.steps[s];
@@ -157,11 +157,11 @@ void Replica::PassProfile::add(const PassProfile& more) {
   set = std::max(set, more.set);
 }
 
-Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Executor*>& slots) {
+Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const StepRunner*>& slots) {
   Replica::Profile all;
   for (const plan::Step& step : plan.steps)
     all.steps.push_back(slots[at(step.slot)]->profile().steps[all.steps.size()]);
-  for (const Executor* slot : slots) {
+  for (const StepRunner* slot : slots) {
     all.losses.add(slot->profile().losses);
     all.sums.add(slot->profile().sums);
     all.operations_per_sample += slot->operations_per_sample();

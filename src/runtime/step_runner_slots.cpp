@@ -1,15 +1,15 @@
-// What an Executor does where its replica has several slots.
+// What a StepRunner does where its replica has several slots.
 
 #include "core/clock.h"
 #include "core/trace.h"
-#include "runtime/executor.h"
+#include "runtime/step_runner.h"
 
 namespace dptrain::runtime {
 
-// Executor::pair(): passes of a step that its neighbours run (backend/piecewise.h).
+// StepRunner::pair(): passes of a step that its neighbours run (backend/piecewise.h).
 
-void Executor::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
-                    const Bindings& bindings, bool training) {
+void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
+                      const Bindings& bindings, bool training) {
   if (!pairing_ || slice.rows == 0 || pairs_.leads.empty()) return;
   call.leads = pairs_.leads[s];
   // First passes are those of training alone.
@@ -25,13 +25,13 @@ void Executor::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice
   call.after = &after_;
 }
 
-void Executor::publish(const Bindings& bindings, bool training) {
+void StepRunner::publish(const Bindings& bindings, bool training) {
   for (int t = 0; t < static_cast<int>(plan_.tensors.size()); ++t)
     if (crossings_->leaves(t) && plan_.tensors[at(t)].slot == slot_)
       crossings_->publish(t, training, bindings.tensor(t));
 }
 
-void Executor::run_copy(std::size_t s, const BatchRows& slice, const Bindings& bindings, bool training) {
+void StepRunner::run_copy(std::size_t s, const BatchRows& slice, const Bindings& bindings, bool training) {
   const plan::Step& step = plan_.steps[s];
   if (heart_ != nullptr) heart_->beat("copying between slots", &step.name);
   const Stopwatch watch;
@@ -41,18 +41,18 @@ void Executor::run_copy(std::size_t s, const BatchRows& slice, const Bindings& b
   note_pass(s, slice.rows, false, watch.seconds());
 }
 
-void Executor::fetch(int tensor, void* to, std::int64_t rows, bool training) {
+void StepRunner::fetch(int tensor, void* to, std::int64_t rows, bool training) {
   const trace::Span span("copy", "copy from another slot");
   crossings_->await(tensor, slot_, stream_);
   if (rows > 0)
     device_.copy_between(to, crossings_->address(tensor, training), plan_.tensors[at(tensor)].bytes(rows), stream_);
 }
 
-void Executor::post(int tensor) {
+void StepRunner::post(int tensor) {
   if (tensor != plan::kAbsent && crossings_->leaves(tensor)) crossings_->post(tensor, stream_);
 }
 
-void Executor::post_forward(std::size_t s, bool training) {
+void StepRunner::post_forward(std::size_t s, bool training) {
   const plan::Step& step = plan_.steps[s];
   for (const int output : step.outputs) post(output);
   for (std::size_t k = 0; training && k < step.parameters.size(); ++k)
@@ -60,7 +60,7 @@ void Executor::post_forward(std::size_t s, bool training) {
       post(step.parameter_gradient_tensors[k]);
 }
 
-void Executor::post_backward(std::size_t s) {
+void StepRunner::post_backward(std::size_t s) {
   const plan::Step& step = plan_.steps[s];
   for (const int gradient : step.input_gradients) post(gradient);
   for (std::size_t k = 0; k < step.parameters.size(); ++k)
@@ -68,14 +68,14 @@ void Executor::post_backward(std::size_t s) {
       post(step.parameter_gradient_tensors[k]);
 }
 
-void Executor::post_losses(bool training) {
+void StepRunner::post_losses(bool training) {
   for (const plan::LossStep& loss : plan_.losses)
     if (training && is_mine(loss)) post(loss.prediction_gradient);
   crossings_->post_sums(slot_, stream_);
   sums_wanted_ = slot_ == 0;
 }
 
-void Executor::gather_sums() {
+void StepRunner::gather_sums() {
   if (!sums_wanted_) return;
   sums_wanted_ = false;
   for (const plan::LossStep& loss : plan_.losses) {
@@ -86,7 +86,7 @@ void Executor::gather_sums() {
   }
 }
 
-void Executor::release(int set) {
+void StepRunner::release(int set) {
   if (crossings_ != nullptr) {
     gather_sums();
     crossings_->meet(slot_, stream_);

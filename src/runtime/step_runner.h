@@ -1,10 +1,10 @@
 #pragma once
 
-// Executor: the plan's steps in one slot as ops of a device, and the arena of tensors they use. Runs forward, loss and
-// backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the slot's
-// thread. After construction only add_feed() and find_not_finite() allocate memory.
+// StepRunner: the plan's steps in one slot as ops of a device, and the arena of tensors they use. Runs forward, loss
+// and backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the
+// slot's thread. After construction only add_feed() and find_not_finite() allocate memory.
 //
-// A replica has one Executor per slot. All are called concurrently with the same functions and slices, because they
+// A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
 // wait for each other (crossings.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
 // that are read, and the counts of masks.
 
@@ -26,17 +26,17 @@
 
 namespace dptrain::runtime {
 
-/// The slot of a replica that an Executor runs.
+/// The slot of a replica that a StepRunner runs.
 struct SlotContext {
   int slot = 0;
   Crossings* crossings = nullptr;  ///< null: the only slot
 };
 
-class Executor {
+class StepRunner {
  public:
   /// `arenas`: those of the home slot.
-  Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
-           const ParameterArenas& arenas, const Options& options, SlotContext context = {});
+  StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
+             const ParameterArenas& arenas, const Options& options, SlotContext context = {});
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
@@ -67,7 +67,7 @@ class Executor {
 
   /// If the loss is not finite, sets the first gradient to NaN, so that all replicas skip the update. Queued after all
   /// work that writes that gradient.
-  void taint_gradients();
+  void mark_gradients_not_finite();
 
   // Host side of a step. Each step that may be queued uses another post, so that the device may run asynchronously.
   /// Stores the state that kernels read in a step. Only while no queued work reads the post.
@@ -222,7 +222,7 @@ class Executor {
   Replica::Profile profile_;
 };
 
-/// Profile of a replica from the executors of all its slots, in slot order.
-Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const Executor*>& slots);
+/// Profile of a replica from the step runners of all its slots, in slot order.
+Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const StepRunner*>& slots);
 
 }  // namespace dptrain::runtime

@@ -1,4 +1,4 @@
-#include "runtime/executor.h"
+#include "runtime/step_runner.h"
 
 #include <algorithm>
 #include <new>
@@ -36,9 +36,9 @@ bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
 
 }  // namespace
 
-Executor::Executor(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
-                   backend::Collective* collective, const ParameterArenas& arenas, const Options& options,
-                   SlotContext context)
+StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
+                       backend::Collective* collective, const ParameterArenas& arenas, const Options& options,
+                       SlotContext context)
     : plan_(plan),
       device_(device),
       stream_(stream),
@@ -72,7 +72,7 @@ Executor::Executor(const plan::Plan& plan, backend::Device& device, backend::Str
       if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
 }
 
-void Executor::make_ops(const Options& options) {
+void StepRunner::make_ops(const Options& options) {
   for (const plan::Step& step : plan_.steps) {
     if (step.slot != slot_ || step.copies) {
       ops_.push_back(nullptr);
@@ -101,7 +101,7 @@ void Executor::make_ops(const Options& options) {
     if (rows > 0) prepare(rows);
 }
 
-void Executor::prepare(std::int64_t rows) {
+void StepRunner::prepare(std::int64_t rows) {
   // All are told before any is asked: devices make several ops' primitives at once.
   for (std::size_t s = 0; s < ops_.size(); ++s)
     if (ops_[s]) ops_[s]->prepare(rows * plan_.steps[s].frames);
@@ -112,7 +112,7 @@ void Executor::prepare(std::int64_t rows) {
   }
 }
 
-void Executor::plan_memory(const ParameterArenas& arenas) {
+void StepRunner::plan_memory(const ParameterArenas& arenas) {
   const bool trains = arenas.gradients() != nullptr;
   inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.leads);
   std::uint64_t bytes = inference_memory_.arena_bytes;
@@ -151,7 +151,7 @@ void Executor::plan_memory(const ParameterArenas& arenas) {
   if (trains) publish(*training_, true);
 }
 
-void Executor::stage(const BatchRows& slice, int set) {
+void StepRunner::stage(const BatchRows& slice, int set) {
   if (slice.rows == 0) return;
   if (slice.rows > rows_)
     throw Error(ErrorKind::kInternal,
@@ -160,7 +160,7 @@ void Executor::stage(const BatchRows& slice, int set) {
   staging_.copy(slice, set);
 }
 
-void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
+void StepRunner::bind(const BatchRows& slice, int set, Bindings& bindings) {
   if (crossings_ != nullptr) crossings_->meet(slot_, stream_);
   if (mirror_) mirror_->refresh(stream_);
   sums_wanted_ = false;
@@ -170,7 +170,7 @@ void Executor::bind(const BatchRows& slice, int set, Bindings& bindings) {
   bindings.bind_inputs(place_.inputs);
 }
 
-void Executor::pack(const Bindings& bindings) {
+void StepRunner::pack(const Bindings& bindings) {
   for (Packed& packed : packed_) {
     const std::uint64_t now = packed.frozen ? arenas_.frozen_version() : arenas_.version();
     if (packed.version == now) continue;
@@ -191,7 +191,7 @@ void Executor::pack(const Bindings& bindings) {
 }
 
 template <class Call>
-void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
+void StepRunner::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
   call_op(step, backward ? "backward of layer" : "forward of layer", [&] {
     if (watch_) return call(), watch_(step, backward);
     if (!profiling_) return call();
@@ -203,7 +203,7 @@ void Executor::run_op(std::size_t step, std::int64_t rows, bool backward, const 
 }
 
 template <class Call>
-void Executor::run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call) {
+void StepRunner::run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call) {
   if (!profiling_) return call();
   const Stopwatch watch;
   call();
@@ -212,7 +212,7 @@ void Executor::run_pass(Replica::PassProfile& profile, const plan::Traffic& traf
 }
 
 template <class Call>
-void Executor::call_op(std::size_t step, const char* what, const Call& call) {
+void StepRunner::call_op(std::size_t step, const char* what, const Call& call) {
   const std::string& name = plan_.steps[step].name;
   if (heart_ != nullptr) heart_->beat(what, &name);
   const trace::Span span(device_.reads_host_memory() ? "layer" : "launch", what, &name);
@@ -227,8 +227,8 @@ void Executor::call_op(std::size_t step, const char* what, const Call& call) {
   }
 }
 
-backend::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
-                               bool training) {
+backend::OpArgs StepRunner::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                                 bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
   const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
@@ -254,16 +254,16 @@ backend::OpArgs Executor::args(std::size_t s, const BatchRows& slice, const Step
           .collective = collective_};
 }
 
-void Executor::run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
-                           bool with_loss) {
+void StepRunner::run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+                             bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
     forward_of(s, slice, in, bindings, training);
   }
 }
 
-void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
-                          bool training) {
+void StepRunner::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+                            bool training) {
   const plan::Step& step = plan_.steps[s];
   if (step.slot != slot_) return;
   if (step.copies) return run_copy(s, slice, bindings, training);
@@ -277,13 +277,13 @@ void Executor::forward_of(std::size_t s, const BatchRows& slice, const StepInput
 }
 
 /// What masks say of the slice, whose forward has written them, goes to the counts.
-void Executor::count_valid(const BatchRows& slice) {
+void StepRunner::count_valid(const BatchRows& slice) {
   for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
     if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
 }
 
-void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
-                           const std::function<int()>& next_set) {
+void StepRunner::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+                             const std::function<int()>& next_set) {
   counted_ahead_ = masked_ && micro_batches.size() > 1;
   if (!counted_ahead_) return;
   if (counts_) counts_->clear();
@@ -300,7 +300,7 @@ void Executor::count_ahead(const std::vector<BatchRows>& micro_batches, const St
   if (counts_) counts_->share(in.valid);
 }
 
-void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+void StepRunner::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (heart_ != nullptr) heart_->beat("the loss");
   const trace::Span span("layer", "losses and metrics");
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
@@ -327,13 +327,13 @@ void Executor::run_losses(const BatchRows& slice, const StepInputs& in, const Bi
   if (crossings_ != nullptr) post_losses(training);
 }
 
-void Executor::begin(const BatchRows& slice, int set) {
+void StepRunner::begin(const BatchRows& slice, int set) {
   if (!training_ || losses_.empty())
     throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
   bind(slice, set, *training_);
 }
 
-void Executor::forward(const BatchRows& slice, const StepInputs& in) {
+void StepRunner::forward(const BatchRows& slice, const StepInputs& in) {
   const trace::Span span("pass", "forward");
   if (slice.rows == 0 && slot_ == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
@@ -345,8 +345,8 @@ void Executor::forward(const BatchRows& slice, const StepInputs& in) {
   run_losses(slice, in, *training_, true);
 }
 
-void Executor::backward(const BatchRows& slice, const StepInputs& in,
-                        const std::function<void(const BackwardItem&)>& after_item) {
+void StepRunner::backward(const BatchRows& slice, const StepInputs& in,
+                          const std::function<void(const BackwardItem&)>& after_item) {
   const trace::Span span("pass", "backward");
   for (const BackwardItem& item : plan_.backward) {
     run_item(item, slice, in);
@@ -354,7 +354,7 @@ void Executor::backward(const BatchRows& slice, const StepInputs& in,
   }
 }
 
-void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
+void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
   if (crossings_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
   const bool empty = slice.rows == 0;
   switch (item.kind) {
@@ -392,7 +392,7 @@ void Executor::run_item(const BackwardItem& item, const BatchRows& slice, const 
   }
 }
 
-void Executor::evaluate(const BatchRows& slice, int set) {
+void StepRunner::evaluate(const BatchRows& slice, int set) {
   if (losses_.empty()) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
   stage(slice, set);
   bind(slice, set, *inference_);
@@ -401,7 +401,7 @@ void Executor::evaluate(const BatchRows& slice, int set) {
   release(set);
 }
 
-void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
+void StepRunner::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
   bind(slice, 0, *inference_);
@@ -412,7 +412,7 @@ void Executor::predict(const BatchRows& slice, const std::vector<void*>& outputs
   release(0);  // only now: an output may be an input
 }
 
-void Executor::copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to) {
+void StepRunner::copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to) {
   if (tensor.type == DType::kF32 || !tensor.is_float())
     return device_.copy_to_host(to, values, tensor.bytes(rows), stream_);
   const std::int64_t n = tensor.elements(rows);
@@ -420,33 +420,33 @@ void Executor::copy_output(const plan::Tensor& tensor, const void* values, std::
   device_.copy_to_host(to, output_floats_->data(), static_cast<std::size_t>(n) * sizeof(float), stream_);
 }
 
-void Executor::clear_sums() {
+void StepRunner::clear_sums() {
   // Doubles of zeros, two floats each.
   device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
 }
 
-void Executor::penalty(backend::Update& update, const float* weights) {
+void StepRunner::penalty(backend::Update& update, const float* weights) {
   update.penalty(weights, sums_->as<double>() + plan_.sums(), stream_);
 }
 
-void Executor::taint_gradients() {
+void StepRunner::mark_gradients_not_finite() {
   if (plan_.statistics_end == 0) return;
   gather_sums();
   for (int shard = 0; shard < shards_; ++shard)
     for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
 }
 
-void Executor::send_state(std::size_t post) {
+void StepRunner::send_state(std::size_t post) {
   device_.copy_to_device(state_->data(), posts_[post].state->data(), sizeof(kernels::StepState), stream_);
 }
 
-void Executor::fetch_sums(std::size_t post) {
+void StepRunner::fetch_sums(std::size_t post) {
   device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
   if (loss_scale_ != nullptr)
     device_.queue_to_host(posts_[post].loss_scale->data(), loss_scale_, sizeof(*loss_scale_), stream_);
 }
 
-StepSums Executor::read_sums(std::size_t post) {
+StepSums StepRunner::read_sums(std::size_t post) {
   {
     const trace::Span span("wait", "waiting for the device");
     stream_.wait_for(*posts_[post].fetched);
@@ -461,13 +461,13 @@ StepSums Executor::read_sums(std::size_t post) {
   return sum_steps(shards);
 }
 
-std::vector<std::string> Executor::implementations() const {
+std::vector<std::string> StepRunner::implementations() const {
   std::vector<std::string> all;
   for (const auto& op : ops_) all.push_back(op ? op->implementation() : "");
   return all;
 }
 
-std::size_t Executor::bytes() const {
+std::size_t StepRunner::bytes() const {
   std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
   for (const auto* buffer : {&packed_room_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
