@@ -14,6 +14,7 @@
 #include "nn/optimizers.h"
 #include "runtime/arenas.h"
 #include "runtime/crossings.h"
+#include "runtime/non_finite_search.h"
 #include "runtime/other_slots.h"
 #include "runtime/shard_sums.h"
 #include "runtime/step_recorder.h"
@@ -138,7 +139,7 @@ struct Replica::Impl {
 
   /// Forward and backward. `announce`: pass completed buckets to the sink; set for the last micro-batch of a step.
   void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
-    runner.select_sums(number % options.shards);
+    runner.buffers().select_shard(number % options.shards);
     runner.begin(slice, set);
     passes(slice, in, number, announce);
     runner.release(set);
@@ -173,14 +174,14 @@ struct Replica::Impl {
   void run_update(const StepInputs& in) {
     beat("the update");
     const trace::Span span("update", "update");
-    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, runner.state());
+    arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, runner.buffers().state());
   }
 
   /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
   /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
     return options.graphs != backend::Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
-           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !runner.profiling();
+           (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !runner.profiler().is_on();
   }
 
   /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
@@ -192,12 +193,12 @@ struct Replica::Impl {
     runner.begin(slice, set);
     const bool sums = sink.records();
     backend::Recording* const recording = recorder.recording(post, [&] {
-      runner.send_state(post);
+      runner.buffers().send_state(post);
       clear_sums();
       passes(slice, in, 0, sums);
       sums ? finish_sums() : runner.mark_gradients_not_finite();
       run_update(in);
-      runner.fetch_sums(post);
+      runner.buffers().fetch_sums(post);
     });
     if (recording != nullptr) {
       if (sums) {
@@ -233,7 +234,7 @@ struct Replica::Impl {
   /// Sets the sums to zero and adds the penalty of the current weights. Only rank 0 adds it, because all replicas have
   /// equal weights.
   void clear_sums() {
-    runner.clear_sums();
+    runner.buffers().clear_sums();
     if (options.rank == 0 && update && regularized(plan)) runner.penalty(*update, arenas.parameters());
   }
 
@@ -263,21 +264,21 @@ struct Replica::Impl {
     return all;
   }
 
-  std::vector<const StepRunner*> slots() const {
-    std::vector<const StepRunner*> all{&runner};
-    for (int i = 0; others && i < others->size(); ++i) all.push_back(&others->runner(i));
-    return all;
+  Profile profile() const {
+    std::vector<const LayerProfiler*> slots{&runner.profiler()};
+    for (int i = 0; others && i < others->size(); ++i) slots.push_back(&others->runner(i).profiler());
+    return profile_of(plan, slots);
   }
 
   /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
   void follow(StepRunner& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
-    slot.clear_sums();
+    slot.buffers().clear_sums();
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const int mine = next();
       const BatchRows& slice = micro_batches[m];
-      slot.select_sums(static_cast<int>(m) % options.shards);
+      slot.buffers().select_shard(static_cast<int>(m) % options.shards);
       slot.stage(slice, mine);
       slot.begin(slice, mine);
       slot.forward(slice, in);
@@ -292,7 +293,7 @@ struct Replica::Impl {
     if (!others) return at_home();
     others->run(
         [&](StepRunner& slot) {
-          slot.send_state(state, post);
+          slot.buffers().send_state(state, post);
           follow(slot, micro_batches, in);
         },
         at_home);
@@ -303,16 +304,16 @@ struct Replica::Impl {
     Queued& last = queue[ring_slot(count)];
     last = {.step = step};
     for (const BatchRows& slice : slices) last.samples += slice.rows;
-    runner.mark_sums(ring_slot(count));
+    runner.buffers().mark_sums(ring_slot(count));
     ++count;
   }
 
   /// Sums over `samples` outside of a queued step or evaluation; waits for them.
   StepSums sums(std::int64_t samples) {
     check_nothing_is_queued();
-    runner.fetch_sums(0);
-    runner.mark_sums(0);
-    StepSums all = runner.read_sums(0);
+    runner.buffers().fetch_sums(0);
+    runner.buffers().mark_sums(0);
+    StepSums all = runner.buffers().read_sums(0);
     all.samples = samples;
     return all;
   }
@@ -362,15 +363,15 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
   const std::size_t slot = r.ring_slot(r.count);
   kernels::StepState state;
   r.update->describe({.step = in.number, .learning_rate = in.learning_rate}, state);
-  r.runner.write_state(state, slot);
+  r.runner.buffers().write_state(state, slot);
   r.times.optimizer = watch.restart();
 
   const bool replay = r.may_replay(in) && r.recorder.wants() && !in.loads;
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
-    r.runner.send_state(slot);
+    r.runner.buffers().send_state(slot);
     r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
-    r.runner.fetch_sums(slot);
+    r.runner.buffers().fetch_sums(slot);
     watch.restart();
   }
   r.enqueue(micro_batches, true);
@@ -379,7 +380,7 @@ void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const Step
 
 std::size_t Replica::queued() const { return impl_->count; }
 
-bool Replica::done() { return impl_->runner.has_sums(impl_->oldest); }
+bool Replica::done() { return impl_->runner.buffers().has_sums(impl_->oldest); }
 
 StepSums Replica::collect() {
   Impl& r = *impl_;
@@ -387,14 +388,14 @@ StepSums Replica::collect() {
   const Stopwatch watch;
   const std::size_t place = r.oldest;
   r.beat("waiting for the device");
-  StepSums sums = r.runner.read_sums(place);
+  StepSums sums = r.runner.buffers().read_sums(place);
   const Impl::Queued done = r.queue[place];
   sums.samples = done.samples;
   r.oldest = r.ring_slot(1);
   --r.count;
   r.times.forward_backward += watch.seconds();
   if (done.step) {
-    sums.left_out = r.left_out(r.runner.read_loss_scale(place));
+    sums.left_out = r.left_out(r.runner.buffers().read_loss_scale(place));
     r.sink.end(r.count == 0);
   }
   return sums;
@@ -415,7 +416,7 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   std::int64_t rows = 0;
   for (const BatchRows& slice : micro_batches) rows += slice.rows;
   r.with_others(micro_batches, in, {.step = number}, 0, [&] {
-    r.runner.send_state({.step = number}, 0);
+    r.runner.buffers().send_state({.step = number}, 0);
     r.clear_sums();
     r.runner.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
@@ -436,14 +437,14 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   std::pair<std::size_t, int> earliest;  // micro-batch, moment
   r.on_slots([&](StepRunner& slot) {
     const bool home = &slot == &r.runner;
-    slot.send_state({.step = in.number}, 0);
+    slot.buffers().send_state({.step = in.number}, 0);
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
-    slot.select_sums(0);
+    slot.buffers().select_shard(0);
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
-      home ? r.clear_sums() : slot.clear_sums();
+      home ? r.clear_sums() : slot.buffers().clear_sums();
       if (home) r.arenas.clear_tables();
-      const auto found = slot.find_not_finite(micro_batches[m], in, next());
+      const auto found = NonFiniteSearch(slot).run(micro_batches[m], in, next());
       if (home) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
       const std::lock_guard lock(mutex);
       if (!found || (first && earliest <= std::pair(m, found->moment))) continue;
@@ -463,15 +464,15 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   const std::size_t pieces = slices.size() / at(r.options.shards);
   const int first = r.next_set();
   r.on_slots([&](StepRunner& slot) {
-    &slot == &r.runner ? r.clear_sums() : slot.clear_sums();
+    &slot == &r.runner ? r.clear_sums() : slot.buffers().clear_sums();
     int set = first;
     for (std::size_t i = 0; i < slices.size(); ++i) {
-      slot.select_sums(static_cast<int>(i / pieces));
+      slot.buffers().select_shard(static_cast<int>(i / pieces));
       slot.evaluate(slices[i], set = (set + 1) % kSets);
     }
   });
   r.last_set = (first + static_cast<int>(slices.size())) % kSets;
-  r.runner.fetch_sums(r.ring_slot(r.count));
+  r.runner.buffers().fetch_sums(r.ring_slot(r.count));
   r.enqueue(slices, false);
 }
 
@@ -530,8 +531,8 @@ std::size_t Replica::bytes() const {
          (impl_->others ? impl_->others->bytes() : 0);
 }
 void Replica::set_profiling(bool on) {
-  impl_->on_slots([on](StepRunner& slot) { slot.set_profiling(on); });
+  impl_->on_slots([on](StepRunner& slot) { slot.profiler().set_on(on); });
 }
-Replica::Profile Replica::profile() const { return profile_of(impl_->plan, impl_->slots()); }
+Replica::Profile Replica::profile() const { return impl_->profile(); }
 
 }  // namespace dptrain::runtime

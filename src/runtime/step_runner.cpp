@@ -9,7 +9,6 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "core/trace.h"
-#include "runtime/shard_sums.h"
 
 namespace dptrain::runtime {
 namespace {
@@ -47,24 +46,22 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       slot_(context.slot),
       crossings_(context.crossings),
       rows_(options.rows),
-      shards_(options.shards),
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
       mask_steps_(plan::mask_steps(plan)),
       predicted_(plan::predicted_tensors(plan)),
       loss_scale_(arenas.loss_scale()),
       scales_loss_(arenas.scales_loss()),
-      state_(device.allocate(sizeof(kernels::StepState))),
       writer_(plan.tensors.size(), plan::kAbsent),
       staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
       heart_(options.heart),
-      profile_{.steps = std::vector<Replica::StepProfile>(plan.steps.size())} {
+      profiler_(plan, device, stream, ops_, needs_, options.rows) {
   if (slot_ != 0) {
     mirror_.emplace(plan, device, arenas, slot_);
     loss_scale_ = mirror_->loss_scale();
   }
   make_ops(options);
-  plan_memory(arenas);
+  plan_memory(arenas, options.shards);
   masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked);
   if (masked_ && slot_ == 0) counts_.emplace(plan, device, stream, collective);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
@@ -112,7 +109,7 @@ void StepRunner::prepare(std::int64_t rows) {
   }
 }
 
-void StepRunner::plan_memory(const ParameterArenas& arenas) {
+void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   const bool trains = arenas.gradients() != nullptr;
   inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.leads);
   std::uint64_t bytes = inference_memory_.arena_bytes;
@@ -121,12 +118,7 @@ void StepRunner::plan_memory(const ParameterArenas& arenas) {
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
-  sums_ = device_.allocate(at(shards_) * sums_per_shard() * sizeof(double));
-  for (std::size_t post = 0; post < Replica::kPosts; ++post)
-    posts_.push_back({.state = device_.allocate_host(sizeof(kernels::StepState)),
-                      .sums = device_.allocate_host(sums_->bytes()),
-                      .loss_scale = device_.allocate_host(sizeof(kernels::LossScale)),
-                      .fetched = device_.make_event()});
+  buffers_.emplace(plan_, device_, stream_, shards, loss_scale_);
   if (plan_.compute != DType::kF32) {
     std::int64_t largest = 1;
     for (const int output : plan_.outputs) largest = std::max(largest, plan_.tensors[at(output)].elements(rows_));
@@ -146,7 +138,7 @@ void StepRunner::plan_memory(const ParameterArenas& arenas) {
   if (trains) training_.emplace(plan_, training_memory_, memory, slot_);
   if (crossings_ == nullptr) return;
   crossings_->attach(slot_, device_);
-  crossings_->publish_sums(slot_, sums_->as<double>());
+  crossings_->publish_sums(slot_, buffers_->sums());
   publish(*inference_, false);
   if (trains) publish(*training_, true);
 }
@@ -176,15 +168,13 @@ void StepRunner::pack(const Bindings& bindings) {
     if (packed.version == now) continue;
     const BoundStep& bound = bindings.step(packed.step);
     call_op(packed.step, "packing the weights of layer", [&] {
-      const Stopwatch watch;
-      ops_[packed.step]->pack({.weights = bound.weights,
-                               .compute_weights = bound.compute_weights,
-                               .packed = bound.packed,
-                               .scratch = bindings.scratch(),
-                               .stream = &stream_});
-      if (!profiling_) return;
-      stream_.synchronize();
-      profile_.steps[packed.step].forward.seconds += watch.seconds();
+      profiler_.time_packing(packed.step, [&] {
+        ops_[packed.step]->pack({.weights = bound.weights,
+                                 .compute_weights = bound.compute_weights,
+                                 .packed = bound.packed,
+                                 .scratch = bindings.scratch(),
+                                 .stream = &stream_});
+      });
     });
     packed.version = now;
   }
@@ -193,22 +183,9 @@ void StepRunner::pack(const Bindings& bindings) {
 template <class Call>
 void StepRunner::run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call) {
   call_op(step, backward ? "backward of layer" : "forward of layer", [&] {
-    if (watch_) return call(), watch_(step, backward);
-    if (!profiling_) return call();
-    const Stopwatch watch;
-    call();
-    stream_.synchronize();
-    note_pass(step, rows, backward, watch.seconds());
+    if (observer_) return call(), observer_(step, backward);
+    profiler_.time_step(step, rows, backward, call);
   });
-}
-
-template <class Call>
-void StepRunner::run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call) {
-  if (!profiling_) return call();
-  const Stopwatch watch;
-  call();
-  stream_.synchronize();
-  profile.add({.seconds = watch.seconds(), .bytes = traffic.bytes, .set = traffic.set});
 }
 
 template <class Call>
@@ -249,7 +226,7 @@ backend::OpArgs StepRunner::args(std::size_t s, const BatchRows& slice, const St
           .saved = bound.saved,
           .scratch = bindings.scratch(),
           .beside = bindings.beside(),
-          .state = state(),
+          .state = buffers_->state(),
           .stream = &stream_,
           .collective = collective_};
 }
@@ -308,7 +285,8 @@ void StepRunner::run_losses(const BatchRows& slice, const StepInputs& in, const 
     const plan::LossStep& loss = plan_.losses[i];
     const auto* const mask = mask_of(loss, bindings);
     if (loss.masked())
-      device_.count_valid(mask, slice.rows * loss.masked_positions, sums_of(loss) + loss.valid_sum(), stream_);
+      device_.count_valid(mask, slice.rows * loss.masked_positions, buffers_->sums_of(loss) + loss.valid_sum(),
+                          stream_);
     const backend::LossArgs args{.rows = slice.rows,
                                  .prediction = bindings.tensor(loss.prediction),
                                  .labels = place_.labels[i],
@@ -319,10 +297,10 @@ void StepRunner::run_losses(const BatchRows& slice, const StepInputs& in, const 
                                  .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
                                  .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
                                  .weighted = training,
-                                 .sums = sums_of(loss),
+                                 .sums = buffers_->sums_of(loss),
                                  .scratch = bindings.scratch(),
                                  .stream = &stream_};
-    run_pass(profile_.losses, plan::loss_traffic(plan_, loss, slice.rows), [&] { losses_[i]->run(args); });
+    profiler_.time_loss(loss, slice.rows, [&] { losses_[i]->run(args); });
   }
   if (crossings_ != nullptr) post_losses(training);
 }
@@ -369,7 +347,7 @@ void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, cons
       const trace::Span span("sum", "adding gradients of a tensor");
       const std::int64_t n = plan_.tensors[at(item.source)].elements(slice.rows);
       if (!empty)
-        run_pass(profile_.sums, plan::sum_traffic(n, size_of(plan_.compute)), [&] {
+        profiler_.time_sum(n, size_of(plan_.compute), [&] {
           device_.accumulate(training_->tensor(item.destination), training_->tensor(item.source), plan_.compute, n,
                              stream_);
         });
@@ -379,7 +357,7 @@ void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, cons
       const trace::Span span("sum", "adding gradients of a weight");
       const plan::Parameter& parameter = plan_.parameters[at(item.destination)];
       if (!empty || runs_empty(writer_[at(item.source)]))
-        run_pass(profile_.sums, plan::sum_traffic(parameter.elements(), sizeof(float)), [&] {
+        profiler_.time_sum(parameter.elements(), sizeof(float), [&] {
           device_.accumulate(gradients_ + parameter.offset, training_->tensor(item.source), DType::kF32,
                              parameter.elements(), stream_);
         });
@@ -390,6 +368,11 @@ void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, cons
     case BackwardItem::Kind::kFetchParameter:
       return fetch(item.source, gradients_ + plan_.parameters[at(item.destination)].offset, slice.rows, true);
   }
+}
+
+void StepRunner::set_observer(std::function<void(std::size_t step, bool backward)> observer) {
+  pairing_ = !observer;
+  observer_ = std::move(observer);
 }
 
 void StepRunner::evaluate(const BatchRows& slice, int set) {
@@ -420,45 +403,16 @@ void StepRunner::copy_output(const plan::Tensor& tensor, const void* values, std
   device_.copy_to_host(to, output_floats_->data(), static_cast<std::size_t>(n) * sizeof(float), stream_);
 }
 
-void StepRunner::clear_sums() {
-  // Doubles of zeros, two floats each.
-  device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
-}
-
 void StepRunner::penalty(backend::Update& update, const float* weights) {
-  update.penalty(weights, sums_->as<double>() + plan_.sums(), stream_);
+  update.penalty(weights, buffers_->penalty(), stream_);
 }
 
 void StepRunner::mark_gradients_not_finite() {
   if (plan_.statistics_end == 0) return;
   gather_sums();
-  for (int shard = 0; shard < shards_; ++shard)
-    for (const plan::LossStep& loss : plan_.losses) device_.taint(sums_of(loss, shard), summed_gradients_, stream_);
-}
-
-void StepRunner::send_state(std::size_t post) {
-  device_.copy_to_device(state_->data(), posts_[post].state->data(), sizeof(kernels::StepState), stream_);
-}
-
-void StepRunner::fetch_sums(std::size_t post) {
-  device_.queue_to_host(posts_[post].sums->data(), sums_->data(), sums_->bytes(), stream_);
-  if (loss_scale_ != nullptr)
-    device_.queue_to_host(posts_[post].loss_scale->data(), loss_scale_, sizeof(*loss_scale_), stream_);
-}
-
-StepSums StepRunner::read_sums(std::size_t post) {
-  {
-    const trace::Span span("wait", "waiting for the device");
-    stream_.wait_for(*posts_[post].fetched);
-  }
-  std::vector<StepSums> shards;
-  for (int shard = 0; shard < shards_; ++shard) {
-    const double* const sums = posts_[post].sums->as<double>() + at(shard) * sums_per_shard();
-    shards.push_back({.outputs = {sums, sums + plan_.sums()}, .penalty = sums[plan_.sums()]});
+  for (int shard = 0; shard < buffers_->shards(); ++shard)
     for (const plan::LossStep& loss : plan_.losses)
-      shards.back().loss += loss.weight * shards.back().outputs[loss.first_sum];
-  }
-  return sum_steps(shards);
+      device_.taint(buffers_->sums_of(loss, shard), summed_gradients_, stream_);
 }
 
 std::vector<std::string> StepRunner::implementations() const {
@@ -468,7 +422,7 @@ std::vector<std::string> StepRunner::implementations() const {
 }
 
 std::size_t StepRunner::bytes() const {
-  std::size_t sum = tensors_->bytes() + sums_->bytes() + staging_.bytes();
+  std::size_t sum = tensors_->bytes() + buffers_->bytes() + staging_.bytes();
   for (const auto* buffer : {&packed_room_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);

@@ -19,9 +19,11 @@
 #include "runtime/arenas.h"
 #include "runtime/bindings.h"
 #include "runtime/crossings.h"
+#include "runtime/layer_profiler.h"
 #include "runtime/mask_counts.h"
 #include "runtime/replica.h"
 #include "runtime/staging.h"
+#include "runtime/step_buffers.h"
 #include "runtime/weight_mirror.h"
 
 namespace dptrain::runtime {
@@ -59,9 +61,6 @@ class StepRunner {
   /// gradients.
   void backward(const BatchRows& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
-  void clear_sums();
-  /// From now on losses and metrics add to the sums of this shard.
-  void select_sums(int shard) { shard_ = shard; }
   /// Adds the regularizers' value of the current weights to the sums.
   void penalty(backend::Update& update, const float* weights);
 
@@ -69,53 +68,28 @@ class StepRunner {
   /// work that writes that gradient.
   void mark_gradients_not_finite();
 
-  // Host side of a step. Each step that may be queued uses another post, so that the device may run asynchronously.
-  /// Stores the state that kernels read in a step. Only while no queued work reads the post.
-  void write_state(const kernels::StepState& state, std::size_t post) {
-    *posts_[post].state->as<kernels::StepState>() = state;
-  }
-  /// Copies the state to the device. May be recorded.
-  void send_state(std::size_t post);
-  void send_state(const kernels::StepState& state, std::size_t post) { write_state(state, post), send_state(post); }
-  /// Copies the sums since clear_sums() to the post. May be recorded.
-  void fetch_sums(std::size_t post);
-  /// Records the event that has_sums() and read_sums() use. Called after fetch_sums().
-  void mark_sums(std::size_t post) { posts_[post].fetched->record(stream_); }
-  /// Whether the sums have arrived. Any thread.
-  bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
-  /// Waits for the sums.
-  StepSums read_sums(std::size_t post);
-  /// The loss scale after the update. Valid after read_sums(), in training only.
-  const kernels::LossScale& read_loss_scale(std::size_t post) const {
-    return *posts_[post].loss_scale->as<kernels::LossScale>();
-  }
-
   /// Stages the slice to that set of buffers, then runs forward in inference mode, loss and metrics. Does not wait.
   void evaluate(const BatchRows& slice, int set);
   /// Stages the slice and runs forward in inference mode, with the activations that a loss would apply itself. Copies
   /// the first of plan::predicted_tensors to host memory, one to each pointer. 16-bit floats become float32.
   void predict(const BatchRows& slice, const std::vector<void*>& outputs);
 
-  /// Runs forward, loss and backward again and checks all values they write. Statistics and weights stay unchanged.
-  std::optional<NotFinite> find_not_finite(const BatchRows& slice, const StepInputs& in, int set);
+  /// Called after every op of forward and backward; neighbouring steps then share no passes. Empty: no observer.
+  void set_observer(std::function<void(std::size_t step, bool backward)> observer);
 
+  const plan::Plan& plan() const { return plan_; }
+  backend::Device& device() { return device_; }
+  backend::Stream& stream() { return stream_; }
+  int slot() const { return slot_; }
+  const Bindings& training() const { return *training_; }  ///< where the tensors of the last forward are
+  StepBuffers& buffers() { return *buffers_; }
+  LayerProfiler& profiler() { return profiler_; }
+  const LayerProfiler& profiler() const { return profiler_; }
   const plan::MemoryPlan& memory() const { return training_ ? training_memory_ : inference_memory_; }
   std::vector<std::string> implementations() const;
   std::size_t bytes() const;
-  void set_profiling(bool on);
-  bool profiling() const { return profiling_; }
-  const Replica::Profile& profile() const { return profile_; }
-  /// For one sample in training, in this slot.
-  double operations_per_sample() const;
-  /// Device memory from which kernels read the state of a step.
-  const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
 
  private:
-  /// Page-locked memory, and an event after its last use.
-  struct Post {
-    std::unique_ptr<backend::Buffer> state, sums, loss_scale;
-    std::unique_ptr<backend::Event> fetched;
-  };
   /// An op's packed copy of its weights.
   struct Packed {
     std::size_t step = 0;
@@ -125,7 +99,7 @@ class StepRunner {
 
   void make_ops(const Options& options);
   void prepare(std::int64_t rows);
-  void plan_memory(const ParameterArenas& arenas);
+  void plan_memory(const ParameterArenas& arenas, int shards);
 
   void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
   /// Common beginning of all passes.
@@ -150,31 +124,18 @@ class StepRunner {
   void gather_sums();
   void count_valid(const BatchRows& slice);
   void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
-  /// Sums of a shard: those of the plan, then the penalty.
-  std::size_t sums_per_shard() const { return plan_.sums() + 1; }
-  double* sums_of(const plan::LossStep& loss, int shard) const {
-    return sums_->as<double>() + static_cast<std::size_t>(shard) * sums_per_shard() + loss.first_sum;
-  }
-  double* sums_of(const plan::LossStep& loss) const { return sums_of(loss, shard_); }
   void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
   backend::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
                        bool training);
   /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/piecewise.h).
   void pair(backend::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
             const Bindings& bindings, bool training);
-  std::optional<NotFinite> look(const void* values, DType type, std::int64_t n, const BatchRows* slice);
-  std::optional<NotFinite> look_at_op(std::size_t step, bool backward, const BatchRows& slice);
-  std::optional<NotFinite> look_at_loss(const plan::LossStep& loss, const BatchRows& slice);
   /// Calls `call` for a step; adds the layer's name to errors.
   template <class Call>
   void call_op(std::size_t step, const char* what, const Call& call);
   /// As call_op(), for a forward or backward pass of the step, timed while profiling.
   template <class Call>
   void run_op(std::size_t step, std::int64_t rows, bool backward, const Call& call);
-  void note_pass(std::size_t step, std::int64_t rows, bool backward, double seconds);
-  /// Another pass, timed while profiling.
-  template <class Call>
-  void run_pass(Replica::PassProfile& profile, const plan::Traffic& traffic, const Call& call);
   bool runs_empty(int step) const { return step != plan::kAbsent && ops_[at(step)] && ops_[at(step)]->runs_empty(); }
 
   const plan::Plan& plan_;
@@ -187,8 +148,6 @@ class StepRunner {
   std::optional<WeightMirror> mirror_;                    ///< only outside the home slot
   bool sums_wanted_ = false;                              ///< sums of the running pass are yet to be gathered
   const std::int64_t rows_;                               ///< largest number of rows of a slice
-  const int shards_;                                      ///< number of shards with separate sums
-  int shard_ = 0;                                         ///< the shard whose sums losses add to
   float* const gradients_;                                ///< where backward writes
   float* const summed_gradients_;                         ///< gradients of all micro-batches
   std::vector<std::unique_ptr<backend::Op>> ops_;         ///< per step; null: copy, or step of another slot
@@ -205,11 +164,10 @@ class StepRunner {
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: inference only
   const bool scales_loss_;
-  std::unique_ptr<backend::Buffer> state_;
-  std::vector<Post> posts_;
+  std::optional<StepBuffers> buffers_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<backend::Buffer> tensors_, packed_room_, sums_;
+  std::unique_ptr<backend::Buffer> tensors_, packed_room_;
   std::vector<Packed> packed_;  ///< for the steps that need one
   std::unique_ptr<backend::Buffer>
       output_floats_;  ///< an output converted for the host; null if the compute type is float32
@@ -217,12 +175,8 @@ class StepRunner {
   Heartbeat* const heart_;  ///< null: no watchdog
   Staging::Place place_;    ///< place of the running slice
   std::optional<Bindings> training_, inference_;
-  std::function<void(std::size_t step, bool backward)> watch_;  ///< called after every op
-  bool profiling_ = false;
-  Replica::Profile profile_;
+  std::function<void(std::size_t step, bool backward)> observer_;
+  LayerProfiler profiler_;
 };
-
-/// Profile of a replica from the step runners of all its slots, in slot order.
-Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const StepRunner*>& slots);
 
 }  // namespace dptrain::runtime

@@ -1,6 +1,5 @@
 // What a StepRunner does where its replica has several slots.
 
-#include "core/clock.h"
 #include "core/trace.h"
 #include "runtime/step_runner.h"
 
@@ -34,11 +33,8 @@ void StepRunner::publish(const Bindings& bindings, bool training) {
 void StepRunner::run_copy(std::size_t s, const BatchRows& slice, const Bindings& bindings, bool training) {
   const plan::Step& step = plan_.steps[s];
   if (heart_ != nullptr) heart_->beat("copying between slots", &step.name);
-  const Stopwatch watch;
-  fetch(step.inputs.front(), bindings.tensor(step.output()), slice.rows, training);
-  if (!profiling_) return;
-  stream_.synchronize();
-  note_pass(s, slice.rows, false, watch.seconds());
+  profiler_.time_step(s, slice.rows, false,
+                      [&] { fetch(step.inputs.front(), bindings.tensor(step.output()), slice.rows, training); });
 }
 
 void StepRunner::fetch(int tensor, void* to, std::int64_t rows, bool training) {
@@ -81,7 +77,8 @@ void StepRunner::gather_sums() {
   for (const plan::LossStep& loss : plan_.losses) {
     if (is_mine(loss)) continue;
     crossings_->await_sums(loss.slot, slot_, stream_);
-    device_.copy_between(sums_of(loss), crossings_->sums(loss.slot) + (sums_of(loss) - sums_->as<double>()),
+    device_.copy_between(buffers_->sums_of(loss),
+                         crossings_->sums(loss.slot) + (buffers_->sums_of(loss) - buffers_->sums()),
                          loss.sums() * sizeof(double), stream_);
   }
 }

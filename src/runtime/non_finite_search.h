@@ -1,0 +1,33 @@
+#pragma once
+
+// NonFiniteSearch: repeats forward, loss and backward of a micro-batch in one slot, and checks every value that they
+// write. Statistics and weights stay unchanged. Allocates memory, unlike a normal step. On the thread of the runner.
+
+#include <optional>
+
+#include "runtime/step_runner.h"
+
+namespace dptrain::runtime {
+
+class NonFiniteSearch {
+ public:
+  explicit NonFiniteSearch(StepRunner& runner)
+      : runner_(runner), plan_(runner.plan()), device_(runner.device()), stream_(runner.stream()) {}
+
+  /// The first value that is not finite, in the order of the plan. Stages the slice to that set of buffers.
+  std::optional<NotFinite> run(const BatchRows& slice, const StepInputs& in, int set);
+
+ private:
+  /// Finds non-finite values among n values in device memory. `slice`: the rows they belong to; null: no rows.
+  std::optional<NotFinite> check(const void* values, DType type, std::int64_t n, const BatchRows* slice);
+  std::optional<NotFinite> check_inputs(const BatchRows& slice);
+  std::optional<NotFinite> check_op(std::size_t step, bool backward, const BatchRows& slice);
+  std::optional<NotFinite> check_loss(const plan::LossStep& loss, const BatchRows& slice);
+
+  StepRunner& runner_;
+  const plan::Plan& plan_;
+  backend::Device& device_;
+  backend::Stream& stream_;
+};
+
+}  // namespace dptrain::runtime

@@ -1,0 +1,88 @@
+#pragma once
+
+// StepBuffers: what a step exchanges between the host and the device of a slot: the state that kernels read, the sums
+// of losses and metrics, the loss scale. Each step that may be queued uses another post, page-locked memory, so that
+// the device may run asynchronously. Owned by a StepRunner. Allocates at construction only.
+//
+//   buffers.write_state(state, post);
+//   buffers.send_state(post);
+//   ...                                    // queue the step
+//   buffers.fetch_sums(post);
+//   buffers.mark_sums(post);
+//   StepSums sums = buffers.read_sums(post);
+
+#include <memory>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/index.h"
+#include "kernels/step_state.h"
+#include "plan/plan.h"
+#include "runtime/replica.h"
+
+namespace dptrain::runtime {
+
+class StepBuffers {
+ public:
+  /// `loss_scale`: in device memory; null: inference only. `shards`: number of shards with separate sums.
+  StepBuffers(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, int shards,
+              const kernels::LossScale* loss_scale);
+
+  /// Stores the state that kernels read in a step. Only while no queued work reads the post.
+  void write_state(const kernels::StepState& state, std::size_t post) {
+    *posts_[post].state->as<kernels::StepState>() = state;
+  }
+  /// Copies the state to the device. May be recorded.
+  void send_state(std::size_t post);
+  void send_state(const kernels::StepState& state, std::size_t post) { write_state(state, post), send_state(post); }
+  /// Device memory from which kernels read the state.
+  const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
+
+  /// Sets the sums of all shards to zero. May be recorded.
+  void clear_sums();
+  /// From now on losses and metrics add to the sums of this shard.
+  void select_shard(int shard) { shard_ = shard; }
+  int shards() const { return shards_; }
+  /// Device memory: the sums of a loss in a shard, by default the selected one.
+  double* sums_of(const plan::LossStep& loss, int shard) const {
+    return sums_->as<double>() + static_cast<std::size_t>(shard) * sums_per_shard() + loss.first_sum;
+  }
+  double* sums_of(const plan::LossStep& loss) const { return sums_of(loss, shard_); }
+  double* penalty() const { return sums_->as<double>() + plan_.sums(); }
+  double* sums() const { return sums_->as<double>(); }
+
+  /// Copies the sums since clear_sums() and the loss scale to the post. May be recorded.
+  void fetch_sums(std::size_t post);
+  /// Records the event that has_sums() and read_sums() use. Called after fetch_sums().
+  void mark_sums(std::size_t post) { posts_[post].fetched->record(stream_); }
+  /// Whether the sums have arrived. Any thread.
+  bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
+  /// Waits for the sums.
+  StepSums read_sums(std::size_t post);
+  /// The loss scale after the update. Valid after read_sums(), in training only.
+  const kernels::LossScale& read_loss_scale(std::size_t post) const {
+    return *posts_[post].loss_scale->as<kernels::LossScale>();
+  }
+
+  std::size_t bytes() const { return sums_->bytes(); }
+
+ private:
+  struct Post {
+    std::unique_ptr<backend::Buffer> state, sums, loss_scale;
+    std::unique_ptr<backend::Event> fetched;  ///< after the last use
+  };
+
+  /// Sums of a shard: those of the plan, then the penalty.
+  std::size_t sums_per_shard() const { return plan_.sums() + 1; }
+
+  const plan::Plan& plan_;
+  backend::Device& device_;
+  backend::Stream& stream_;
+  const int shards_;
+  int shard_ = 0;
+  const kernels::LossScale* const loss_scale_;
+  std::unique_ptr<backend::Buffer> state_, sums_;
+  std::vector<Post> posts_;
+};
+
+}  // namespace dptrain::runtime
