@@ -1,7 +1,7 @@
 #pragma once
 
-// The answers of a model to the samples of a data set. Classes, one for each sample, are kept as answers.csv, so that
-// another model can be compared on the same samples; numbers of some samples as predicted.csv. Main thread.
+// A model's answers to the samples of a data set. Classes of all samples are written as answers.csv, so that another
+// model can be compared on the same samples; values of some samples as predicted.csv. Main thread.
 
 #include <array>
 #include <cstdint>
@@ -21,36 +21,36 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-/// The numbers of a regression for one sample.
+/// The values of a regression for one sample.
 struct ValueAnswer {
   static constexpr std::size_t kMostValues = 8;
 
   std::int64_t sample = 0;  ///< index in the data set
   std::array<float, kMostValues> labels{}, answers{};
 };
-/// Whether a sample is one of about 1,000 of `samples`; the choice depends on nothing else.
+/// Whether a sample is among about 1,000 chosen ones; depends only on its index and the number of samples.
 bool is_chosen(std::int64_t sample, std::int64_t samples);
 
-/// Puts those of all processes together, the same in all.
+/// Gathers the answers of all processes; the result is the same in each.
 void add_processes(std::vector<Answer>& answers, distributed::Processes& processes);
 void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes);
 
-/// "sample,label,answer", or of several values "sample,label_1,answer_1,...", in order of the samples.
+/// Columns sample,label,answer (for several values: sample,label_1,answer_1,...), ordered by sample.
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values);
-/// Each value for the pictures.
+/// The label-answer pairs of each value, for the charts.
 std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answers, std::size_t values);
 
-/// "sample,label,answer,id", the classes by name, in order of the samples.
+/// Columns sample,label,answer,id with class names, ordered by sample.
 std::string answers_csv(std::vector<Answer> answers, const Classes& classes);
 
-/// An answers.csv.
+/// Contents of an answers.csv.
 struct KeptAnswers {
   std::string file;
   std::vector<std::string> names;  ///< class names, by Answer::label and Answer::answer
   std::vector<Answer> answers;
   bool has_ids = true;  ///< false: an older version wrote the file
 };
-/// Throws Error{kData} with the first line that cannot be read.
+/// Throws Error{kData} with the first invalid line.
 KeptAnswers read_answers(const std::string& file);
 
 /// A sample of this run, and the answers of the other runs to it.
@@ -60,10 +60,10 @@ struct PairedAnswer {
 };
 struct PairedAnswers {
   std::vector<PairedAnswer> pairs;
-  std::vector<std::string> notes;  ///< how many samples are paired, and how
+  std::vector<std::string> notes;  ///< number of paired samples, and how they were paired
 };
-/// Pairs the samples that all runs have answered by id, or by number for a file without ids. Throws Error{kData} if
-/// labels differ, fewer than half of the samples are paired, or a file without ids has other samples.
+/// Pairs the samples that all runs have answered: by id, or by number for a file without ids. Throws Error{kData} if
+/// labels differ, fewer than half of the samples are paired, or a file without ids has more or fewer samples.
 PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
                            const std::vector<const KeptAnswers*>& others);
 

@@ -13,7 +13,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// Longer ones first: ">=" begins with ">".
+/// Longer operators first: ">=" begins with ">".
 constexpr std::array kOperators{std::pair{">=", Comparison::kAtLeast}, std::pair{"<=", Comparison::kAtMost},
                                 std::pair{"==", Comparison::kEqual},   std::pair{"!=", Comparison::kUnequal},
                                 std::pair{">", Comparison::kAbove},    std::pair{"<", Comparison::kBelow}};

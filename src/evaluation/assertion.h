@@ -14,11 +14,11 @@ enum class Comparison { kAtLeast, kAtMost, kAbove, kBelow, kEqual, kUnequal };
 
 struct Assertion {
   std::string text;  ///< as given
-  std::string name;  ///< of the metric
+  std::string name;  ///< metric
   Comparison comparison = Comparison::kAtLeast;
   double bound = 0;
 
-  /// NaN fulfils nothing but `!=`.
+  /// NaN satisfies only `!=`.
   bool holds(double value) const;
 };
 
@@ -26,14 +26,14 @@ struct Assertion {
 Assertion parse_assertion(const std::string& text);
 std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts);
 
-/// Throws Error{kUsage} for a name that is not among `names`, listing them: before hours are spent.
+/// Throws Error{kUsage} for a name that is not in `names`, and lists them. Call it before the run starts.
 void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names);
-/// What each comes to: gates without an interval.
+/// Evaluates each assertion like a gate without an interval.
 std::vector<Verdict> verdicts_of(const std::vector<Assertion>& assertions,
                                  const std::vector<std::pair<std::string, double>>& values);
-/// Throws Error{kCheck} with what every one that failed says.
+/// Throws Error{kCheck} with the messages of all failed verdicts.
 void require(const std::vector<Verdict>& verdicts);
-/// Both.
+/// verdicts_of() and require().
 void check(const std::vector<Assertion>& assertions, const std::vector<std::pair<std::string, double>>& values);
 
 }  // namespace dptrain::evaluation

@@ -1,7 +1,7 @@
 #pragma once
 
-// Precision, recall and F1 of each class, from a confusion matrix: what eval prints and writes beside it. Pure
-// functions.
+// Confusion matrices, and precision, recall and F1 of each class. eval prints the scores and writes them to eval.json;
+// it writes the matrix as confusion.csv. Functions are pure; Confusion: main thread.
 
 #include <cstdint>
 #include <optional>
@@ -15,9 +15,7 @@
 
 namespace dptrain::evaluation {
 
-// Predicted against true classes over the samples of a data set, or over all their valid positions: what eval writes as
-// confusion.csv. Main thread.
-
+/// Counts of predicted against true classes, over the samples of a data set or over all their valid positions.
 class Confusion {
  public:
   explicit Confusion(std::int64_t classes) : classes_(classes), counts_(static_cast<std::size_t>(classes * classes)) {}
@@ -25,12 +23,12 @@ class Confusion {
   void add(std::int64_t label, std::int64_t predicted) {
     ++counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }
-  /// Adds those of the other processes, the same in all.
+  /// Sums the counts of all processes; the result is the same in each.
   void add_processes(distributed::Processes& processes);
   std::int64_t count(std::int64_t label, std::int64_t predicted) const {
     return counts_[static_cast<std::size_t>(label * classes_ + predicted)];
   }
-  /// First column and header: class names; one row per true class, one column per predicted one.
+  /// One row per true class, one column per predicted class; class names in the first column and the header.
   std::string csv(const Classes& classes) const;
 
  private:
@@ -41,23 +39,23 @@ class Confusion {
 struct ClassScore {
   std::string name;
   std::int64_t support = 0;           ///< samples of the class
-  std::optional<double> precision{};  ///< right ones among those predicted as the class; none: it was never predicted
-  std::optional<double> recall{};     ///< right ones among those of the class; none: it has no sample
-  /// 2 right / (predicted + support); none where both are zero.
+  std::optional<double> precision{};  ///< correct fraction of its predictions; none: it was never predicted
+  std::optional<double> recall{};     ///< correct fraction of its samples; none: it has no samples
+  /// 2 correct / (predicted + support); none if both are zero.
   std::optional<double> f1{};
 };
 
 std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& classes);
 
-/// The mean over the classes that have samples, of what is undefined as zero (scikit-learn's macro average with
-/// zero_division=0, but for classes that are only predicted).
+/// Mean over the classes that have samples, with undefined scores as zero: scikit-learn's macro average with
+/// zero_division=0, except that it leaves out classes that are only predicted.
 ClassScore macro_average(const std::vector<ClassScore>& scores);
 
-/// A table of all classes, and the averages last; beyond `most` classes the averages alone.
+/// A table of all classes with the averages last; only the averages for more than `most` classes.
 std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most = 60);
 
-/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}}; what
-/// is undefined is null.
+/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}};
+/// undefined scores are null.
 nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores);
 
 }  // namespace dptrain::evaluation

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the numbers at a model's output mean, from its loss: probabilities of classes, or plain values. Immutable; any
+// Interpretation of a model's output, derived from its loss: class probabilities or plain values. Immutable; any
 // thread.
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace dptrain::evaluation {
 
 class Classes {
  public:
-  /// Classes without a name are numbers. Throws Error{kData} if there are more names than classes.
+  /// A class without a name is named by its number. Throws Error{kData} if there are more names than classes.
   Classes(const config::Typed& loss, const Shape& output, std::vector<std::string> names);
 
   bool known() const { return kind_ != Kind::kValues; }
   bool one_per_sample() const { return known() && positions() == 1; }
-  std::int64_t width() const { return width_; }                   ///< floats of one sample's output
-  std::int64_t row_width() const { return row_width_; }           ///< of one position of it: its last axis
-  std::int64_t positions() const { return width_ / row_width_; }  ///< classes that one sample has where known()
+  std::int64_t width() const { return width_; }                   ///< values per sample
+  std::int64_t row_width() const { return row_width_; }           ///< values per position: the last axis
+  std::int64_t positions() const { return width_ / row_width_; }  ///< per sample; each has one class if known()
   std::int64_t count() const;                                     ///< classes; two for a single sigmoid
-  std::string name(std::int64_t index) const;                     ///< or its number
+  std::string name(std::int64_t index) const;                     ///< its number if it has no name
 
-  /// One probability per class from the row of a position; logits go through softmax or sigmoid. Only when known().
+  /// Class probabilities from the row of one position; applies softmax or sigmoid to logits. Requires known().
   std::vector<float> probabilities(const float* row) const;
 
  private:
@@ -38,12 +38,11 @@ class Classes {
   std::vector<std::string> names_;
 };
 
-/// One for each output of the model, from its loss. Names without an output serve those of several outputs that have as
-/// many classes.
+/// One for each output of the model, from its loss. Names without an output apply to every output with as many classes.
 std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
                                         const ClassNames& names);
 
-/// Index of the largest; the first of equals.
+/// Index of the largest value; the first one on ties.
 std::int64_t argmax(const float* values, std::int64_t n);
 
 }  // namespace dptrain::evaluation

@@ -9,7 +9,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// Which data set: as asked, else the usual one. Says why.
+/// The data set to evaluate: the requested one, else usual_set().
 std::string choose(const EvaluationRequest& request, const experiment::Experiment& experiment) {
   const experiment::DataSection& data = experiment.config.data;
   if (request.on) {
@@ -37,7 +37,7 @@ session::SessionOptions session_options(const EvaluationRequest& request, const 
   return options;
 }
 
-/// Labels are matched by name: a data set in another order would be judged wrongly without a word.
+/// Throws if the class names differ from the checkpoint's: with another order the scores would be silently wrong.
 void check_class_names(const train::ModelSource& source, const ClassNames& data) {
   if (!source.state || !source.class_names.differs_from(data)) return;
   throw Error(ErrorKind::kData,

@@ -1,6 +1,6 @@
 #pragma once
 
-// A checkpoint on a data set: what eval and report open, and judge. Main thread; all processes together.
+// Evaluates a checkpoint on a data set, for eval and report. Main thread; all processes together.
 
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace dptrain::evaluation {
 
 struct EvaluationRequest {
-  std::string source;                      ///< as of open_model_source()
+  std::string source;                      ///< see open_model_source()
   std::optional<std::string> weights, on;  ///< on: "test", "validation" or "train"
   session::DeviceRequest devices;
   experiment::Overrides overrides;
@@ -25,20 +25,20 @@ struct EvaluationRequest {
 
 class Evaluation {
  public:
-  /// Reads the checkpoint's config and chooses the data set: as asked, else the usual one. Throws Error{kUsage} where
-  /// there is no loss, no weights or no such data set, and as open_model_source().
+  /// Reads the checkpoint's config and chooses the data set: the requested one, else usual_set(). Throws Error{kUsage}
+  /// if the loss, the weights or the data set is missing, and the errors of open_model_source().
   Evaluation(EvaluationRequest request, distributed::Processes* processes);
 
   const train::ModelSource& source() const { return source_; }
   const std::string& on() const { return on_; }
   /// Opens data and devices.
   session::Session& open();
-  /// After open().
+  /// Requires open().
   const std::vector<Classes>& classes() const { return classes_; }
-  /// Puts the weights into the replicas, and says which. Throws Error{kCheckpoint}, Error{kData} where the data set has
-  /// its classes in another order.
+  /// Loads the weights into the replicas and logs the checkpoint. Throws Error{kCheckpoint}, and Error{kData} if the
+  /// classes of the data set differ from the checkpoint's.
   void load_weights();
-  /// What judge() found. It must live as long as what this gives.
+  /// A result of judge() with its context. It refers to `judgement` and to this object.
   Judged judged(const Judgement& judgement) const;
 
  private:

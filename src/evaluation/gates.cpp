@@ -50,7 +50,7 @@ Json json_of(const Verdict& verdict) {
   return one;
 }
 
-/// Which limits hold for a class: its own, else that of all.
+/// The limit of a class: its own, else the one of all classes.
 std::optional<experiment::Limit> limit_of(const experiment::GatesSection& section, const std::string& name,
                                           std::optional<experiment::Limit> experiment::ClassLimits::*score,
                                           const std::optional<experiment::Limit>& of_all) {
@@ -132,13 +132,13 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
                        double count, const std::optional<experiment::Limit>& limit) {
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
-    if (count == 0) {  // nothing was seen, and nothing is proved
+    if (count == 0) {  // no samples to judge
       notes_.push_back(gate + ": there is no sample of it, so it is not judged");
       return;
     }
     if (score && count > 0 && output.classes.one_per_sample())
       of_shares.push_back({gate, *score, count, *limit});
-    else  // the positions of a sample are not independent of one another
+    else  // no interval: the positions of a sample are not independent
       append(of_values, judge_value(gate, score.value_or(std::nan("")), *limit));
   };
   for (const OutputJudgement& output : judgement.outputs)

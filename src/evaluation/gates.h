@@ -1,8 +1,8 @@
 #pragma once
 
-// Gates at work: the section `gates` of a config or a file of its own, judged on what an evaluation found, and what
-// becomes of the verdicts: a table, gates.json, JUnit's XML, annotations, exit code 7. Main thread of the process that
-// writes.
+// Gates: limits from the section `gates` of a config or from a separate file, checked against the results of an
+// evaluation. Verdicts are printed and written as gates.json, JUnit XML and GitHub annotations; a failed gate gives
+// exit code 7. Main thread of the writing process.
 
 #include <optional>
 #include <string>
@@ -22,22 +22,22 @@ struct GateOptions {
 
 class Gates {
  public:
-  /// --gates, else what the config says, which may be nothing; nothing without `judged`. `on`: the data set that will
-  /// be judged. Looks for the folders of a baseline. Throws Error{kUsage}, Error{kData}.
+  /// Reads the gates from --gates, else from the config; there are none without `judged`. `on`: the data set to
+  /// evaluate. Checks that the folders of the baseline and of other runs exist. Throws Error{kUsage}, Error{kData}.
   Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool judged = true);
 
   bool present() const { return section_.has_value(); }
-  /// Before time is spent: throws Error{kUsage} for metrics and classes that there are not, and for limits of classes
-  /// where no output tells classes apart.
+  /// Call before the evaluation. Throws Error{kUsage} for unknown metrics and classes, and for limits of classes if no
+  /// output has classes.
   void check(const plan::Plan& plan, const std::vector<Classes>& classes) const;
-  /// Only where present(). Throws Error{kData} where a baseline was judged on other samples.
+  /// Requires present(). Throws Error{kData} if a baseline was evaluated on other samples.
   std::vector<Verdict> judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters);
-  /// Of a run that ended well and could not be judged.
+  /// The failed verdict of a completed run whose evaluation was stopped or failed.
   std::vector<Verdict> not_judged() const;
-  /// Of a run that was ended early: gates.json and JUnit's XML say that nothing was judged.
+  /// For a run that ended early: marks the gates as not judged in gates.json and the JUnit XML.
   void leave_unjudged() { unjudged_ = true; }
-  /// Says and writes them, gates.json into `folder`, and throws Error{kCheck} where one failed. What --assert asks for
-  /// may be among them.
+  /// Prints and writes the verdicts, with gates.json in `folder`. Throws Error{kCheck} if one failed. `verdicts` may
+  /// include those of --assert.
   void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                 const std::string& folder) const;
 
@@ -56,7 +56,7 @@ class Gates {
 
   const GateOptions flags_;
   std::optional<experiment::GatesSection> section_;
-  std::string set_;  ///< in the names of files: "" for the usual one
+  std::string set_;  ///< part of file names; "" for usual_set()
   std::vector<Run> runs_;
   std::vector<std::string> notes_;
   bool unjudged_ = false;

@@ -11,7 +11,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// The power that notes speak of.
+/// Power of the test for which a note gives the detectable drop.
 constexpr double kPower = 0.95;
 
 /// One side of a limit.
@@ -34,7 +34,7 @@ std::vector<Side> sides_of(const experiment::Limit& limit, std::size_t gate) {
 
 double right_of(const ShareGate& gate) { return gate.share * gate.samples; }
 
-/// What could be seen of the gate, and what it takes to see its limit.
+/// The detectable drop of a gate, and the samples or runs needed to detect its limit.
 std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   const double seen = drop.seen(level, kPower);
   const PairedCounts& counts = gate.counts;
@@ -48,7 +48,7 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
         counted(counts.runs(), "run"), counts.baseline_runs(), gate.dispersion.factor);
   note += fmt::format("a drop of {:.4f} is found with {:.0f} %", seen, 100 * kPower);
   if (seen <= gate.limit.value) return note;
-  // more samples make a model better known, and more runs a training; with many runs the quantile is a normal one
+  // models need more samples, trainings need more runs; with many runs the quantile is nearly normal
   const double needed = gate.limit.value / (normal_quantile(1 - level) + normal_quantile(kPower));
   const double times = (drop.deviation / needed) * (drop.deviation / needed);
   note += fmt::format("; {} wants ", shortest(gate.limit.value));

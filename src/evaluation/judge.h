@@ -1,9 +1,9 @@
 #pragma once
 
 // Verdicts from measured values and limits. Without a confidence a gate compares the value. With one it fails only if
-// the whole interval is on the wrong side of the limit. Noise alone then fails a call's gates with a probability of at
-// most 1 - confidence (Holm's procedure). A gate whose interval contains the limit is not proven and does not fail.
-// Pure functions; any thread.
+// the whole interval is on the wrong side of the limit. Noise alone then fails any of a call's gates with a probability
+// of at most 1 - confidence (Holm's procedure). A gate whose interval contains the limit is not proven and does not
+// fail. Pure functions; any thread.
 
 #include <optional>
 #include <string>
@@ -15,19 +15,19 @@
 
 namespace dptrain::evaluation {
 
-/// A share of samples with its limit; samples > 0.
+/// A proportion of samples with its limit; samples > 0.
 struct ShareGate {
   std::string name;
   double share = 0, samples = 0;
   experiment::Limit limit;
 };
-/// By intervals of that confidence; without one, each as judge_value().
+/// Judges by intervals of that confidence; without one, each gate like judge_value().
 std::vector<Verdict> judge_shares(const std::vector<ShareGate>& gates, const std::optional<double>& confidence);
 
-/// A value that has no interval is judged as it was found; NaN fails. Of a limit with two sides there are two.
+/// Judges a value without an interval; NaN fails. A limit with two sides gives two verdicts.
 std::vector<Verdict> judge_value(const std::string& name, double found, const experiment::Limit& limit);
 
-/// A share of right answers against a baseline's; the counts have samples.
+/// A proportion of correct answers compared with a baseline's; requires counts of at least one sample.
 struct DropGate {
   std::string name;  ///< "accuracy", "recall of Shirt"
   PairedCounts counts;
@@ -36,10 +36,10 @@ struct DropGate {
 };
 struct DropVerdicts {
   std::vector<Verdict> verdicts;   ///< in the order of the gates
-  std::vector<std::string> notes;  ///< which drops could be found with these samples
+  std::vector<std::string> notes;  ///< the drop that these samples can detect
 };
-/// A gate fails where the candidate has less than chance explains, and a loss of the limit cannot be ruled
-/// out: its interval lies above 0 and reaches the limit.
+/// A gate fails if the candidate is worse than chance explains and a loss of the limit cannot be ruled out: its
+/// interval is above 0 and reaches the limit.
 DropVerdicts judge_drops(const std::vector<DropGate>& gates, double confidence);
 
 }  // namespace dptrain::evaluation

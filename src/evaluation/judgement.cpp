@@ -14,7 +14,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// The true class of a position: a number, or the largest of a row of values.
+/// The true class of a position: a number, a value thresholded at 0.5, or the argmax of a row of values.
 std::int64_t label_of(const void* labels, std::int64_t row, nn::LabelKind kind, const Classes& classes) {
   if (kind == nn::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row];
   const float* values = static_cast<const float*>(labels) + row * classes.row_width();
@@ -22,7 +22,7 @@ std::int64_t label_of(const void* labels, std::int64_t row, nn::LabelKind kind, 
   return argmax(values, classes.row_width());
 }
 
-/// The answers of one output.
+/// Collects the answers of one output.
 struct Gathered {
   const plan::LossStep* loss = nullptr;
   const Classes* classes = nullptr;
@@ -31,8 +31,8 @@ struct Gathered {
   std::optional<Confusion> confusion{};
   WorstSamples worst{};
   std::vector<Answer> kept{};                ///< every answer
-  std::vector<ValueAnswer> value_answers{};  ///< of the samples that is_chosen()
-  std::int64_t samples = 0;                  ///< of the data set
+  std::vector<ValueAnswer> value_answers{};  ///< of samples for which is_chosen()
+  std::int64_t samples = 0;                  ///< in the data set
 
   void add(const data::Batch& batch, const std::vector<float>& output) {
     for (std::int64_t sample = 0; sample < batch.own().count; ++sample) {
@@ -74,7 +74,7 @@ struct Gathered {
     const float* const labels = static_cast<const float*>(batch.labels(label)) + sample * width;
     for (std::int64_t i = 0; i < width; ++i) found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
     found.loss /= static_cast<double>(width);
-    if (!std::isfinite(found.loss)) found.loss = std::numeric_limits<double>::max();  // worse than any, and JSON has it
+    if (!std::isfinite(found.loss)) found.loss = std::numeric_limits<double>::max();  // largest, and valid in JSON
     if (width > static_cast<std::int64_t>(WorstSample::kMostValues)) return true;
     found.values = static_cast<std::size_t>(width);
     std::copy_n(labels, width, found.labels.begin());
@@ -83,7 +83,7 @@ struct Gathered {
   }
 };
 
-/// Whether all processes want to go on: they ask one another now and then, behind the same batches.
+/// Whether all processes continue. They exchange their answers after every kBatches batches.
 class Agreement {
  public:
   Agreement(distributed::Processes* processes, const std::function<bool()>& go_on)
@@ -121,7 +121,7 @@ std::vector<Gathered> nothing_yet(const session::Session& session, const plan::P
   return all;
 }
 
-/// The second pass: what the model answers to each sample. False where it was stopped.
+/// The second pass: collects the model's answer to each sample. Returns false if it was stopped.
 bool look_at_answers(session::Session& session, data::Loader& loader, const std::vector<Classes>& classes,
                      const std::function<bool()>& go_on, std::vector<Gathered>& gathered) {
   std::vector<std::vector<float>> outputs;

@@ -55,7 +55,7 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
 std::vector<std::string> judged_names(const plan::Plan& plan, const std::vector<Classes>& classes);
 /// The judged_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
 std::vector<std::pair<std::string, double>> judged_values(const Judgement& judgement);
-/// Names of metrics whose value is a share of all samples, each of which is right or wrong.
+/// Names of the metrics whose value is the proportion of samples that are right.
 std::vector<std::string> sample_shares(const plan::Plan& plan);
 
 }  // namespace dptrain::evaluation

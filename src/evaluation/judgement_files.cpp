@@ -53,7 +53,7 @@ plot::Drawing draw_scores(const std::string& title, const std::vector<ClassScore
 struct ValuePictures {
   plot::Drawing predicted, residuals;
 };
-/// A panel for each value; nothing where none is_drawable().
+/// One panel for each value; nothing if no value is_drawable().
 std::optional<ValuePictures> draw_values(const std::string& title, const std::vector<plot::ValuePairs>& values) {
   plot::Chart predicted{.title = title}, residuals{.title = title};
   for (const plot::ValuePairs& pairs : values) {
@@ -65,9 +65,7 @@ std::optional<ValuePictures> draw_values(const std::string& title, const std::ve
   return ValuePictures{plot::draw(predicted), plot::draw(residuals)};
 }
 
-// The samples that a model does worst on as a sheet of pictures: worst.svg. Main thread.
-
-/// The captions: label and answer of one class, else how wrong the model is.
+/// The captions: label and answer of a single class, else the error or the number of wrong positions.
 plot::SheetRow captions(const OutputJudgement& output, const WorstSample& sample) {
   plot::SheetRow row{};
   if (!output.confusion) {
@@ -88,8 +86,8 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
                              : fmt::format("#{}", index);
 }
 
-/// One row for each, in their order, of clips with frames side by side; as the eval transforms make them, at most 160
-/// pixels high and wide. Nothing where the model takes no images, or one of the samples can no longer be read.
+/// One row for each sample in order; clips show frames side by side. Images pass the eval transforms and are at most
+/// 160 pixels high and wide. Nothing if the model takes no images or a sample cannot be read.
 std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputJudgement& output,
                                        const std::shared_ptr<const data::Source>& samples,
                                        const experiment::Experiment& experiment) {
@@ -139,13 +137,13 @@ std::string file_of(const Judged& judged, const std::string& stem, const std::st
   return experiment::evaluation_file(stem, output, on == usual_set(judged.experiment) ? "" : on, suffix);
 }
 
-/// A number, or a list of several.
+/// A number for one value, a list for several.
 Json numbers(std::span<const float> values) {
   if (values.size() == 1) return values.front();
   return std::vector<float>(values.begin(), values.end());
 }
 
-/// Columns of a table, a text: short enough to be read.
+/// The cells of a table row or the lines of a text, truncated to a readable length.
 Json lines_of(const data::Source& source, std::int64_t index) {
   constexpr std::size_t kMostLines = 12, kMostLetters = 300;
   Json lines = Json::array();
@@ -223,7 +221,7 @@ std::string judgement_json(const Judged& judged) {
 
 std::vector<std::string> write_numbers(const Judged& judged, const fs::path& folder) {
   std::error_code ignored;
-  for (const OutputJudgement& output : judged.judgement.outputs)  // pictures of other samples than those listed now
+  for (const OutputJudgement& output : judged.judgement.outputs)  // remove stale pictures of an earlier evaluation
     for (const char* const stem : {"worst", "predicted", "residuals"})
       fs::remove(folder / file_of(judged, stem, output.name, ".svg"), ignored);
   std::vector<std::string> written{(folder / file_of(judged, "eval", "", ".json")).string()};

@@ -1,8 +1,8 @@
 #pragma once
 
-// A judgement as files in a folder: eval.json, confusion.csv, answers.csv, predicted.csv, and the pictures
-// confusion.svg, scores.svg, predicted.svg, residuals.svg and worst.svg (docs/files.md). Main thread of the process
-// that writes.
+// Writes a judgement into a folder: eval.json, confusion.csv, answers.csv, predicted.csv, and the pictures
+// confusion.svg, scores.svg, predicted.svg, residuals.svg and worst.svg (docs/files.md). Main thread of the writing
+// process.
 
 #include <filesystem>
 #include <memory>
@@ -15,27 +15,27 @@
 
 namespace dptrain::evaluation {
 
-/// What has been judged.
+/// A judgement with its context.
 struct Judged {
   const experiment::Experiment& experiment;
-  const std::string& checkpoint;  ///< as eval.json names it
+  const std::string& checkpoint;  ///< as named in eval.json
   const Judgement& judgement;
-  std::shared_ptr<const data::Source> samples;  ///< of the data set, for what the worst ones are
+  std::shared_ptr<const data::Source> samples;  ///< the data set, to show its worst samples
 };
 
-/// The data set that is judged when nobody asks for one: test, else validation; "" where there is neither.
+/// The data set that is evaluated by default: test, else validation; "" if there is neither.
 std::string usual_set(const experiment::Experiment& experiment);
 
-/// Of several outputs a score of one: "kind_f1", else "f1".
+/// "kind_f1" for an output named "kind", "f1" for one without a name.
 std::string score_name(const std::string& output, const std::string& score);
 /// "precision", "recall", "f1": the averages over the classes, in the order of ClassScore.
 const std::vector<std::string>& score_names();
 
-/// What eval.json holds.
+/// The text of eval.json.
 std::string judgement_json(const Judged& judged);
-/// Writes eval.json and the tables, with paths as they were written. Throws Error{kWrite}.
+/// Writes eval.json and the tables, and returns their paths. Throws Error{kWrite}.
 std::vector<std::string> write_numbers(const Judged& judged, const std::filesystem::path& folder);
-/// Draws the pictures, likewise.
+/// Draws the pictures and returns their paths. Throws Error{kWrite}.
 std::vector<std::string> write_pictures(const Judged& judged, const std::filesystem::path& folder);
 
 }  // namespace dptrain::evaluation

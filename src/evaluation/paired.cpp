@@ -10,9 +10,9 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// Beyond so many samples about which runs differ the normal distribution is exact enough.
+/// With more samples on which runs differ, the normal distribution is accurate enough.
 constexpr std::int64_t kMostExact = 100;
-/// A class's factor counts this share of the common one at least where its logarithm is taken.
+/// Lower bound of a class's factor before its logarithm is taken, relative to the pooled factor.
 constexpr double kLeastOfPooled = 0.01;
 
 double share_of(const std::vector<std::int64_t>& right, std::int64_t samples) {
@@ -32,7 +32,7 @@ double split_sum(const PairedCounts& counts) {
   return sum;
 }
 
-/// The sum of squared distances from the mean.
+/// The sum of squared deviations from the mean.
 double squares(const std::vector<std::int64_t>& values) {
   double mean = 0, sum = 0;
   for (const std::int64_t value : values) mean += static_cast<double>(value) / static_cast<double>(values.size());
@@ -43,10 +43,10 @@ double squares(const std::vector<std::int64_t>& values) {
 
 double choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
 
-/// An estimate of the factor of variance from one group alone.
+/// The variance factor estimated from one group alone.
 struct Spread {
   double factor = 1, freedom = 0;
-  double expected = 0;  ///< the sum of squares that samples one by one would make; 0: all runs agree
+  double expected = 0;  ///< sum of squares if samples were independent; 0: all runs agree
 };
 
 Spread spread_of(const PairedCounts& counts) {
@@ -58,20 +58,20 @@ Spread spread_of(const PairedCounts& counts) {
   return spread;
 }
 
-/// What factors of classes scatter around, and how closely: as if so many degrees of freedom had been seen of it.
+/// Prior of the classes' factors; `freedom` is its weight in degrees of freedom.
 struct Prior {
   double factor = 1, freedom = std::numeric_limits<double>::infinity();
 };
 
-/// Smyth's estimate from the logarithms' mean and variance; infinite freedom where they scatter by chance alone. With
-/// few classes the freedom is known badly, and too much of it fails gates by noise: half of it is trusted.
+/// Smyth's estimate from the mean and variance of the logarithms; infinite freedom if chance alone explains their
+/// scatter. Few classes give an unreliable freedom, and too large a freedom fails gates by noise, so it is halved.
 Prior prior_of(const std::vector<Spread>& spreads, double pooled) {
   std::vector<double> logs;
   double mean = 0, variance = 0;
   for (const Spread& spread : spreads) {
     if (spread.expected <= 0) continue;
     const double half = spread.freedom / 2;
-    const double factor = std::max(spread.factor, kLeastOfPooled * pooled);  // counts may be equal by chance
+    const double factor = std::max(spread.factor, kLeastOfPooled * pooled);  // equal counts would give log(0)
     logs.push_back(std::log(factor) - digamma(half) + std::log(half));
   }
   if (logs.size() < 2 || pooled <= 0) return {.factor = pooled};
@@ -84,10 +84,10 @@ Prior prior_of(const std::vector<Spread>& spreads, double pooled) {
   return {.factor = std::exp(mean + digamma(half) - std::log(half)), .freedom = half};  // half of Smyth's
 }
 
-/// P(the candidate's runs have at most so many right answers), each sample's being hypergeometric.
+/// P(the candidate's runs together have at most `right` correct answers); each sample's number is hypergeometric.
 double exact_p(const PairedCounts& counts, std::int64_t right) {
   const int all = counts.baseline_runs() + counts.runs(), runs = counts.runs();
-  std::vector<double> distribution{1};  // of the right answers above the least that are possible
+  std::vector<double> distribution{1};  // by the number of correct answers above the minimum
   for (int r = 1; r < all; ++r) {
     const int least = std::max(0, r - counts.baseline_runs()), most = std::min(r, runs);
     std::vector<double> one;
@@ -185,7 +185,7 @@ Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
   drop.freedom = dispersion.freedom;
   drop.deviation = std::sqrt(variance) * (1 / baseline_runs + 1 / runs) / static_cast<double>(counts.samples());
   if (split == 0) return drop;
-  const double z = (mean - static_cast<double>(right) - 0.5) / std::sqrt(variance);  // half an answer: counts are whole
+  const double z = (mean - static_cast<double>(right) - 0.5) / std::sqrt(variance);  // 0.5: continuity correction
   if (drop.freedom > 0)
     drop.p = student_tail(z, drop.freedom);
   else

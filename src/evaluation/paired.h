@@ -1,26 +1,26 @@
 #pragma once
 
-// What runs of two sides, a baseline and a candidate, got right of the same samples, and whether the candidate got less
-// right than chance explains. Plain values; a thread each.
+// Paired comparison of the runs of a baseline and of a candidate: how many of the same samples each answers correctly,
+// and whether the candidate is worse than chance explains. Plain values; one thread each.
 //
-// Were both sides the same training with other seeds, then, of a sample that r of all R runs got right, each choice of
-// r runs would be as likely: the number among the candidate's T runs is hypergeometric. The sum over samples has the
-// exact distribution of that sum. With one run on each side this is McNemar's test (Psychometrika 12, 1947) in its
-// exact form: a coin for every sample that one of both got right.
+// Suppose that both sides are the same training with other seeds, and r of all R runs answer a sample correctly. Each
+// choice of r runs is then equally likely, so the number among the candidate's runs is hypergeometric. The test uses
+// the exact distribution of its sum over samples. With one run on each side this is McNemar's exact test (Psychometrika
+// 12, 1947): a coin for every sample that only one run answers correctly.
 //
-// That takes samples one by one: it is the right question of two models. Of two trainings it is not, for a seed moves a
-// class as a whole: right answers of runs vary many times as much as those coins say. With three runs or more, two of
-// them on one side, the factor of variance is estimated: of all samples from their own runs; of a class from its own
-// and the other classes', the more alike they are (the moderated variance of G. K. Smyth, Statistical Applications in
-// Genetics and Molecular Biology 3, 2004; half of his prior degrees of freedom are trusted). It counts 1 at least, and
-// the quantiles are Student's for how well it is known.
+// This treats samples as independent, which is right for two models but not for two trainings. A seed moves a class as
+// a whole, so correct answers vary many times as much. With three runs or more, two of them on one side, the factor of
+// variance is estimated: for all samples from their runs; for a class from its own and the other classes' runs. The
+// more alike the classes, the more the others count (moderated variance: G. K. Smyth, Statistical Applications in
+// Genetics and Molecular Biology 3, 2004, with half of the prior degrees of freedom). The factor is at least 1, and
+// quantiles are Student's with the degrees of freedom of the estimate.
 
 #include <cstdint>
 #include <vector>
 
 namespace dptrain::evaluation {
 
-/// Of one group of samples: all, or those of a class.
+/// Counts for one group of samples: all of them, or those of a class.
 class PairedCounts {
  public:
   PairedCounts(int baseline_runs, int runs)
@@ -28,19 +28,19 @@ class PairedCounts {
         right_(static_cast<std::size_t>(runs)),
         together_(static_cast<std::size_t>(baseline_runs + runs) + 1) {}
 
-  /// A sample, or several that are alike: which runs got it right, the baseline's first.
+  /// Adds a sample, or several equal ones. `right`: whether each run is right, the baseline's first.
   void add(const std::vector<char>& right, std::int64_t samples = 1);
 
-  /// All samples of another group of the same runs.
+  /// Adds another group of samples of the same runs.
   void add(const PairedCounts& other);
 
   int baseline_runs() const { return static_cast<int>(baseline_right_.size()); }
   int runs() const { return static_cast<int>(right_.size()); }
   std::int64_t samples() const { return samples_; }
-  /// The mean share of right answers of a side's runs.
+  /// Mean proportion of correct answers, of the baseline's and of the candidate's runs.
   double baseline_share() const;
   double share() const;
-  /// How often two runs differ about a sample, on average over samples and pairs of runs.
+  /// Proportion of samples on which two runs differ, averaged over pairs of runs.
   double disagreement() const;
 
   // Sums over the samples, for paired.cpp.
@@ -49,38 +49,38 @@ class PairedCounts {
   const std::vector<std::int64_t>& together() const { return together_; }
 
  private:
-  std::vector<std::int64_t> baseline_right_, right_;  // of each run
-  std::vector<std::int64_t> together_;                // [r]: samples that r of all runs got right
+  std::vector<std::int64_t> baseline_right_, right_;  // by run
+  std::vector<std::int64_t> together_;                // [r]: samples that r of all runs answer correctly
   std::int64_t samples_ = 0;
 };
 
-/// How much more right answers of runs of one side vary than samples one by one would make them.
+/// How much more the correct answers of a side's runs vary than independent samples would.
 struct Dispersion {
-  double factor = 1;   ///< of the variance; at least 1
-  double freedom = 0;  ///< degrees of freedom of the estimate; 0: none was made, samples are taken one by one
+  double factor = 1;   ///< variance ratio, at least 1
+  double freedom = 0;  ///< degrees of freedom of the estimate; 0: no estimate, samples count as independent
 };
-/// Of a group by itself, with three runs or more.
+/// From one group alone; requires three runs or more.
 Dispersion dispersion(const PairedCounts& counts);
-/// Of classes, in their order; all have the same runs, three or more.
+/// For each class, in order, from its own and the other classes' runs. All have the same runs, three or more.
 std::vector<Dispersion> dispersions(const std::vector<PairedCounts>& classes);
 
-/// Of the share of right answers, how much the candidate has less.
+/// How much lower the candidate's proportion of correct answers is.
 struct Drop {
-  double found = 0;      ///< negative: it has more
-  double deviation = 0;  ///< standard deviation of `found` where chance alone makes it
-  double p = 1;          ///< the probability of this drop or a larger one by chance alone
-  double freedom = 0;    ///< of the quantiles that go with it; 0: normal
+  double found = 0;      ///< negative: it is higher
+  double deviation = 0;  ///< standard deviation of `found` by chance alone
+  double p = 1;          ///< probability of a drop of at least `found` by chance alone
+  double freedom = 0;    ///< degrees of freedom of the quantiles; 0: normal
 
-  /// The smallest and largest true drops that this agrees with, each left out wrongly with probability `level`.
+  /// Bounds of the true drop; each is wrong with probability `level`.
   double low(double level) const { return found - quantile(level) * deviation; }
   double high(double level) const { return found + quantile(level) * deviation; }
-  /// The true drop that would be found at this level with probability `power`.
+  /// The true drop that is detected at this level with probability `power`.
   double seen(double level, double power) const;
 
  private:
   double quantile(double level) const;
 };
-/// Of counts with samples.
+/// Requires counts of at least one sample.
 Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion);
 
 }  // namespace dptrain::evaluation

@@ -7,7 +7,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// Where a rising function reaches `value`, between the ends.
+/// Where a rising function reaches `value` between `low` and `high`, by bisection.
 template <class Function>
 double root(const Function& f, double value, double low, double high) {
   for (int i = 0; i < 200 && low < high; ++i) {
@@ -49,7 +49,7 @@ double incomplete_beta(double a, double b, double x) {
 double normal_tail(double z) { return std::erfc(z / std::sqrt(2.0)) / 2; }
 
 double normal_quantile(double probability) {
-  // of the smaller tail, which has all its digits
+  // the smaller tail keeps all its digits
   if (probability > 0.5) return -normal_quantile(1 - probability);
   return root([](double z) { return normal_tail(-z); }, probability, -40, 0);
 }
@@ -90,7 +90,7 @@ Interval wilson(double right, double samples, double confidence) {
 }
 
 double wilson_p(double right, double samples, double limit, bool at_most) {
-  const double off = (at_most ? 1 : -1) * (right / samples - limit);  // above 0: on the wrong side
+  const double off = (at_most ? 1 : -1) * (right / samples - limit);  // > 0: on the wrong side
   const double deviation = limit > 0 && limit < 1 ? std::sqrt(limit * (1 - limit) / samples) : 0;
   if (deviation > 0) return normal_tail(off / deviation);
   return off > 0 ? 0 : 1;
@@ -108,7 +108,7 @@ std::vector<double> holm_levels(const std::vector<double>& p, double alpha) {
     stopped = stopped || !(p[i] <= levels[i]);
     if (!stopped) --left;
   }
-  // those behind the first that is not rejected are not rejected: their p is no less, and their level is the same
+  // later hypotheses are not rejected either: their p is no smaller and their level is the same
   return levels;
 }
 

@@ -17,7 +17,7 @@ std::string interval_of(const Verdict& verdict) {
   return verdict.interval ? fmt::format("{:.4f} .. {:.4f}", verdict.interval->low, verdict.interval->high) : "-";
 }
 
-/// Percent-encoded as GitHub's runner reads workflow commands; in a property also ':' and ','.
+/// Percent-encoded as GitHub's workflow commands require; in a property also ':' and ','.
 std::string escaped(const std::string& text, bool property) {
   std::string out;
   for (const char c : text) {
@@ -27,7 +27,7 @@ std::string escaped(const std::string& text, bool property) {
   return out;
 }
 
-/// Letters that a terminal shows, not bytes.
+/// Width in characters, not bytes.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
