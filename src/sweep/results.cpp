@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostWidth = 32;
 
-/// "learning_rate" of train.optimizer.learning_rate, or as much of the end as tells the keys apart.
+/// "learning_rate" for train.optimizer.learning_rate, or the shortest ending that distinguishes the keys.
 std::vector<std::string> short_names(const std::vector<Varied>& space) {
   std::vector<std::string> names;
   for (const Varied& varied : space) {
@@ -33,7 +33,7 @@ std::vector<std::string> short_names(const std::vector<Varied>& space) {
   return names;
 }
 
-/// Cells of one width a column, numbers to the right.
+/// Lines with columns of equal width; all but the last are right-aligned.
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::string> lines(rows.size());
   for (std::size_t column = 0; column < rows.front().size(); ++column) {
@@ -63,10 +63,10 @@ std::string what_became_of(const Trial& trial, const std::string& shown) {
 
 std::string count_text(std::int64_t count) { return count > 0 ? std::to_string(count) : "-"; }
 
-/// The x of each trial for one key: choices are categories at equal distances, values of a range are numbers.
+/// The x of each trial for one key: the index of a choice, or the number from a range.
 struct Places {
-  std::vector<double> at{};          ///< one x for each trial
-  std::vector<std::string> names{};  ///< one for each choice, numbers in ascending order
+  std::vector<double> at{};          ///< by trial
+  std::vector<std::string> names{};  ///< of the choices; numbers in ascending order
   bool log = false;
 };
 

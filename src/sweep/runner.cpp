@@ -96,7 +96,7 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
 constexpr std::size_t kMostReason = 300;
 
-/// The last words of the run that say what went wrong, in one line.
+/// The last error message of a run, on one line.
 std::string last_error(const std::string& log) {
   std::string found;
   for (const std::string& line : train::LineFile::read(log)) {
@@ -123,9 +123,9 @@ std::string reason_of(int status, const std::string& log) {
   return words.empty() ? fmt::format("exit {}, see {}", code, log) : fmt::format("exit {}: {}", code, words);
 }
 
-/// In the child, between fork and exec: nothing but system calls.
+/// Runs in the child between fork and exec: system calls only.
 [[noreturn]] void become(const std::vector<char*>& words, const char* directory, int log, pid_t parent) {
-  setpgid(0, 0);  // Ctrl-C on the terminal is the sweep's, which passes it on
+  setpgid(0, 0);  // the terminal's Ctrl-C signals only the sweep, which forwards it
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kNotStarted);
   sigset_t none;
@@ -139,7 +139,7 @@ std::string reason_of(int status, const std::string& log) {
   _exit(kNotStarted);
 }
 
-/// Of a child that is not to be lost to an interrupted call.
+/// waitpid() that retries after EINTR.
 int status_of(pid_t process, int options, int& status) {
   int got = 0;
   do got = waitpid(process, &status, options);
@@ -147,13 +147,13 @@ int status_of(pid_t process, int options, int& status) {
   return got;
 }
 
-/// Nothing is left to train to there.
+/// Whether the run is trained to `epochs` or ended early.
 bool has_ended(const Outcome& outcome, const std::optional<std::int64_t>& epochs) {
   const bool early = outcome.exit == "early_stopping" || outcome.exit == "max_time";
   return early || (outcome.exit == "completed" && (!epochs || outcome.epochs >= *epochs));
 }
 
-/// A file that is not as fit writes it says nothing.
+/// Ignores a file that fit did not write.
 void read_result(const std::string& file, Outcome& outcome) try {
   const nlohmann::json json = nlohmann::json::parse(train::read_text(file), nullptr, false);
   if (!json.is_object()) return;
@@ -182,7 +182,7 @@ Outcome outcome_of(const Plan& plan, const std::string& run) {
     for (const plot::Point& point : column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
     for (const plot::Point& point : column("epoch"))
       outcome.epochs = std::max(outcome.epochs, static_cast<std::int64_t>(point.x));
-  } catch (const Error&) {  // no epoch is done
+  } catch (const Error&) {  // no epoch completed
   }
   read_result((fs::path(run) / "result.json").string(), outcome);
   return outcome;
@@ -278,7 +278,7 @@ Ended ProcessRunner::ended(int slot, int status) const {
   const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
   const bool by_request =
       WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGTERM || WEXITSTATUS(status) == train::kStoppedUnsaved);
-  // Whoever stops the whole group may have told the trial before this process has seen it.
+  // A signal to the whole process group may reach the trial before this process has seen it.
   const bool stops = stopping_ || train::Signals::stop_signal() != 0;
   ended.how = stops && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
   if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, child.log);

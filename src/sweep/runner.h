@@ -1,7 +1,6 @@
 #pragma once
 
-// Runner: what trains trials, some side by side; and the loop that gives it trials until a sweep is done or stopped.
-// Main thread.
+// Runner: trains trials, several at a time. run() starts trials on it until a sweep is done or stopped. Main thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +12,9 @@
 
 namespace dptrain::sweep {
 
-/// How a trial that was started has ended.
+/// How a started trial ended.
 struct Ended {
-  enum class How { kDone, kFailed, kStopped };  ///< kStopped: on request, to be gone on with
+  enum class How { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
 
   int slot = 0;
   How how = How::kDone;
@@ -25,49 +24,49 @@ struct Ended {
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual int slots() const = 0;  ///< trials side by side, at least 1
-  /// In a free slot, counted from 0, to `epochs` in all, or as the config says; from where the trial stood.
+  virtual int slots() const = 0;  ///< number of concurrent trials, at least 1
+  /// Trains a trial in a free slot, counted from 0, up to `epochs` in all (none: as configured). Resumes earlier work.
   virtual void start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) = 0;
-  /// Those that have ended since the last call; waits a moment where none has.
+  /// Trials that ended since the last call; waits briefly if there are none.
   virtual std::vector<Ended> poll() = 0;
-  /// Asks all that run to save and end: poll() gives them. Once.
+  /// Requests all running trials to save and end; poll() returns them. Call once.
   virtual void stop() = 0;
 };
 
-/// Who looks on.
+/// Observer of a sweep.
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  virtual void keep(const Sweep& sweep) = 0;  ///< a trial begins or has ended: before anything else happens
+  virtual void keep(const Sweep& sweep) = 0;  ///< called first when a trial begins or has ended
   virtual void ended(const Sweep& sweep, const Trial& trial) = 0;
-  virtual void tick(const Sweep& sweep) = 0;  ///< now and then
+  virtual void tick(const Sweep& sweep) = 0;  ///< called periodically
   virtual bool wants_stop() = 0;
 };
 
-/// Until all trials are done, or those that ran have ended after a wish to stop.
+/// Runs until all trials are done; after a stop request, until the running ones have ended.
 void run(Sweep& sweep, Runner& runner, Watcher& watcher);
 
 struct ProcessOptions {
-  std::string executable;                         ///< of dptrain
-  std::string folder;                             ///< of the sweep, absolute
+  std::string executable;                         ///< path of dptrain
+  std::string folder;                             ///< absolute path of the sweep's folder
   std::vector<std::vector<std::string>> devices;  ///< flags of fit, one for each slot: {"--cpus", "1x2"}
-  std::vector<std::string> sets{};                ///< more of `--set`, of all trials
+  std::vector<std::string> sets{};                ///< additional `--set` for all trials
 };
 
-/// Each trial is a `dptrain fit` of its own, so that a crash of one does not affect the others. Its output goes to
-/// NNN.log next to the folder of its run. A child is asked to save and end when this process ends, however it ends.
-/// Used by one thread alone: the kernel signals the end of the thread that started a child.
+/// Runs each trial as a separate `dptrain fit`, so that a crash does not affect the others. Output goes to NNN.log next
+/// to the folder of its run. A child receives SIGTERM to save and end when this process ends, however it ends. Use from
+/// one thread: the kernel signals a child when the thread that started it ends.
 class ProcessRunner final : public Runner {
  public:
-  /// `plan` must live as long.
+  /// `plan` must outlive the runner.
   ProcessRunner(const Plan& plan, ProcessOptions options);
-  /// Ends what still runs at once.
+  /// Kills running trials.
   ~ProcessRunner() override;
   ProcessRunner(const ProcessRunner&) = delete;
   ProcessRunner& operator=(const ProcessRunner&) = delete;
 
   int slots() const override { return static_cast<int>(children_.size()); }
-  /// A trial that has come to its end unseen (the sweep was killed just then) is not started again.
+  /// Does not restart a trial whose run has completed, as when the sweep was killed before it noticed.
   void start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) override;
   std::vector<Ended> poll() override;
   void stop() override;
@@ -87,10 +86,10 @@ class ProcessRunner final : public Runner {
   bool stopping_ = false;
 };
 
-/// What the files of a trial's run say: of train.csv and result.json.
+/// The outcome stored in the train.csv and result.json of a trial's run.
 Outcome outcome_of(const Plan& plan, const std::string& run);
 
-/// Waits until no process trains into the folder any more, for as long as `seconds`; false: one still does.
+/// Waits up to `seconds` until no process trains into the folder; false if one still does.
 bool wait_until_free(const std::string& run, double seconds);
 
 }  // namespace dptrain::sweep

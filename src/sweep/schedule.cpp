@@ -51,7 +51,7 @@ bool Schedule::finished() const {
   });
 }
 
-/// As soon as nothing of the highest rung is left to do, its best go on, as often as there are rungs.
+/// Once the highest rung is complete, moves its best trials to the next. Repeats if all of these have ended early.
 void Schedule::promote() {
   for (;;) {
     if (!finished()) return;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Schedule: which trial is trained next, and how far. With halving the trials of a rung all end before the best of them
-// go on: of n trials floor(n / eta), at least one, where one has a value. A trial that EarlyStopping has ended keeps
-// its value and its place in later rungs, and trains no more. Pure but for the sweep that it changes; one thread.
+// Schedule: which trial is trained next, and for how many epochs. With halving, all trials of a rung end before its
+// best floor(n / eta), at least one, continue. A trial ended by EarlyStopping keeps its value and its place in later
+// rungs without training. Changes nothing but the sweep; one thread.
 
 #include <cstddef>
 #include <optional>
@@ -13,22 +13,21 @@ namespace dptrain::sweep {
 
 class Schedule {
  public:
-  /// Trials that ran when the sweep was stopped wait again. `sweep` must live as long.
+  /// Trials that ran when the sweep was stopped become waiting. `sweep` must outlive this.
   explicit Schedule(Sweep& sweep);
 
-  /// The place of the trial to start now, which is kRunning from then on; nothing where others must end before, or none
-  /// is left.
+  /// Index of the next trial, which becomes kRunning; nothing if others must end first or none is left.
   std::optional<std::size_t> next();
-  /// Epochs in all that a trial is trained for at its rung; nothing: as the config says.
+  /// Total epochs of a trial at its rung; nothing: as configured.
   std::optional<std::int64_t> epochs_of(const Trial& trial) const;
 
   void done(std::size_t trial, Outcome outcome);
   void failed(std::size_t trial, Outcome outcome);
-  /// It was stopped with the sweep, and goes on when that is resumed.
+  /// The trial was stopped with the sweep and continues when that is resumed.
   void stopped(std::size_t trial);
 
-  bool finished() const;            ///< nothing runs and nothing is left to run
-  std::size_t runs_in_all() const;  ///< at most: a trial counts once for each rung
+  bool finished() const;            ///< no trial is running or waiting
+  std::size_t runs_in_all() const;  ///< upper bound: a trial counts once for each rung
   std::size_t runs_done() const;
 
  private:

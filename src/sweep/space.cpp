@@ -14,13 +14,13 @@ namespace dptrain::sweep {
 namespace {
 
 constexpr std::int64_t kMostPoints = 1'000'000;
-constexpr double kMostWhole = 1e15;  // exact as a double, with room
+constexpr double kMostWhole = 1e15;  // well below 2^53: exact as a double
 
 [[noreturn]] void refuse(const std::string& text, const std::string& what) {
   throw Error(ErrorKind::kUsage, fmt::format("--vary {}: {}", text, what));
 }
 
-/// At commas that stand outside of brackets, braces and quotes.
+/// Splits at commas outside brackets, braces and quotes.
 std::vector<std::string> split_choices(const std::string& text, const std::string& whole) {
   std::vector<std::string> parts{""};
   int depth = 0;
@@ -48,7 +48,7 @@ std::vector<std::string> split_choices(const std::string& text, const std::strin
   return parts;
 }
 
-/// "A..B" and what follows its colons; nothing where the text is no range.
+/// Parses "A..B" and the options after its colons; nothing if the text is not a range.
 std::optional<Varied> parse_range(const std::string& spec, const std::string& text) {
   const std::size_t dots = spec.find("..");
   if (dots == std::string::npos) return std::nullopt;

@@ -94,7 +94,7 @@ Trial trial_of(const Json& json, const std::vector<Varied>& space) {
 
 std::string path_of(const std::string& folder) { return (fs::path(folder) / kSweepFile).string(); }
 
-/// What our own writer cannot have written.
+/// Rejects contents that write_sweep() cannot have written.
 bool is_sound(const Sweep& sweep) {
   return static_cast<std::int64_t>(sweep.trials.size()) == sweep.plan.trials && sweep.plan.eta >= 2 &&
          std::ranges::all_of(sweep.trials, [&](const Trial& trial) { return trial.rung <= sweep.plan.last_rung(); });

@@ -1,7 +1,7 @@
 #pragma once
 
-// sweep.json: the whole state of a sweep in one file, replaced atomically whenever a trial begins or ends. So a sweep
-// can resume after any end of its process. The only writer holds the folder's lock (train/run_directory.h).
+// sweep.json: the whole state of a sweep in one file, replaced atomically whenever a trial begins or ends, so that a
+// sweep can resume after a crash. The only writer holds the folder's lock (train/run_directory.h).
 
 #include <string>
 
@@ -11,13 +11,11 @@ namespace dptrain::sweep {
 
 inline constexpr const char* kSweepFile = "sweep.json";
 
-/// The file's text.
 std::string text_of(const Sweep& sweep);
 /// Throws Error{kWrite}.
 void write_sweep(const std::string& folder, const Sweep& sweep);
-/// Throws Error{kUsage} where the folder has none, Error{kData} where it cannot be read.
+/// Throws Error{kUsage} if the folder has none, Error{kData} if it is invalid.
 Sweep read_sweep(const std::string& folder);
-/// Whether the folder has one.
 bool is_sweep(const std::string& folder);
 
 /// Run folders for the names on a command line. A sweep's folder is replaced by its trials that have a train.csv. Files
