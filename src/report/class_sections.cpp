@@ -55,7 +55,7 @@ std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord&
          "\n";
 }
 
-/// Label and answer on a line each.
+/// Label and answer, one line each.
 std::string answer_html(const WorstRecord& worst) {
   std::string html;
   if (!worst.label.empty()) html += element("div", "", element("span", "label", escaped(worst.label)));
@@ -72,7 +72,7 @@ std::string answer_html(const WorstRecord& worst) {
   return html + element("small", "", loss);
 }
 
-/// The cells as they are in the file, without the numbers that they become.
+/// The cells as in the file, without their encoded numbers.
 std::string holds_text(const WorstRecord& worst) {
   std::string lines;
   for (const std::string& line : worst.holds)
@@ -80,7 +80,7 @@ std::string holds_text(const WorstRecord& worst) {
   return lines;
 }
 
-/// One of few bytes has few pixels, which are to be seen as such.
+/// A small file has few pixels, which are enlarged without smoothing.
 std::string image_html(const std::string& image) {
   constexpr std::size_t kFewBytes = 6000;
   return fmt::format("<img{} src=\"{}\" alt=\"\"/>", image.size() < kFewBytes ? " class=\"pixels\"" : "",
@@ -105,7 +105,7 @@ std::string cards(const std::vector<WorstRecord>& all) {
   return element("div", images == 0 ? "cards words" : images > 1 ? "cards clips" : "cards", html) + "\n";
 }
 
-/// The outputs of the first evaluation as they are, further evaluations folded.
+/// The outputs of the first evaluation, followed by further evaluations in folded elements.
 class Parts {
  public:
   void add(const EvaluationRecord& evaluation, const OutputRecord& output, const std::string& about,

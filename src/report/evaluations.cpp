@@ -25,7 +25,7 @@ std::optional<T> optional_of(const Json& json, const char* key) {
   return found == json.end() || found->is_null() ? std::nullopt : std::optional<T>(found->get<T>());
 }
 
-/// A name as it is; a number, or a list of them, as text.
+/// A string as it is; a number or a list of numbers as text.
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end()) return "";
@@ -45,7 +45,7 @@ plot::ClassBar bar_of(const Json& json) {
           .f1 = optional_of<double>(json, "f1")};
 }
 
-/// The numbers of a confusion.csv of so many classes; none where it is another table.
+/// The counts of a confusion.csv with `classes` classes; empty for any other table.
 std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
   const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file.string()));
   if (rows.size() != classes + 1) return {};
@@ -84,7 +84,7 @@ std::vector<plot::ValuePairs> values_in(const fs::path& file) {
   return all;
 }
 
-/// The images of a sheet, in its order.
+/// The images of a contact sheet, in order; none if one is invalid.
 std::vector<std::string> images_in(const fs::path& file) {
   const std::string sheet = train::read_text(file.string());
   constexpr std::string_view kBegin = "href=\"data:image/png;base64,";
@@ -122,7 +122,7 @@ std::vector<WorstRecord> worst_of(const Json& list, const std::vector<std::strin
   return all;
 }
 
-/// `on`: "", or the set in the files' names.
+/// `on`: the data set in the file names, or "".
 OutputRecord output_of(const Json& json, const fs::path& folder, const std::string& name, const std::string& on) {
   OutputRecord output{.name = name};
   const auto file = [&](const char* stem, const char* suffix) {
@@ -157,7 +157,7 @@ EvaluationRecord evaluation_of(const fs::path& folder, const std::string& name, 
   return found;
 }
 
-/// Whether the run's weights are younger than a file in its folder.
+/// Whether the run's weights are newer than a file in its folder.
 bool is_old(const fs::path& folder, const std::string& name) {
   std::error_code error;
   const fs::file_time_type saved = fs::last_write_time(train::RunDirectory::weights_of(folder.string()), error);

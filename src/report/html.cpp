@@ -67,7 +67,7 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts)
 
 namespace {
 
-/// Samples of lines with their names, which wrap with the page.
+/// Legend entries that wrap with the page.
 std::string line_names(const std::vector<plot::LegendEntry>& entries) {
   if (entries.empty()) return "";
   std::string html;
@@ -93,7 +93,7 @@ std::string charts(const plot::Chart& chart, const std::string& label) {
 }
 
 std::string figure(const plot::Drawing& drawing, const std::string& label) {
-  // Large ones scroll by themselves on a phone, where they would be unreadable; huge ones share no row.
+  // Large figures scroll on a phone, where they would be unreadable; huge ones get a row of their own.
   constexpr double kLargePixels = 560, kHugePixels = 900;
   const std::string style = drawing.width() > kHugePixels    ? "large huge"
                             : drawing.width() > kLargePixels ? "large"

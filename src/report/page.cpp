@@ -18,7 +18,7 @@
 namespace dptrain::report {
 namespace {
 
-/// "--text:#1c2024;..."
+/// CSS variables: "--text:#1c2024;..."
 std::string variables(bool dark) {
   std::string all = dark ? "--tint:#1d2227;" : "--tint:#f5f7f8;";
   for (const plot::Hue& one : plot::hues()) all += fmt::format("--{}:#{:06x};", one.name, dark ? one.dark : one.light);
@@ -98,8 +98,8 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color
 @media print{body{font-size:10.5pt}main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,.card,.tile,tr,.bar{break-inside:avoid}figure{overflow:visible}figure svg{max-height:23cm;margin:auto;min-width:0}pre{max-height:none;white-space:pre-wrap;overflow:visible}.wide{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 
-/// The page's style sheet, that of its pictures included: light or dark as the reader's system is, light in print. Its
-/// colours are those of plot/drawing.h. Pure; any thread.
+/// Style sheet of the page and its pictures: light or dark like the reader's system, light in print. Colours come from
+/// plot/drawing.h.
 std::string style_sheet() {
   return fmt::format(
       "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
@@ -124,14 +124,14 @@ std::string one_run(const std::string& title, const RunRecord& run) {
   return element("h1", "", escaped(title)) + "\n" + overview(run) + element("nav", "", "\n" + links) + "\n" + body;
 }
 
-/// A run among others: folded, with less large headings.
+/// The part of one of several runs: folded, with smaller headings.
 std::string part_of(const RunRecord& run, std::size_t number) {
   const std::string id = fmt::format("run{}", number);
   std::string body = overview(run);
   for (const Section& section : sections_of(run))
     body += heading("h3", id + "-" + section.id, section.title) + section.html;
   const std::string facts = exit_word(run) + (run.result && !run.date.empty() ? ", " + date_text(run.date) : "");
-  // A browser unfolds what a link leads into.
+  // A browser unfolds an element if a link targets its inside.
   return folded(escaped(run.name) + element("span", "", escaped(facts)),
                 fmt::format("<div id=\"{}\">\n{}</div>\n", id, body), false, "run");
 }
@@ -200,7 +200,7 @@ std::vector<Figures> figures_of(const std::vector<RunRecord>& runs) {
   return all;
 }
 
-/// Where it is one of several that differ.
+/// The value to mark as best; nothing if all values are equal or fewer than two are known.
 std::optional<double> best_value(const Figures& figures) {
   std::vector<double> known;
   for (const std::optional<double>& value : figures.values)
@@ -255,7 +255,7 @@ std::vector<Difference> differences(const std::vector<RunRecord>& runs) {
   return all;
 }
 
-/// "units" of "model.layers.hidden.units"
+/// "units" for "model.layers.hidden.units"
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 std::string runs_table(const std::vector<RunRecord>& runs) {

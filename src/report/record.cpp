@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// null where there is no such file; one that cannot be read is left out, with a warning.
+/// Null if the file is missing; null with a warning if it is not JSON.
 Json json_in(const fs::path& file) {
   const std::string text = train::read_text(file.string());
   if (text.empty()) return {};
@@ -69,7 +69,7 @@ std::optional<train::RunCurves> read_curves(const std::string& folder, const std
   }
 }
 
-/// "machine.cpu" and its value.
+/// Appends all values with their paths, such as "machine.cpu".
 void flatten(const Json& json, const std::string& place, Fields& out) {
   if (json.is_object()) {
     for (const auto& [key, value] : json.items()) flatten(value, place.empty() ? key : place + "." + key, out);
@@ -125,7 +125,7 @@ std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run
   return time;
 }
 
-/// Nothing will call the callbacks.
+/// Leaves out the callbacks, which are never called here.
 experiment::Overrides as_it_is() {
   experiment::Overrides overrides;
   overrides.callbacks = false;
@@ -146,14 +146,14 @@ void read_model(RunRecord& run) {
   }
 }
 
-/// Whether the text has the absolute path itself, not as the end of a relative one.
+/// Whether the config contains the absolute path itself, not as the end of a relative one.
 bool has_path(const std::string& config, const std::string& path) {
   for (std::size_t at = config.find(path); at != std::string::npos; at = config.find(path, at + 1))
     if (at == 0 || std::string_view(" \t\n[{,:'\"").find(config[at - 1]) != std::string_view::npos) return true;
   return false;
 }
 
-/// Relative paths of the config are resolved here from the current folder, in the run from the folder of the config.
+/// Relative paths in the config are resolved here from the current folder, in the run from the config's folder.
 bool may_be_same_place(const std::string& ran, const std::string& was, const std::string& config) {
   if (!ran.starts_with('/') || !was.starts_with('/') || has_path(config, was)) return false;
   fs::path below;
@@ -173,7 +173,7 @@ bool means_the_same(const std::string& ran, const std::string& was, const std::s
   });
 }
 
-/// What the config comes to without the flags of the command, against what was run.
+/// Settings changed by flags: the config without the command's flags compared with the settings of the run.
 Fields changed_settings(const RunRecord& run) {
   Fields changed;
   try {
@@ -183,7 +183,7 @@ Fields changed_settings(const RunRecord& run) {
     for (const auto& [name, was, now] : changes(before, run.settings))
       if (!now.empty() && !means_the_same(now, was, run.config))
         changed.emplace_back(name, was.empty() ? now : was + " → " + now);
-  } catch (const Error& needs_flags) {  // a variable without a value, say
+  } catch (const Error& needs_flags) {  // such as a variable without a value
     log::debug(needs_flags.what());
   }
   return changed;
@@ -211,7 +211,7 @@ bool is_run(const fs::path& folder) {
   return fs::exists(folder / "config.resolved.yaml", ignored);
 }
 
-/// The last run in a folder of runs, else how one is called.
+/// The last run in a folder of runs, else the usual form of a run's folder.
 std::string example_below(const fs::path& folder) {
   std::string last;
   std::error_code ignored;
@@ -268,7 +268,7 @@ std::string plain_text(const Node& node) {
   return "[" + join(parts, ", ") + "]";
 }
 
-/// "conv1" of a layer, "EarlyStopping" of a callback; "" where a part of a list has no name.
+/// The name of a list item: "conv1" for a layer, "EarlyStopping" for a callback; "" if it has none.
 std::string name_of(const Node& item) {
   if (!item.is_map()) return item.is_scalar() ? item.str() : "";
   if (item.entries().size() != 1) return "";

@@ -18,7 +18,7 @@ std::string tile(const std::string& value, const std::string& what) {
   return element("div", "tile", element("b", "", escaped(value)) + element("span", "", breakable(what))) + "\n";
 }
 
-/// The best of each metric, of validation where there is some.
+/// The best value of each metric, on validation data if there is some.
 std::string metric_tiles(const RunRecord& run) {
   constexpr std::size_t kMost = 5;
   const std::string prefix = is_validated(run) ? "val_" : "";
@@ -38,7 +38,7 @@ std::string evaluation_tiles(const RunRecord& run) {
   return tiles;
 }
 
-/// "dptrain 0.1.0 on 2 devices: cpu:0 ..."
+/// Date, devices, host and version of the run.
 std::string where_text(const RunRecord& run) {
   std::vector<std::string> parts;
   if (!run.date.empty()) parts.push_back(date_text(run.date));
@@ -86,7 +86,7 @@ namespace {
 
 std::string cell(const std::optional<double>& value) { return value ? metric_text(*value) : ""; }
 
-/// Beyond what was logged: of an evaluation with other metrics.
+/// The logged metrics, then those that only evaluations have.
 std::vector<std::string> names_of(const RunRecord& run) {
   std::vector<std::string> names = metrics_of(run);
   for (const EvaluationRecord& evaluation : run.evaluations)
@@ -250,7 +250,7 @@ Section trouble_section(const RunRecord& run) {
 Section config_section(const RunRecord& run) {
   Section section{.id = "config", .title = "Config and environment"};
   Fields origin{{"folder", run.folder}};
-  for (const std::string& line : split(trim(run.command), '\n'))  // one for each start
+  for (const std::string& line : split(trim(run.command), '\n'))  // one per start
     if (!line.empty()) origin.emplace_back(origin.size() == 1 ? "command" : "resumed by", line);
   section.html += pairs(origin);
   if (!run.changed.empty())

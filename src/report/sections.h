@@ -1,7 +1,7 @@
 #pragma once
 
-// The sections of a run's page, each from what its record holds; `html` is empty where the record holds nothing for
-// it. Pure functions; any thread.
+// The sections of a run's page, built from its record; `html` is empty if the record has nothing to show. Pure
+// functions; any thread.
 
 #include <string>
 #include <vector>
@@ -16,12 +16,12 @@ struct Section {
   std::string html{};
 };
 
-/// Under the title of a page, or at the head of a run's part of it: how it ended, when, the main figures.
+/// The summary below a page's title, or at the top of a run's part: how the run ended, when, and the main figures.
 std::string overview(const RunRecord& run);
 
 Section curves_section(const RunRecord& run);
 Section metrics_section(const RunRecord& run);
-/// Confusions and scores of classes.
+/// Confusion matrices and scores of classes.
 Section classes_section(const RunRecord& run);
 /// Predicted over true values and residuals of a regression.
 Section values_section(const RunRecord& run);
