@@ -13,7 +13,7 @@ namespace dptrain::plot {
 enum class Scale {
   kLinear,
   kLog,
-  kAuto,  ///< kLog where the values span it
+  kAuto,  ///< kLog if spans_decades()
 };
 
 struct Range {
@@ -23,17 +23,17 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-/// Whether a logarithmic axis shows more of these values: hardly one is zero or less, and the largest is a hundred
-/// times what nine tenths of the positive ones exceed. (So a rate that ends near zero, but begins high, stays linear.)
+/// Whether a logarithmic axis suits these values: at most 5 % are zero or less, and the largest is at least 100 times
+/// the 10th percentile of the positive ones. A rate that starts high and decays to near zero stays linear.
 bool spans_decades(const std::vector<double>& values);
 
-/// About `count` round numbers (1, 2 or 5 times a power of ten apart) that lie in [low, high].
+/// About `count` round numbers (1, 2 or 5 times a power of ten apart) in [low, high].
 std::vector<double> ticks(double low, double high, int count, bool whole);
-/// Powers of ten in [low, high], of many each second, third, ...; where there are fewer than three, 2 and 5 times them,
-/// too. low > 0.
+/// Powers of ten in [low, high], thinned out if there are many; if there are fewer than three, also 2 and 5 times them.
+/// low > 0.
 std::vector<double> log_ticks(double low, double high, int count);
 
-/// 12500 -> "12.5k": short enough for an axis. The largest of all ticks decides the unit, their distance the digits.
+/// 12500 -> "12.5k". The largest tick determines the unit, the distance between ticks the digits.
 std::string tick_text(double value, const std::vector<double>& all);
 /// 0.01, 100, 1e-6.
 std::string log_tick_text(double value);
@@ -45,7 +45,7 @@ class Axis {
   Axis(Range range, bool log, double begin, double end);
 
   double at(double value) const;
-  /// Finite, and more than zero where the axis is logarithmic.
+  /// Whether a value is finite and, on a logarithmic axis, positive.
   bool shows(double value) const;
   bool log() const { return log_; }
   const Range& range() const { return range_; }
@@ -75,11 +75,11 @@ struct LegendEntry {
   } sample = Sample::kMarkedLine;  ///< drawn before the name
 };
 
-/// Draws one line of entries from `at` (the baseline) to the right, which explains the kinds of lines.
+/// Draws entries that explain the kinds of lines, in one row to the right of `at` (the baseline).
 void draw_keys(const std::vector<LegendEntry>& entries, Point at, Drawing& out);
 
-/// All entries in columns of one width, filled one after the other. The number of columns leaves four fifths of the
-/// names whole. Other names are shortened in the middle and whole in the title; no entry is left out.
+/// All entries in columns of equal width, filled one after the other. The number of columns leaves four fifths of the
+/// names whole. Longer names are shortened in the middle, with the whole name as tooltip.
 class Legend {
  public:
   Legend(const std::vector<LegendEntry>& entries, double width);

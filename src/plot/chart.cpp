@@ -62,11 +62,11 @@ Range y_range(const Panel& panel, bool log) {
   }
   const double extent = range.high - range.low;
   const double pad = extent > 0 ? 0.06 * extent : std::max(0.5 * std::abs(range.low), 1e-9);
-  const bool touches = range.low >= 0 && range.low < pad;  // do not begin a little below zero
+  const bool touches = range.low >= 0 && range.low < pad;  // do not begin slightly below zero
   return {panel.from_zero || touches ? std::min(0.0, range.low) : range.low - pad, range.high + pad};
 }
 
-/// At most about kMostPoints points: the lowest and the highest of each bucket, and every gap.
+/// At most about kMostPoints points: the lowest and highest of each bucket, and its last gap.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   if (points.size() <= kMostPoints) return points;
   const std::size_t bucket = (2 * points.size() + kMostPoints - 1) / kMostPoints;
@@ -126,7 +126,7 @@ class PanelDrawing {
 
   void titles() {
     const Point at{place_.left, place_.top + 20};
-    double free = place_.width;  // left of the best value
+    double free = place_.width;  // width left of the best value
     for (const Line& line : panel_.lines)
       if (!line.best_text.empty()) free = place_.width - text_width(line.best_text, 12) - 44;
     const double title = std::min(free, text_width(panel_.title, 13.5, true) + 0.01);
@@ -224,7 +224,7 @@ class PanelDrawing {
         out_.add({MarkItem{.at = at(point), .radius = 2.2, .ink = line.style.ink, .opacity = line.opacity}, ""});
   }
 
-  /// On lines of many points marks are sparse and at other places than on the neighbouring lines.
+  /// Lines of many points get few marks, offset from those of neighbouring lines.
   void marks(const Line& line, std::size_t number) {
     for (std::size_t i = 0; i < line.spread.size() && i < line.points.size(); ++i) {
       const double x = x_.at(line.points[i].x);
@@ -272,10 +272,9 @@ class PanelDrawing {
   double left_, right_, top_, bottom_;
   bool log_;
   Axis x_, y_;
-  bool empty_;  // nothing to show
+  bool empty_;  // no value to show
 };
 
-/// Pure; any thread.
 void draw_panel(const Panel& panel, const PanelPlace& place, Drawing& out) { PanelDrawing(panel, place, out).draw(); }
 
 constexpr double kChartWidth = 900, kMargin = 24, kHead = 52, kKeys = 24, kFoot = 18, kBetween = 20, kPanelGap = 8;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Chart: panels of lines, one below the other or two side by side, under one title and above one legend. Plain data in,
-// a Drawing out. Pure; any thread.
+// Chart: panels of lines, one below the other or in pairs, with a title above and a legend below. Plain data in, a
+// Drawing out. Pure; any thread.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 namespace dptrain::plot {
 
 struct Line {
-  std::string name;             ///< in the tooltips of a browser
+  std::string name;             ///< shown in tooltips
   std::vector<Point> points{};  ///< x ascending and finite; a y that is not finite is a gap with a cross
   LineStyle style{};
   Dash dash = Dash::kSolid;
@@ -21,7 +21,7 @@ struct Line {
   bool marks = true;                  ///< on all points if they are few, else on some
   bool joined = true;                 ///< false: a cloud of small marks, x in any order
   std::vector<Range> spread{};        ///< vertical bars through the points; may be empty
-  std::optional<std::size_t> best{};  ///< this point gets a ring
+  std::optional<std::size_t> best{};  ///< index of the point that gets a ring
   std::string best_text{};            ///< right of the title, with a line from the ring to its x; "": neither
 };
 
@@ -36,7 +36,7 @@ struct Panel {
   bool log_x = false;
   Range x_limits{};                    ///< ends of the axis; empty: those of the points
   std::vector<double> x_ticks{};       ///< replace the computed ticks unless empty
-  std::vector<std::string> x_names{};  ///< words for x = 0, 1, ...
+  std::vector<std::string> x_names{};  ///< labels for x = 0, 1, ...
   double top_unit = 0;                 ///< x per unit of a second axis above; 0: no such axis
   std::string top_label{};
   double height = 260;  ///< with title and axes
@@ -45,16 +45,15 @@ struct Panel {
 
 struct Chart {
   std::string title;
-  std::vector<LegendEntry> keys{};  ///< under the title: what the kinds of lines mean
+  std::vector<LegendEntry> keys{};  ///< below the title: the kinds of lines
   std::vector<Panel> panels{};
-  std::vector<LegendEntry> legend{};  ///< below the panels: the names; all of them
+  std::vector<LegendEntry> legend{};  ///< below the panels: the names of all lines
 };
 
-/// A panel without values has a note in its middle.
+/// A panel without values shows a note.
 Drawing draw(const Chart& chart);
 
-/// Each panel as a drawing of its own, all of one size, for a page that arranges them and writes keys and legend
-/// itself.
+/// Each panel as a separate drawing, all of one size, for a page that arranges them and draws keys and legend.
 std::vector<Drawing> draw_panels(const Chart& chart, double width);
 
 }  // namespace dptrain::plot

@@ -19,7 +19,7 @@ constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMostClassName = 170, kLea
 
 double cell_size(std::size_t classes) { return classes <= 12 ? 54 : classes <= 20 ? 42 : classes <= 40 ? 22 : 16; }
 
-/// All classes, or in their order those that are most often mistaken or taken for another.
+/// All classes, or those with the most mistakes, in their order.
 std::vector<std::size_t> shown_classes(const ConfusionCounts& confusion) {
   const std::size_t n = confusion.names.size();
   std::vector<std::size_t> shown(n);
@@ -170,7 +170,7 @@ class MatrixDrawing {
                title});
   }
 
-  /// The key of the colours.
+  /// The colour scale.
   void scale(Drawing& out) const {
     double x = kMatrixMargin;
     double y = top_ + side_ + 28;
@@ -197,7 +197,7 @@ class MatrixDrawing {
   std::size_t n_;
   std::vector<std::size_t> shown_;
   double cell_, font_, name_ = 0, top_ = 0, left_ = 0, side_ = 0, sums_ = 0, width_ = 0;
-  bool level_ = true;  // names of columns fit above them
+  bool level_ = true;  // column names fit horizontally
 };
 
 constexpr std::size_t kMostBars = 60, kWorstBars = 40;
@@ -262,7 +262,7 @@ class BarsDrawing {
                 title});
       words({right_ + kValueWidth, base}, fmt::format("{:.3f}", *bar.f1), Ink::kText, Anchor::kEnd);
     }
-    // Beside the middle, so that both are seen where they are equal.
+    // Vertical offset, so that both marks are visible if the values are equal.
     const auto mark = [&](const std::optional<double>& value, const LineStyle& style, double beside) {
       if (value)
         out_.add(

@@ -91,7 +91,7 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
   return out;
 }
 
-/// How many pixels a pixel of these images becomes in a sheet.
+/// The whole factor by which images are enlarged in a sheet.
 double enlargement(const std::vector<SheetRow>& rows) {
   const Extent image = largest_image(rows);
   return std::max(

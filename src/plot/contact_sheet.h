@@ -1,6 +1,6 @@
 #pragma once
 
-// Small images side by side under their names: what a data set looks like. Pure; any thread.
+// Contact sheet: small images in rows with captions, to show samples of a data set. Pure; any thread.
 
 #include <memory>
 #include <string>
@@ -12,22 +12,22 @@ namespace dptrain::plot {
 
 /// One row of the sheet: its captions, and its images from left to right.
 struct SheetRow {
-  std::string label, note;                              ///< the note has less weight and follows the other captions
+  std::string label, note;                              ///< the note is muted and follows the other captions
   std::vector<std::shared_ptr<const RgbImage>> images;  ///< one or more
-  std::string answer{};        ///< of a model, after the label or on a line of its own; "": none
-  std::string answer_value{};  ///< follows the answer and is never shortened: "0.98"
+  std::string answer{};                                 ///< of a model, after the label or on its own line; "": none
+  std::string answer_value{};                           ///< follows the answer and is never shortened: "0.98"
   Ink answer_ink = Ink::kWrong;
 };
 
 struct Sheet {
   std::string title, note;
-  std::vector<std::string> columns;  ///< their titles
+  std::vector<std::string> columns;  ///< column titles
   std::vector<SheetRow> rows;
 };
 
-/// Rows below each other, each under its captions, columns under their titles. Rows of one image form a grid instead,
-/// as wide as a page, with a line for each of label, answer and note below the image. Small images are enlarged by a
-/// whole factor, to some 96 pixels, or 128 for a single one.
+/// Rows one below the other, each under its captions; columns under their titles. Rows of one image form a grid as wide
+/// as a page instead, with label, answer and note on separate lines below the image. Small images are enlarged by a
+/// whole factor, to about 96 pixels, or 128 in a grid.
 Drawing contact_sheet(const Sheet& sheet);
 
 }  // namespace dptrain::plot

@@ -9,8 +9,8 @@ constexpr std::size_t kLineInks = 7, kMarks = 5;  // coprime: 35 pairs before a 
 
 }  // namespace
 
-// Lines: hues that readers without any one type of cone can distinguish, partly by lightness (after Okabe and Ito).
-// Their contrast is three to one or more on either page.
+// Line colours remain distinguishable with any one type of cone missing, partly by lightness (after Okabe and Ito).
+// Their contrast is at least 3:1 on both pages.
 const std::vector<Hue>& hues() {
   static const std::vector<Hue> all{
       {Ink::kPaper, "paper", 0xffffff, 0x15181c},     {Ink::kText, "text", 0x1c2024, 0xe6e8ea},

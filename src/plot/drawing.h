@@ -1,8 +1,7 @@
 #pragma once
 
-// Drawing: a picture as a list of boxes, lines, marks, words and images, which svg.h writes. Colours are
-// inks, named by their purpose; a drawing has no notion of charts. Lengths are in pixels, y counts downwards. A value:
-// one thread at a time.
+// Drawing: a picture as a list of boxes, lines, marks, words and images, written by svg.h. Colours are inks, named by
+// purpose. Lengths are in pixels; y points down. A value: one thread at a time.
 
 #include <cmath>
 #include <cstddef>
@@ -16,20 +15,19 @@
 
 namespace dptrain::plot {
 
-// The colours of all pictures, by their purpose, each for a light and a dark page. Constants and pure functions; any
-// thread.
+// The colours of all pictures, for a light and a dark page. Constants and pure functions; any thread.
 
 enum class Ink : std::uint8_t {
   kPaper,
   kText,
-  kMuted,  ///< less prominent words: ticks, notes
+  kMuted,  ///< secondary text: ticks, notes
   kGrid,
   kAxis,
   kRight,     ///< cells and bars of correct answers
   kWrong,     ///< cells of mistakes
   kOnMiddle,  ///< words on kRight and kWrong of opacities from 0.6 to 0.88
   kOnColor,   ///< words on higher opacities
-  kLine0,     ///< lines, by line_ink()
+  kLine0,     ///< lines, by line_style()
   kLine1,
   kLine2,
   kLine3,
@@ -40,17 +38,17 @@ enum class Ink : std::uint8_t {
 
 struct Hue {
   Ink ink;
-  const char* name;           ///< a word for style sheets, "text"
+  const char* name;           ///< name in style sheets: "text"
   std::uint32_t light, dark;  ///< 0xRRGGBB on a light and on a dark page
 };
 /// One for each Ink, in their order.
 const std::vector<Hue>& hues();
 const Hue& hue(Ink ink);
 
-/// Marks that distinguish lines where colours do not: for readers who see few colours, and in print.
+/// Marks distinguish lines where colours do not: for colour-blind readers, and in print.
 enum class Mark : std::uint8_t { kDisc, kSquare, kTriangle, kDiamond, kCross };
 
-/// How one run, or one swept value, looks in every panel.
+/// The style of one run, or of one swept value, in every panel.
 struct LineStyle {
   Ink ink = Ink::kLine0;
   Mark mark = Mark::kDisc;
@@ -59,8 +57,8 @@ struct LineStyle {
   friend bool operator==(const LineStyle&, const LineStyle&) = default;
 };
 
-/// Style of the i-th line. The first seven differ in colour, and neighbours in colour and mark. The first 70 differ in
-/// colour, mark or hollow marks; then they repeat.
+/// Style of the i-th line. The first seven differ in colour, neighbours in colour and mark, and the first 70 in colour,
+/// mark or hollowness; then styles repeat.
 LineStyle line_style(std::size_t i);
 
 struct Point {
@@ -72,7 +70,7 @@ struct Box {
   double width = 0, height = 0;
   Ink ink = Ink::kText;
   double opacity = 1;
-  double radius = 0;  ///< of the corners
+  double radius = 0;  ///< corner radius
 };
 
 enum class Dash : std::uint8_t { kSolid, kDashed, kDotted };
@@ -100,7 +98,7 @@ struct Words {
   Point at;  ///< on the baseline
   std::string text;
   Ink ink = Ink::kText;
-  double size = 12;  ///< of the font
+  double size = 12;  ///< font size
   Anchor anchor = Anchor::kStart;
   bool bold = false;
   double angle = 0;  ///< degrees clockwise around `at`
@@ -114,16 +112,17 @@ struct ImageItem {
 
 struct Item {
   std::variant<Box, Polyline, MarkItem, Words, ImageItem> what;
-  std::string title;  ///< what a browser shows when the pointer rests on it; "": nothing
+  std::string title;  ///< tooltip in a browser; "": none
 };
 
 class Drawing {
  public:
-  /// Whole pixels, rounded up.
+  /// Rounds up to whole pixels.
   Drawing(double width, double height) : width_(std::ceil(width)), height_(std::ceil(height)) {}
 
   void add(Item item) { items_.push_back(std::move(item)); }
-  /// Words at most `most` wide by text_width(): longer ones lose their middle, and the title has all of them.
+  /// Adds words at most `most` wide by text_width(). Longer ones are shortened in the middle, with the whole text as
+  /// tooltip unless `title` is given.
   void add_fitting(Words words, double most, std::string title = "");
 
   double width() const noexcept { return width_; }

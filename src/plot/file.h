@@ -1,6 +1,6 @@
 #pragma once
 
-// Pictures as files, which are SVG.
+// Pictures as SVG files.
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace dptrain::plot {
 
-/// Throws Error{kUsage} unless the suffix of a path that `flag` names is .svg or there is none. Commands call it before
-/// they open data or models.
+/// Throws Error{kUsage} unless the path given by `flag` has the suffix .svg or none. Commands call it before they open
+/// data or models.
 void require_picture(const std::string& path, const std::string& flag);
 
-/// Writes the file as a whole, as SVG whatever its name. Throws Error{kWrite}. Any thread; calls for one path must not
-/// overlap.
+/// Writes the file atomically, as SVG whatever its suffix. Throws Error{kWrite}. Any thread; calls for the same path
+/// must not overlap.
 void write(const std::string& path, const Drawing& drawing);
 
 }  // namespace dptrain::plot

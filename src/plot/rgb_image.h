@@ -5,7 +5,7 @@
 
 namespace dptrain::plot {
 
-/// A picture of bytes, RGB, row by row. A value.
+/// An 8-bit RGB image, stored row by row. A value.
 struct RgbImage {
   std::int64_t height = 0, width = 0;
   std::vector<std::uint8_t> rgb;
@@ -14,18 +14,19 @@ struct RgbImage {
       : height(h), width(w), rgb(static_cast<std::size_t>(h * w * 3), value) {}
 };
 
-/// [H, W, C] of 1, 3 or 4 channels (the first three are shown); 2 and others by the first channel alone. Values from
+/// Converts values [H, W, C]: the first three channels as RGB, or the first as grey if there are fewer than three.
 /// `low` to `high` become 0 to 255.
 RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, std::int64_t channels, float low,
                   float high);
 
-/// At most `most` pixels high and wide, by means over the pixels that one replaces; smaller ones as they are.
+/// At most `most` pixels high and wide: larger images are averaged over blocks of pixels, others are copied.
 RgbImage shrunk(const RgbImage& image, std::int64_t most);
 
-/// So many times as high and wide.
+/// Repeats each pixel `factor` times in both directions.
 RgbImage enlarged(const RgbImage& image, std::int64_t factor);
 
-/// In rows of so many, `gap` white pixels between them; each has the room of the largest. At least one image.
+/// Arranges one or more images in rows of `columns`, in cells of the largest size, with `gap` white pixels between
+/// them.
 RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::int64_t gap);
 
 /// The bytes of a PNG file. Throws Error{kMemory}.

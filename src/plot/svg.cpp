@@ -12,7 +12,7 @@
 namespace dptrain::plot {
 namespace {
 
-/// One decimal, and none where it is zero: half of the file is numbers.
+/// One decimal, omitted if it is zero: half of the file is numbers.
 std::string px(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
@@ -31,7 +31,7 @@ std::string base64(const std::vector<std::uint8_t>& bytes) {
   return out;
 }
 
-/// f-...: filled with a colour, s-...: a stroke of it, h-...: a stroke, filled with the paper.
+/// Rules for the classes f-... (fill) and s-... (stroke) of each colour, and `hollow` (filled with the paper's).
 std::string colors(bool dark) {
   std::string text;
   for (const Hue& one : hues()) {
@@ -143,7 +143,7 @@ void write_items(const Drawing& drawing, std::string& out) {
 }  // namespace
 
 std::string svg_style_sheet() {
-  // Light comes first, without a condition, and again for print, where a dark page would be ink on ink.
+  // Light comes first, without a condition, and again for print, which never uses the dark colours.
   return fmt::format(
       "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
       "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n",

@@ -6,17 +6,17 @@
 
 namespace dptrain::plot {
 
-/// A complete SVG document, well-formed whatever the words hold: what is not UTF-8 and control characters are shown as
-/// printable() shows them. Words stay words, which a browser finds. Light or dark as the reader's page is
-/// (prefers-color-scheme), light in print and for programs without style sheets. Pure; any thread.
+/// A complete, well-formed SVG document. Invalid UTF-8 and control characters appear as in printable(); words stay text
+/// that a browser can search. Light or dark like the reader's page (prefers-color-scheme), light in print and for
+/// programs without style sheets. Pure; any thread.
 std::string to_svg(const Drawing& drawing);
 
-/// The same as an element of a web page that has svg_style_sheet() once, for all of its pictures: without a style sheet
-/// and a background of its own. `label` says to readers who do not see it what it shows. `without_title`: the page says
-/// that: the room that charts, matrices and bars leave for a title is cut off, and most of their margins.
+/// An <svg> element for a web page that includes svg_style_sheet() once, without a style sheet and a background.
+/// `label` describes it to readers who cannot see it. `without_title` cuts off the space for the title and most of the
+/// margins.
 std::string svg_element(const Drawing& drawing, const std::string& label, bool without_title = false);
-/// The rules of all pictures. They touch no element but `text` and `polyline`, which only pictures have, and classes
-/// that begin with "f-" and "s-", and "hollow".
+/// Style rules for all pictures. They apply only to the elements `text` and `polyline` and to the classes "f-...",
+/// "s-..." and "hollow".
 std::string svg_style_sheet();
 
 }  // namespace dptrain::plot

@@ -10,7 +10,7 @@
 namespace dptrain::plot {
 namespace {
 
-// Thousandths of the font's size, of the characters from ' ' to '~'.
+// Widths of the characters from ' ' to '~', in thousandths of the font size.
 constexpr std::array<std::uint16_t, 95> kRegular{
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -26,9 +26,9 @@ constexpr std::array<std::uint16_t, 95> kBold{
 
 struct Span {
   char32_t first, last;
-  double width;  // shares of the font's size
+  double width;  // fraction of the font size
 };
-// Combining marks, letters of other alphabets, and the scripts of wide characters. All others have kLetter.
+// Combining marks, letters of other alphabets, and wide scripts. All others have the width kLetter.
 constexpr std::array kSpans{
     Span{0x00B7, 0x00B7, 0.278}, Span{0x00D7, 0x00D7, 0.584}, Span{0x0300, 0x036F, 0},      Span{0x0391, 0x03AB, 0.69},
     Span{0x0400, 0x042F, 0.73},  Span{0x0591, 0x05BD, 0},     Span{0x064B, 0x065F, 0},      Span{0x1100, 0x115F, 1},
