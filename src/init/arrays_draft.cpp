@@ -1,5 +1,5 @@
-// init --from an HDF5 file: which arrays are the inputs and the labels, and a network for what a row of them is:
-// numbers, a series, ids, an image.
+// init --from an HDF5 file: finds the arrays of inputs and labels, and drafts a network for rows that are numbers,
+// series, ids or images.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::array kLabelNames{"y", "labels", "label", "targets", "target", "c
 constexpr std::int64_t kMostArrayClasses = 1000;
 constexpr std::int64_t kArrayRowsLookedAt = 20'000;
 
-/// "x" of "train/x" and "x_train"; `role` of both is "train".
+/// "x" for "train/x" and "x_train"; `role` of both is "train".
 struct SplitName {
   std::string word, role;
 };
@@ -52,7 +52,7 @@ std::size_t rank_of(const std::string& word, const std::array<const char*, N>& n
   return static_cast<std::size_t>(std::ranges::find(names, word) - names.begin());
 }
 
-/// Two arrays with a row for each sample.
+/// Two arrays with one row per sample.
 struct Pair {
   std::string inputs, labels;
   std::int64_t rows = 0;
@@ -93,7 +93,7 @@ class ArraysDraft {
     return *std::ranges::find(arrays_, name, &ArrayInFile::name);
   }
 
-  /// The best named label of a role, and beside it the best named, else the widest array of as many rows.
+  /// The best-named label array of a role, and with it the best-named, else the widest array of as many rows.
   Pair find(const std::string& role) const {
     const ArrayInFile *labels = nullptr, *inputs = nullptr;
     const auto better = [](const ArrayInFile* old, const ArrayInFile& found, const auto& names) {

@@ -1,4 +1,4 @@
-// init --from a folder of clips: classes, frames and a size, a network of convolutions over frames and pixels.
+// init --from a folder of clips: finds classes, frames and a size, and drafts a network of 3-D convolutions.
 
 #include <algorithm>
 
@@ -13,9 +13,9 @@
 namespace dptrain::init {
 namespace {
 
-constexpr std::int64_t kClipsLookedAt = 20;  // all of their frames are decoded
+constexpr std::int64_t kClipsLookedAt = 20;  // decodes all of their frames
 constexpr std::int64_t kFewFrames = 8, kFrames = 16, kLargestStride = 4;
-constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to the first are trained on as they are
+constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to kSmallClips pixels keep their size
 
 class ClipsDraft {
  public:
@@ -48,7 +48,7 @@ class ClipsDraft {
         const auto clip = source_->inspect(i);
         if (!clip) continue;
         lengths.push_back(clip->frames), heights.push_back(clip->height), widths.push_back(clip->width);
-      } catch (const data::SampleError&) {  // fit leaves it out, too
+      } catch (const data::SampleError&) {  // fit skips it, too
       }
     if (lengths.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no clip can be read", request_.path));
     length_ = middle_of(lengths), height_ = middle_of(heights), width_ = middle_of(widths);
@@ -60,7 +60,7 @@ class ClipsDraft {
 
   std::string text() const {
     const auto classes = source_->class_names().size();
-    // Cut from frames that are a little larger, another place for each clip and epoch.
+    // Random crops of slightly larger frames, at another position for each clip and epoch.
     const std::int64_t whole = size_ * 9 / 8;
     const auto set = [&](const char* role, const std::string& name) {
       return fmt::format(
@@ -114,7 +114,7 @@ class ClipsDraft {
   const DraftRequest& request_;
   const Roles roles_;
   std::shared_ptr<const data::Source> source_;
-  std::int64_t length_ = 0, height_ = 0, width_ = 0;  ///< of the middle one
+  std::int64_t length_ = 0, height_ = 0, width_ = 0;  ///< medians
   std::int64_t frames_ = 0, stride_ = 1, size_ = 0;
 };
 

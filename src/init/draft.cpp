@@ -24,7 +24,7 @@ std::string first_of(const std::string& folder, const std::vector<const char*>& 
   return "";
 }
 
-/// Class folders may hold folders of frames.
+/// Class folders may contain folders of frames.
 bool holds_clips(const std::string& path) {
   const std::string folder = below(path, roles_in(path).train);
   if (data::holds_clip_files(folder)) return true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// init --from: looks at somebody's data and drafts a config that trains on them unedited. Main thread.
+// init --from: inspects a user's data and drafts a config that trains on it without edits. Main thread.
 
 #include <functional>
 #include <memory>
@@ -14,17 +14,17 @@ namespace dptrain::init {
 
 struct DraftRequest {
   std::string path;                   ///< a file, or a folder
-  std::string reference;              ///< the same as the config shall name it, relative to the config's folder
-  std::string name;                   ///< of the experiment
+  std::string reference;              ///< the path as written in the config, relative to the config's folder
+  std::string name;                   ///< experiment name
   std::optional<std::string> target;  ///< the column to predict
 };
 
 struct Draft {
   std::string yaml;
-  std::vector<std::string> said;  ///< what was seen, a line each
+  std::vector<std::string> said;  ///< findings, one line each
 };
 
-/// Throws Error{kData} for what cannot be read, Error{kUsage} for what is none of the kinds that it knows.
+/// Throws Error{kData} for unreadable data, Error{kUsage} for an unsupported kind of data.
 Draft draft_config(const DraftRequest& request);
 
 Draft draft_table(const DraftRequest& request);
@@ -37,7 +37,7 @@ Draft draft_clips(const DraftRequest& request);
 /// An HDF5 file.
 Draft draft_arrays(const DraftRequest& request);
 
-/// Sub-folders by what they are for; "": there is none, and of `train` that the folder itself is it.
+/// Sub-folders by role; "": missing, or for `train` the folder itself.
 struct Roles {
   std::string train{}, validation{}, test{};
 };
@@ -45,18 +45,19 @@ Roles roles_in(const std::string& folder);
 /// Whether most files in the sub-folders are .txt files, and none is an image. Files next to the sub-folders, such as
 /// LICENSE.txt, are ignored.
 bool holds_texts(const std::string& folder);
-/// A sub-folder's path.
+/// Path of a sub-folder; `folder` itself if `name` is empty.
 std::string below(const std::string& folder, const std::string& name);
-/// `data:` with what `set` writes for each role and its sub-folder; without one for validation a Split.
+/// The section `data:` with the text of `set` for each role and its sub-folder; a Split if there is none for
+/// validation.
 std::string sets_of_roles(const Roles& roles,
                           const std::function<std::string(const char* role, const std::string& name)>& set);
-/// A data set as one for training, before anything is learned from it.
+/// Opens a data set as the training set of a config with no other.
 std::shared_ptr<const data::Source> open_train(config::Typed set);
 std::string lowercase(std::string text);
 /// "cat, dog, ..."
 std::string some_names(std::vector<std::string> names);
 
-/// A word as YAML has it, in quotes where it needs them.
+/// A word in YAML, quoted if necessary.
 std::string yaml_word(const std::string& word);
 /// A word as a key of a YAML mapping. Unlike in values, `$` is not doubled.
 std::string yaml_key(const std::string& name);

@@ -107,8 +107,8 @@ std::string rescaled_end(const data::Source& train, const std::string& target) {
 
 namespace {
 
-constexpr std::int64_t kSmallPhoto = 64;   // photos up to this size are trained on as they are
-constexpr std::int64_t kUsualPhoto = 128;  // others are brought to this
+constexpr std::int64_t kSmallPhoto = 64;   // photos up to this size keep their size
+constexpr std::int64_t kUsualPhoto = 128;  // others are resized to this
 
 }  // namespace
 

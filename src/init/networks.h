@@ -1,6 +1,6 @@
 #pragma once
 
-// The networks of init --from, and how long they train, by the size of the data.
+// Networks of init --from, and how long they train, chosen by the size of the data.
 
 #include <cstdint>
 #include <string>
@@ -19,33 +19,32 @@ struct Sizes {
 };
 Sizes sizes_for(std::int64_t rows);
 
-/// `train:` and `callbacks:`, for classes or for numbers.
+/// The sections `train:` and `callbacks:`, for classification or regression.
 std::string training_of(const Sizes& sizes, bool classes);
 
-/// The middle one of `sizes`, which must not be empty.
+/// The median of `sizes`, which must not be empty.
 std::int64_t middle_of(std::vector<std::int64_t> sizes);
 
 /// "[28, 28, 1]"
 std::string yaml_shape(const Shape& shape);
 
-/// `blocks:` with the block `stage`, for images [H, W, C] or clips [T, H, W, C]: a convolution, normalised, halved by
-/// pooling.
+/// The section `blocks:` with the block `stage` for images [H, W, C] or clips [T, H, W, C]: convolution, batch
+/// normalization, relu and pooling.
 std::string conv_block(const Shape& input);
-/// Uses of `stage` up to global average pooling, which is called `name` unless that is "".
+/// Uses of `stage` and a global average pooling, named `name` unless that is empty.
 std::string conv_stages(const Shape& input, const std::string& name);
 
-/// A last Rescaling by deviation and mean of the labels, one number each, so that the layers above stay near 0 and 1.
+/// A final Rescaling by the standard deviation and mean of the labels, one number each: the layers before it stay near
+/// 0 and 1.
 std::string rescaled_end(const data::Source& train, const std::string& target);
 
-// Parts that all drafts for photos share, with photos in class folders or named in a table: sizes, transforms and the
-// length of training. Pure functions.
+// Shared by the drafts for photos in class folders and for photos named in a table. Pure functions.
 
-/// The size to which photos are resized.
 struct PhotoSize {
-  std::int64_t height = 0, width = 0;  ///< half of the photos have this size or more
-  std::int64_t side = 0;               ///< of the network's input
+  std::int64_t height = 0, width = 0;  ///< medians of the photos
+  std::int64_t side = 0;               ///< input size of the network
 };
-/// The size for photos with these shapes, of which there must be at least one.
+/// Requires at least one shape.
 PhotoSize photo_size(const std::vector<Shape>& shapes);
 
 /// `transforms:` of training, with augmentation, and of evaluation.

@@ -1,4 +1,4 @@
-// init --from a folder of photos: classes, a size, a network from scratch with augmentation.
+// init --from a folder of photos: finds classes and a size, and drafts a convolutional network with augmentation.
 
 #include <algorithm>
 #include <array>

@@ -32,8 +32,6 @@
 namespace dptrain::init {
 namespace {
 
-// Columns of a table with paths of photos. Main thread.
-
 struct PhotoColumns {
   std::vector<std::string> names;
   std::vector<Shape> shapes;  ///< shapes of some photos, from their files' headers
@@ -93,15 +91,15 @@ constexpr std::int64_t kMostClasses = 20, kLeastRowsOfClass = 10;
 /// Columns with at most this many words become one-hot; others get an Embedding.
 constexpr std::int64_t kMostOneHot = 50;
 constexpr std::int64_t kMostTokens = 20'000;
-/// A column with a larger share of different words is useless for learning.
+/// A column with a larger proportion of different words is left out.
 constexpr double kMostlyDifferent = 0.5;
-/// Average bytes from which a column holds texts rather than names.
+/// Mean bytes per cell from which a column contains texts rather than names.
 constexpr double kShortestText = 40;
 constexpr std::int64_t kLeastRowsForTest = 300;
 constexpr std::int64_t kLooks = 200'000;  // rows
 
 enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kPhotos, kLeftOut };
-/// Whether the column has an Input of its own, of ids or of photos.
+/// Whether the column has its own Input, of ids or photos.
 constexpr bool has_input(Use use) { return use == Use::kEmbedded || use == Use::kWords || use == Use::kPhotos; }
 
 struct Column {
@@ -209,7 +207,7 @@ class TableDraft {
   bool has_photos() const { return count(Use::kPhotos) > 0; }
   /// Whether some rows have no label.
   bool lacks_labels() const { return target_->facts->missing > 0; }
-  /// Descriptions of the rows and cells that on_error: skip leaves out.
+  /// Rows and cells that on_error: skip leaves out.
   std::vector<std::string> skipped() const {
     std::vector<std::string> skipped;
     if (looked_.bad_rows > 0)
@@ -256,7 +254,7 @@ class TableDraft {
     return data::encoder_family().make(std::move(spec));
   }
 
-  /// If all numbers of a column have the form 1,234, the separator decides the format, and the config gets the key.
+  /// Sets `decimal` or `thousands` if all numbers of a column have the form 1,234; the separator decides which.
   void look() {
     data::table::LookOptions options{.rows = kLooks};
     looked_ = data::table::look({request_.path}, options);

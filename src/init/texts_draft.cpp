@@ -1,4 +1,5 @@
-// init --from a folder of texts: classes, a length that most texts fit into, a network of averaged word vectors.
+// init --from a folder of texts: finds classes and a length that fits most texts, and drafts a network of averaged word
+// embeddings.
 
 #include <algorithm>
 #include <fstream>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kTextsLookedAt = 1000;
 constexpr std::int64_t kVocabulary = 20'000, kMostWords = 500;
-constexpr std::size_t kCovered = 95;  // percent of the texts that the length shall hold whole
+constexpr std::size_t kCovered = 95;  // percent of the texts that fit completely
 
 std::int64_t words_in(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
