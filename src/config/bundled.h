@@ -1,6 +1,5 @@
-/// The YAML files of the repository that are compiled into the executable, so that `dptrain init` and the networks work
-/// wherever the binary is. The tables are static and read-only: any thread may read them. Their definitions are written
-/// by the build (cmake/BundledConfigs.cmake).
+/// The YAML files of the repository, compiled into the executable so that `dptrain init` and networks need no files.
+/// The tables are read-only: any thread may read them. The build writes their definitions (cmake/BundledConfigs.cmake).
 #pragma once
 
 #include <string_view>
@@ -10,7 +9,7 @@ namespace dptrain::config {
 
 struct BundledFile {
   std::string_view name;  ///< Path under configs/ with its suffix: "fashion_mnist.yaml", "networks/vgg16.yaml".
-  std::string_view text;  ///< The file as it stands in the repository, comments included.
+  std::string_view text;  ///< The file with its comments.
 };
 
 /// Whole experiments, sorted by name.

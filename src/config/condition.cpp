@@ -1,4 +1,4 @@
-// Reader::condition: what `if` says. The parts are cut out before variables are replaced, so that a value with a space
+// Reader::condition: the value of `if`. The text is split before variables are replaced, so that a value with a space
 // or an operator in it stays one operand.
 //
 //   condition: all ('or' all)*        all: part ('and' part)*
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kComparisons{"==", "!=", "<=", ">=", "<", ">"};
 
-/// Where the first comparison stands, and which.
+/// Offset and sign of the first comparison, or npos.
 std::pair<std::size_t, std::string_view> find_comparison(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at)
     for (const std::string_view sign : kComparisons)
@@ -24,7 +24,7 @@ std::pair<std::size_t, std::string_view> find_comparison(std::string_view text) 
   return {std::string_view::npos, {}};
 }
 
-/// Cuts `text` at every `word` between spaces.
+/// Splits `text` at each `word` between spaces.
 std::vector<std::string> parts(const std::string& text, std::string_view word) {
   const std::string between = " " + std::string(word) + " ";
   std::vector<std::string> all;
@@ -43,7 +43,7 @@ bool holds(std::string_view sign, double left, double right) {
   return sign == "<" ? left < right : left > right;
 }
 
-/// One `if`, with the place of the whole for messages.
+/// One `if`; errors are reported at `whole`.
 struct Condition {
   Reader& reader;
   const Node& whole;

@@ -33,7 +33,7 @@ std::vector<const Diagnostic*> sorted(const std::vector<Diagnostic>& all) {
   return list;
 }
 
-/// Where the code point of this index, from 0, begins in UTF-8 text; its size if there are fewer.
+/// Byte offset of the code point with this index (from 0) in UTF-8 text; its size if there are fewer.
 std::size_t byte_of(std::string_view line, int column) {
   std::size_t i = 0;
   for (int seen = 0; i < line.size(); ++i)
@@ -41,7 +41,7 @@ std::size_t byte_of(std::string_view line, int column) {
   return i;
 }
 
-/// The source line and below it the underline; a line longer than the terminal is cut to the part around the fault.
+/// The source line and an underline below it. A line longer than the terminal is cut to the part around the error.
 std::string excerpt(const Mark& mark) {
   if (!mark.known() || static_cast<std::size_t>(mark.line) > mark.source->lines.size()) return "";
   constexpr int kGutter = 8, kDots = 6, kUsual = 140, kLeast = 8;
@@ -61,7 +61,7 @@ std::string excerpt(const Mark& mark) {
                      std::string(static_cast<std::size_t>(length - 1), '~'));
 }
 
-/// Columns of the word that begins there.
+/// Columns of the word that begins at `column`.
 int word_length(std::string_view line, int column) {
   const std::size_t begin = byte_of(line, column - 1);
   if (begin >= line.size()) return 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Collects everything that is wrong with a config, so that one run shows all of it. One per load; not thread-safe.
+// Collects all errors of a config, so that one run reports them together. One per load; not thread-safe.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  /// Adds an error; the reference is good until the next one is added.
+  /// Adds an error. The reference is valid until the next error is added.
   Diagnostic& error(const Mark& mark, std::string message);
   void warn(const Mark& mark, std::string message);
 
@@ -27,27 +27,26 @@ class Diagnostics {
   const std::vector<Diagnostic>& errors() const noexcept { return errors_; }
   const std::vector<Diagnostic>& warnings() const noexcept { return warnings_; }
 
-  /// All errors, sorted by file, line and column, each once, as
+  /// All errors without duplicates, sorted by file, line and column:
   ///   file:line:column: error: message
   ///      18 |     - vgg: {name: block1, filter: 64}
   ///         |                           ^~~~~~
   ///     note: ... at file:line:column
-  /// and last "2 errors; nothing was run (exit 2)".
+  /// followed by "2 errors; nothing was run (exit 2)".
   std::string render(ErrorKind kind = ErrorKind::kUsage) const;
-  /// All warnings, in the same form.
   std::string render_warnings() const;
-  /// The errors as JSON lines {"level","file","line","column","message"} (`--log json`); notes follow with level
-  /// "note".
+  /// The errors and then their notes (level "note") as JSON lines {"level","file","line","column","message"}, for
+  /// `--log json`.
   std::string render_json() const;
-  /// Throws ConfigError of this kind when there is an error.
+  /// Throws ConfigError of this kind if there is an error.
   void throw_if_errors(ErrorKind kind = ErrorKind::kUsage) const;
 
  private:
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-/// Everything that is wrong with a config, or (of another kind than kUsage) with what it names: what() is render(), a
-/// complete text with places; json() is render_json().
+/// The errors of a config, or (kinds other than kUsage) of what it refers to. what() is render(), with locations;
+/// json() is render_json().
 class ConfigError : public Error {
  public:
   explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)
@@ -59,7 +58,6 @@ class ConfigError : public Error {
   std::string json_;
 };
 
-/// An error with the location of `mark`, if the mark is known.
 inline Error error_at(ErrorKind kind, const Mark& mark, const std::string& message) {
   if (!mark.known()) return {kind, message};
   return {kind, message, {.file = mark.source->name, .line = mark.line, .column = mark.column}};

@@ -13,8 +13,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_name(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Nothing: no expression. NaN: an expression without a value, such as a quotient by zero; so is all that is made of
-/// it.
+/// Nothing: not an expression. NaN: an expression without a value, such as a division by zero; NaN propagates.
 class Parser {
  public:
   Parser(std::string_view text, NamedValues values)
@@ -39,7 +38,7 @@ class Parser {
     at_ += sign.size();
     return true;
   }
-  /// A word that does not go on.
+  /// Takes `word` unless more letters follow it.
   bool take_word(std::string_view word) {
     const char* const start = at_;
     if (take(word) && (at_ == end_ || !is_name(*at_))) return true;
@@ -58,7 +57,7 @@ class Parser {
     return std::isnan(*holds) ? *holds : *holds != 0 ? value : other;
   }
 
-  /// 1, 0, or NaN where what it compares has no value.
+  /// 1 or 0, or NaN if an operand has no value.
   Value condition() {
     Value any = all_of();
     while (any && take_word("or")) {
@@ -118,7 +117,7 @@ class Parser {
     return left;
   }
 
-  /// One sign at most: "---" starts a document in YAML, so a number must not begin with it.
+  /// At most one sign: "---" starts a document in YAML, so a number must not begin with it.
   Value sign() {
     const bool negative = take("-");
     if (!negative) take("+");
@@ -160,7 +159,7 @@ class Parser {
     return value;
   }
 
-  /// What stands behind an opening one.
+  /// The rest of a parenthesized expression, after its '('.
   Value parentheses() {
     const Deeper deeper(depth_);
     if (!deeper.fits()) return std::nullopt;
@@ -168,7 +167,7 @@ class Parser {
     return take(")") ? value : std::nullopt;
   }
 
-  /// The name of a function with its opening parenthesis.
+  /// Takes a function's name and its '('.
   bool take_call(std::string_view name) {
     const char* const start = at_;
     if (take(name) && take("(")) return true;
@@ -197,7 +196,7 @@ class Parser {
                                                           {"<", [](double a, double b) { return a < b; }},
                                                           {">", [](double a, double b) { return a > b; }}};
 
-  /// One level of what calls itself.
+  /// Counts the depth of recursion.
   class Deeper {
    public:
     explicit Deeper(int& depth) : depth_(++depth) {}
@@ -207,7 +206,7 @@ class Parser {
     bool fits() const { return depth_ <= kMaxDepth; }
 
    private:
-    static constexpr int kMaxDepth = 100;  // far above any use, far below the end of the stack
+    static constexpr int kMaxDepth = 100;  // far above any real use, far below the limit of the stack
     int& depth_;
   };
 

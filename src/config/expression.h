@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plain scalar says when it is asked for a number, a boolean or null. Pure functions on text.
+// Reads plain scalars as numbers, booleans or null. Pure functions on text.
 
 #include <optional>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace dptrain::config {
 
-/// The value of "1/255", "0.1%", "2 * (3 + 1e-3)", or nothing if the text is no such expression or not finite.
+/// The value of "1/255", "0.1%", "2 * (3 + 1e-3)"; nothing if the text is not an expression or its value is not finite.
 ///   choice: sum ('if' condition 'else' choice)?
 ///   sum: product (('+'|'-') product)*    product: sign (('*'|'/') sign)*
 ///   sign: ('-'|'+') sign | power         power: percent ('**' sign)?
@@ -17,26 +17,27 @@ namespace dptrain::config {
 ///   function: 'floor' | 'multiple_of_8' | 'exp' | 'sqrt' | 'cos'
 ///   condition: all ('or' all)*           all: comparison ('and' comparison)*
 ///   comparison: 'not' comparison | sum ('==' | '!=' | '<=' | '>=' | '<' | '>') sum
-/// As in Python, but that a comparison is not in parentheses and not chained. What a choice leaves out is not computed:
-/// "1 / x if x != 0 else 0".
+/// As in Python, except that comparisons are neither parenthesized nor chained. The branch that a choice does not take
+/// is not evaluated: "1 / x if x != 0 else 0".
 std::optional<double> evaluate(std::string_view text);
 
-/// Names in an expression and what they stand for: {{"epoch", 3}, {"lr", 0.1}}.
+/// Values of the names in an expression: {{"epoch", 3}, {"lr", 0.1}}.
 using NamedValues = std::span<const std::pair<std::string_view, double>>;
 
-/// The same with names in it. Nothing if the text is no expression of these names; NaN where it has no finite value.
+/// Evaluates an expression with names. Nothing if it is not an expression of these names; NaN if its value is not
+/// finite.
 std::optional<double> evaluate(std::string_view text, NamedValues values);
 
-/// How Keras Applications round channels: the nearest multiple of 8, at least 8, and one more where that would lose
-/// more than a tenth.
+/// Rounds channels as Keras Applications do: to the nearest multiple of 8, at least 8, and 8 more if rounding down
+/// would lose more than a tenth.
 double multiple_of_8(double x);
 
-/// One decimal number, with a sign or not: "3", "-1e-3".
+/// One decimal number with an optional sign: "3", "-1e-3".
 bool is_number_literal(std::string_view text);
-/// YAML 1.2 core: true, false, null and their capitals; "~" and nothing for null.
+/// YAML 1.2 core schema: true, false, null in lower, upper and title case; "~" and "" are null.
 std::optional<bool> as_boolean(std::string_view text);
 bool is_null_word(std::string_view text);
-/// Would mean something else without quotes: a number, a boolean or null.
+/// Whether the text without quotes would be a number, a boolean or null.
 bool needs_quotes_to_be_text(std::string_view text);
 
 }  // namespace dptrain::config

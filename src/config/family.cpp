@@ -17,7 +17,7 @@ std::string with_article(const std::string& word) {
   return (vowel ? "an " : "a ") + word;
 }
 
-/// "SGD or SGD: {learning_rate: 0.01}": the two ways to write a member of the family, `wanted` if it says which.
+/// "SGD or SGD: {learning_rate: 0.01}": both notations of a member of the family, of `wanted` unless that is empty.
 std::string example(const std::vector<std::unique_ptr<TypeDef>>& types, const std::string& wanted) {
   for (const auto& def : types) {
     if (def->schema.fields().empty() || (!wanted.empty() && def->name != wanted)) continue;
@@ -31,21 +31,21 @@ std::string example(const std::vector<std::unique_ptr<TypeDef>>& types, const st
   return types.empty() ? "" : ", such as " + types.front()->name;
 }
 
-/// "train.optimizer" of the entry SGD that `--set train.optimizer.SGD.momentum=0.9` has added; else "".
+/// "train.optimizer" for the entry SGD that `--set train.optimizer.SGD.momentum=0.9` has added; else "".
 std::string set_path(const Node::Entry& entry) {
   const Mark& mark = entry.mark;
   if (!mark.known() || mark.source->name != "--set" || mark.column < 3) return "";
   return mark.source->lines.front().substr(0, static_cast<std::size_t>(mark.column) - 2);
 }
 
-/// What nested messages start with: "Conv2D 'conv1': TruncatedNormal", but "Adam" inside a section.
+/// The prefix of nested messages: "Conv2D 'conv1': TruncatedNormal", but "Adam" inside a section.
 std::string subject_for(const Reader& reader, const std::string& type) {
   const std::string& outer = reader.subject();
   if (outer.empty() || outer[0] < 'A' || outer[0] > 'Z') return type;
   return outer == type || outer.starts_with(type + " '") ? outer : outer + ": " + type;
 }
 
-/// The members as users write them: losses and metrics by the short name of Keras, once each.
+/// The members as users write them; losses and metrics by the short name of Keras.
 std::vector<std::string> written_names(const std::string& what, const std::vector<std::unique_ptr<TypeDef>>& types) {
   const bool short_names = what == "loss" || what == "metric";
   std::vector<std::string> names;
@@ -54,16 +54,16 @@ std::vector<std::string> written_names(const std::string& what, const std::vecto
   return names;
 }
 
-/// "dataset.IDX" of the "$defs", "data_set" where the word has a space.
+/// Name in "$defs": "optimizer", or "data_set" for "data set".
 std::string definition_name(std::string what) {
   std::replace(what.begin(), what.end(), ' ', '_');
   return what;
 }
 
-/// So many types of a family must have a key with one schema for it to be defined once: editors load all of the schema.
+/// Number of types that must share a key's schema before it is defined once: editors load the whole schema.
 constexpr int kSharedBy = 4;
 
-/// {key: schema} of what many of these types have. `types`: the schemas of their arguments.
+/// {key: schema} of the keys that many types share. `types`: the schemas of their arguments.
 Node shared_arguments(const std::vector<Node>& types) {
   std::map<std::pair<std::string, std::string>, int> counts;
   Node shared = Node::map();
@@ -74,7 +74,7 @@ Node shared_arguments(const std::vector<Node>& types) {
   return shared;
 }
 
-/// Points from a type's arguments to those that it shares, which stand at `place`.
+/// Replaces a type's shared arguments by references to `place`.
 void refer_to_shared(Node& type, const Node& shared, const std::string& place) {
   for (Node::Entry& entry : type.find("properties")->entries()) {
     const Node* const common = shared.find(entry.key);
@@ -173,7 +173,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
     std::vector<std::string> known = names();
     for (const auto& type : types_) known.insert(known.end(), type->aliases.begin(), type->aliases.end());
     std::string hint = hint_for(name, what_, known);
-    // `Adam(lr=0.1)` and, of a mapping by output, `loss: {CrossEntropyLoss: {weight: 2}}`.
+    // `Adam(lr=0.1)`, or a loss read as a mapping by output: `loss: {CrossEntropyLoss: {weight: 2}}`.
     if (const TypeDef* called = name.ends_with(')') ? find(name.substr(0, name.find('('))) : nullptr) {
       const std::string mapping = call_as_mapping(name, called->name);
       hint = mapping.empty() ? fmt::format("; write '{}', with arguments as a mapping", called->name)

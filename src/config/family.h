@@ -1,8 +1,8 @@
 #pragma once
 
-// A family is a set of types of which a value has one, written `Type: {keras arguments}`: layers, optimizers,
-// losses, schedules, initializers, callbacks, data sets, transforms. Typed is one such value. Families are filled
-// before main or at first use and read-only afterwards.
+// A family is a set of types: layers, optimizers, losses, schedules, initializers, callbacks, data sets, transforms. A
+// value, Typed, has one of these types and is written `Type: {keras arguments}`. Families are filled before main or at
+// first use and are read-only afterwards.
 
 #include <functional>
 #include <memory>
@@ -15,13 +15,12 @@
 
 namespace dptrain::config {
 
-/// One member of a family.
 struct TypeDef {
   std::string name;                  ///< Keras class name: "SGD"
   std::vector<std::string> aliases;  ///< Keras string aliases: "sgd", "he_normal"
   Schema schema;
   std::type_index type = typeid(void);
-  /// Tells a spec of defaults under which alias it was asked for, before arguments are read; may be empty.
+  /// Called on a default spec with the alias that the config uses, before arguments are read; may be empty.
   std::function<void(void* spec, const std::string& alias)> given_as;
 
   virtual ~TypeDef() = default;
@@ -39,14 +38,13 @@ TypeDef type_def(Schema schema, std::vector<std::string> aliases = {}) {
 
 class Family {
  public:
-  /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?". `example` is
-  /// the member that messages show; "": the first that has keys.
+  /// `what` is the word in messages: "optimizer" gives "unknown optimizer 'Adm'; did you mean 'Adam'?". Messages show
+  /// `example`, or the first member that has keys.
   explicit Family(std::string what, std::string example = "") : what_(std::move(what)), example_(std::move(example)) {}
 
   Family& add(TypeDef def);
   Family& add(std::unique_ptr<TypeDef> def);
-  /// Behind those whose names sort before its own: for members that register themselves before main, in no order that
-  /// anybody determines.
+  /// Inserts in the order of names: members register themselves before main in an unspecified order.
   Family& add_by_name(std::unique_ptr<TypeDef> def);
   const std::string& what() const noexcept { return what_; }
   /// By name or alias; null when unknown.
@@ -55,16 +53,16 @@ class Family {
   std::vector<std::string> names() const;
   std::vector<const TypeDef*> types() const;
 
-  /// Reads `Name`, `Name: value` or `Name: {...}`. Empty after reporting.
+  /// Reads `Name`, `Name: value` or `Name: {...}`. Reports errors and then returns an empty value.
   Typed read(const Node& node, Reader& reader) const;
   template <class Spec>
   Typed make(Spec spec) const {
     return Typed(*find(typeid(Spec)), std::make_shared<const Spec>(std::move(spec)));
   }
-  /// JSON Schema: a reference to what define() adds to the "$defs" of the whole schema.
+  /// JSON Schema: a reference to the entry that define() adds to the "$defs" of the whole schema.
   Node json_schema() const;
-  /// Adds "<what>": one of the names, or one of the maps; "<what>.<Type>": the arguments of each type; and
-  /// "<what>.arguments": those that many types have alike, to which the types refer.
+  /// Adds "<what>" (a name or a map), "<what>.<Type>" (the arguments of a type) and "<what>.arguments" (arguments that
+  /// many types share and refer to).
   void define(Node& definitions) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pieces of JSON Schema (draft 2020-12) for an editor that checks a config while it is written. They accept more than
-// the reader: any number or word may also be an expression or a `$NAME`. Pure functions.
+// Pieces of JSON Schema (draft 2020-12), with which an editor checks a config. They accept more than the reader: any
+// number or word may also be an expression or a `$NAME`. Pure functions.
 
 #include <string>
 #include <vector>
@@ -15,11 +15,10 @@ Node number(const std::string& type);               ///< "integer" or "number", 
 Node boolean();
 Node variable();  ///< text with a `$`
 Node one_of_words(const std::vector<std::string>& words);
-Node any_of(std::vector<Node> choices);  ///< nested choices are joined
+Node any_of(std::vector<Node> choices);  ///< nested anyOf choices are flattened
 Node list(Node item);
 Node reference(const std::string& name);  ///< to "$defs"/<name> of the whole schema
 
-/// Adds a description for the user.
 Node described(Node node, const std::string& text);
 
 }  // namespace dptrain::config::fragment

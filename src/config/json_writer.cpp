@@ -13,7 +13,7 @@ Json scalar(const Node& node) {
   if (node.quoted()) return text;
   if (const auto truth = as_boolean(text)) return *truth;
   if (!is_number_literal(text)) return text;
-  // Whole numbers stay exact; all else as the shortest text that reads back as the same double.
+  // Integers stay exact; other numbers become the shortest text that reads back as the same double.
   const Json number = Json::parse(text, nullptr, false);
   return number.is_number() ? number : Json(evaluate(text).value());
 }
@@ -36,7 +36,7 @@ Json json(const Node& node) {
 
 std::string on_one_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// What is short stands on one line: a schema is half as long then, and easier to read.
+/// A value that fits into one line is not split: this halves the length of a schema.
 constexpr std::size_t kLongestLine = 120;
 
 void lay_out(const Json& value, std::size_t indent, std::string& out) {

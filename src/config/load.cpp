@@ -17,14 +17,14 @@
 namespace dptrain::config {
 namespace {
 
-/// No config is a hundredth of this; a data set or a checkpoint given by mistake is more.
+/// More than a hundred times any config; data sets and checkpoints that are given by mistake are larger.
 constexpr std::uintmax_t kLargestFileBytes = 16u << 20;
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::kUsage, fmt::format("{}: cannot read the config: {}", path, why));
 }
 
-/// "; did you mean 'my-first.yaml'?" for my-first or my-first.yml, or how to get the bundled config of that name.
+/// "; did you mean 'my-first.yaml'?" for my-first or my-first.yml, or how to write the bundled config of that name.
 std::string other_config(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -42,7 +42,7 @@ std::string other_config(const std::string& path) {
   return what_to_try_for(path);
 }
 
-/// Advice for a file or folder that is not a config.
+/// Advice for a file that is not a config.
 std::string advice_for(const std::string& path, FileKind::Use use) {
   switch (use) {
     case FileKind::Use::kModel:
@@ -85,7 +85,7 @@ Node load_file(const std::string& path, Diagnostics& diagnostics) {
   if (fs::is_regular_file(path, status))
     if (const FileKind kind = kind_of_file(path); !kind.name.empty())
       cannot_read(path, fmt::format("it is {}{}", kind.name, advice_for(path, kind.use)));
-  const std::uintmax_t size = fs::file_size(path, status);  // an error for pipes, which are read all the same
+  const std::uintmax_t size = fs::file_size(path, status);  // an error for pipes, which are read nevertheless
   if (!status && size > kLargestFileBytes)
     cannot_read(path, fmt::format("it is {} large; is this a YAML file?", human_bytes(size)));
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Text to tree: the only place that knows yaml-cpp. Reports tabs, duplicate keys, unknown anchors and syntax errors
-// with positions, expands aliases (copies of text; marks keep the place of the definition, bounded against "billion
-// laughs") and applies `<<`. After a syntax error the tree is null, so look at the diagnostics first; an empty file is
-// null without an error. Any thread.
+// Parses text to a tree with yaml-cpp. Reports tabs, duplicate keys, unknown anchors and syntax errors with positions,
+// expands aliases and applies `<<`. Nodes of an alias have the marks of its definition; expansion is bounded against
+// "billion laughs". After a syntax error the tree is null, so check the diagnostics first; an empty file is null
+// without an error. Any thread.
 
 #include <string>
 
@@ -12,18 +12,18 @@
 
 namespace dptrain::config {
 
-/// Reads a file, or stdin for "-", whose relative paths are relative to the current directory. Throws Error{kUsage}
-/// when it cannot be opened; errors inside it go to `diagnostics`.
+/// Reads a file, or stdin for "-", with paths relative to the current directory. Throws Error{kUsage} if it cannot be
+/// opened; errors inside the file are added to `diagnostics`.
 Node load_file(const std::string& path, Diagnostics& diagnostics);
-/// The same from memory; `directory` is what relative paths are relative to.
+/// Reads text; relative paths in it are relative to `directory`.
 Node load_text(const std::string& text, const std::string& name, const std::string& directory,
                Diagnostics& diagnostics);
-/// Applies one `--set a.b.c=value` (value is YAML). A path goes through maps by key, through lists by index, and
-/// through a scalar type name as if it stood as a map (`optimizer: adam` + `optimizer.Adam.learning_rate=1`); in a list
-/// of types the name picks the only one of that type (`callbacks.EarlyStopping.patience=5`). The type may be left out
-/// where it stands alone: `optimizer.learning_rate=1` sets that of `optimizer: adam` and of `optimizer: {Adam: {...}}`.
-/// Missing keys are created: the schema reports those it does not know, with a mark in the assignment. Relative paths
-/// in the value are relative to the current directory.
+/// Applies one `--set a.b.c=value` (value is YAML). A step of the path is a key of a map, an index of a list, or:
+/// - the name of a type, which may be written as a scalar (`optimizer: adam` + `optimizer.Adam.learning_rate=1`);
+/// - in a list of types, the only one of that type (`callbacks.EarlyStopping.patience=5`).
+/// The type of a single value may be omitted: `optimizer.learning_rate=1`. Missing keys are created, and the schema
+/// reports unknown ones with a mark in the assignment. Relative paths in the value are relative to the current
+/// directory.
 void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnostics);
 
 }  // namespace dptrain::config

@@ -1,11 +1,10 @@
 #pragma once
 
-// The tree that a YAML file becomes: scalars as text with their source marks, nothing typed yet (types come from the
-// schema, never from YAML's guessing). Aliases are expanded and `<<` merged. A Node is a plain value; copies are deep.
+// The tree of a YAML file: scalars as text with their source marks. Types come from the schema, not from YAML. Aliases
+// are expanded and `<<` is merged. A Node is a plain value; copies are deep.
 //
-// A scalar from a file may hold variables (`$NAME`, and `$$` for a dollar) until Reader::substituted has replaced them.
-// A node made in the program is literal: a dollar in it is a dollar. to_yaml doubles the dollars of literal nodes, so
-// that what it writes reads back as what was meant.
+// A scalar from a file may contain variables (`$NAME`, and `$$` for a dollar) until Reader::substituted replaces them.
+// A node made in the program is literal: its dollars are dollars. to_yaml doubles them, so that the text reads back.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ class Node {
   enum class Kind { kNull, kScalar, kSequence, kMap };
   struct Entry;
 
-  // The usual six, defaulted where Entry is complete (a vector of an incomplete type may be declared, not destroyed).
+  // Defaulted in node.cpp, where Entry is complete.
   Node() noexcept;
   Node(const Node&);
   Node(Node&&) noexcept;
@@ -43,7 +42,7 @@ class Node {
   bool is_scalar() const noexcept { return kind_ == Kind::kScalar; }
   bool is_sequence() const noexcept { return kind_ == Kind::kSequence; }
   bool is_map() const noexcept { return kind_ == Kind::kMap; }
-  /// "3", "'many'", "the text '3'", "a list", "a mapping", "nothing": how an error message calls what it found.
+  /// The value in error messages: "3", "'many'", "the text '3'", "a list", "a mapping", "nothing".
   std::string describe() const;
 
   const Mark& mark() const noexcept { return mark_; }
@@ -53,7 +52,7 @@ class Node {
   bool quoted() const noexcept { return quoted_; }
   bool literal() const noexcept { return literal_; }  ///< `$` is a dollar, not the start of a variable
   void set_literal(bool literal) noexcept { literal_ = literal; }
-  /// The text begins with what a variable from outside the file said: as a path it is relative to the current folder.
+  /// Whether a variable from outside the file begins the text: as a path it is relative to the current directory.
   bool from_outside() const noexcept { return from_outside_; }
   void set_from_outside(bool outside) noexcept { from_outside_ = outside; }
 
@@ -78,18 +77,18 @@ class Node {
 
 struct Node::Entry {
   std::string key;
-  Mark mark;  ///< of the key
+  Mark mark;  ///< mark of the key
   Node value;
 };
 
-/// Equal in everything but marks; quotes count only where they change the meaning ("1" and 1, but not "relu" and relu).
+/// Equal except for marks. Quotes count only where they change the meaning ("1" and 1, but not "relu" and relu).
 bool same(const Node& a, const Node& b);
-/// Levels of lists and mappings; a scalar has none.
+/// Nesting depth of lists and mappings; 0 for a scalar.
 int depth(const Node& node) noexcept;
 
-/// YAML that reads back as the same tree (strings quoted where YAML or our reader would see something else).
+/// YAML that reads back as the same tree (strings are quoted where YAML or the reader would read another type).
 std::string to_yaml(const Node& node);
-/// JSON, indented by one space, for the schema is deep; plain scalars that are one number or a boolean are written as
+/// JSON, indented by one space because schemas are deep. Plain scalars that are a number or a boolean are written as
 /// such (`1/255` stays text).
 std::string to_json(const Node& node);
 

@@ -14,7 +14,7 @@
 namespace dptrain::config {
 namespace {
 
-/// Doubles beyond this miss whole numbers.
+/// Above this, doubles skip integers.
 constexpr double kLargestExactInteger = 9007199254740992.0;
 
 bool has_variables(const Node& node) {
@@ -34,10 +34,10 @@ std::size_t name_length(const std::string& text, std::size_t at) {
   return end - at;
 }
 
-/// `NAME` or `{NAME}` behind a dollar.
+/// The variable after a dollar: `NAME` or `{NAME}`.
 struct Variable {
   std::string name;
-  std::size_t length = 0;  ///< of what stands there; 0: no variable
+  std::size_t length = 0;  ///< of the text; 0: no variable
 };
 
 Variable variable_at(const std::string& text, std::size_t at) {
@@ -47,7 +47,7 @@ Variable variable_at(const std::string& text, std::size_t at) {
   return {text.substr(at + brace, length), length + 2 * brace};
 }
 
-/// Text with every variable replaced by `value(name)` and `$$` by a dollar.
+/// Replaces each variable by `value(name)` and `$$` by a dollar.
 template <class Value>
 std::string with_variables(const std::string& text, Value value) {
   std::string out;
@@ -136,7 +136,7 @@ Node Reader::replaced(const Node& node) {
     taken.set_from_outside(taken.from_outside() || begins_outside(node));
     return taken;
   }
-  // `$convs*2` with convs = 1+1 is 4: what stands in arithmetic goes in as a whole. Other text is not touched.
+  // In arithmetic a variable is one operand: `$convs*2` with convs = 1+1 is 4. Other text is copied.
   const bool arithmetic = !node.quoted() && evaluate(with_variables(text, [](const std::string&) { return "1"; }));
   std::string result = with_variables(text, [&](const std::string& name) {
     const std::string value = lookup(name, node.mark()).value_or("$" + name);
@@ -215,7 +215,7 @@ std::optional<double> Reader::number(const Node& node) {
 std::optional<std::int64_t> Reader::integer(const Node& node) {
   const Node value = substituted(node);
   if (value.is_scalar() && !value.quoted()) {
-    std::int64_t whole = 0;  // a plain literal is exact beyond 2^53
+    std::int64_t whole = 0;  // a plain integer is exact beyond 2^53
     const char* end = value.str().data() + value.str().size();
     const auto [rest, fault] = std::from_chars(value.str().data(), end, whole);
     if (fault == std::errc() && rest == end) return whole;

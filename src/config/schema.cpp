@@ -20,7 +20,7 @@ bool is_capital(const std::string& name) { return !name.empty() && name[0] >= 'A
 /// Types have arguments, sections have keys.
 std::string word_for_key(const std::string& schema) { return is_capital(schema) ? "argument" : "key"; }
 
-/// What messages call the thing that is read: the reader's subject, the key in whose value we stand, the schema's name.
+/// The subject of messages: the reader's subject and the key whose value is read, or else the schema's name.
 std::string subject_of(const Reader& reader, const std::string& name) {
   if (reader.subject().empty()) return name;
   return reader.key().empty() ? reader.subject() : reader.subject() + "." + reader.key();
@@ -38,7 +38,7 @@ const Field* positional_field(const std::vector<Field>& fields) {
   return field == fields.end() ? nullptr : &*field;
 }
 
-/// `Bidirectional: {LSTM: {...}}`: a type as the positional value. Arguments never start with a capital.
+/// Whether the positional value is a type: `Bidirectional: {LSTM: {...}}`. Arguments never start with a capital.
 bool is_positional_type(const Node& arguments, const std::vector<Field>& fields) {
   return arguments.entries().size() == 1 && is_capital(arguments.entries().front().key) &&
          find_field(fields, arguments.entries().front().key) == nullptr && positional_field(fields) != nullptr;
@@ -51,7 +51,7 @@ struct Reading {
   Reader& reader;
   void* spec;
   std::set<const Field*> seen = {};
-  std::set<const Field*> misspelt = {};  ///< there under a name that is nearly theirs: not missing
+  std::set<const Field*> misspelt = {};  ///< present under a misspelt name, so not missing
   bool good = true;
 
   void fail(const Mark& mark, const std::string& message) {
@@ -66,7 +66,7 @@ struct Reading {
       fail(at, fields.empty() ? fmt::format("takes no {}s, found {}", word_for_key(name), value.describe())
                               : fmt::format("expected a mapping such as {{{}: ...}}, found {}", fields.front().name,
                                             value.describe()));
-      for (const Field& f : fields) seen.insert(&f);  // what is missing is not the point
+      for (const Field& f : fields) seen.insert(&f);  // suppresses errors about missing keys
       return;
     }
     seen.insert(field);
@@ -167,7 +167,7 @@ std::string Range::str() const {
 
 namespace {
 
-/// The number in a written value: itself, or before a unit (`5 epochs`; sizes count in bytes).
+/// The number in a written value, with or without a unit (`5 epochs`); sizes are in bytes.
 std::optional<double> number_in(const Node& written) {
   if (!written.is_scalar() || written.quoted()) return std::nullopt;
   const std::string& text = written.str();

@@ -1,13 +1,13 @@
 #pragma once
 
-// Schema: the keys of one C++ struct. From it come parsing with positions, range checks, unknown-key errors
-// with "did you mean", the resolved config and the JSON Schema.
+// Schema: the keys of one C++ struct. It parses them with positions, checks ranges, reports unknown keys with "did you
+// mean", and writes the resolved config and the JSON Schema.
 //
 //   const Schema s = Schema::of<nn::ExponentialDecay>("ExponentialDecay")
 //       .positional(key("initial_learning_rate", &nn::ExponentialDecay::initial_learning_rate).required().at_least(0))
 //       .key(key("staircase", &nn::ExponentialDecay::staircase));
 //
-// Schemas are built before or at the first use and are read-only afterwards: any thread may read with them.
+// Schemas are built before or at first use and are read-only afterwards: any thread may read with them.
 
 #include <cmath>
 #include <functional>
@@ -22,7 +22,7 @@
 
 namespace dptrain::config {
 
-/// What numbers a key takes, and each part of its sizes and lists.
+/// The numbers that a key accepts; applies to each element of sizes and lists.
 struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool low_open = false, high_open = false;
@@ -32,7 +32,7 @@ struct Range {
   std::string str() const;  ///< ">= 1", "> 0 and <= 1"
 };
 
-/// Value<T> of some T with untyped pointers: one table for all keys of that type.
+/// Value<T> with untyped pointers: one table for all keys of type T.
 struct ValueOperations {
   bool (*read)(const Node&, Reader&, void* value);
   Node (*write)(const void* value);
@@ -45,12 +45,12 @@ inline constexpr ValueOperations kValueOperations{
     [](const void* value) { return Value<T>::write(*static_cast<const T*>(value)); },
     [] { return Value<T>::schema(); }};
 
-/// One key, its type erased.
+/// One key with its type erased.
 struct Field {
   std::string name;
-  std::vector<std::string> aliases;  ///< other spellings that are read but never written
+  std::vector<std::string> aliases;  ///< other spellings, read but never written
   bool required = false;
-  bool positional = false;  ///< also readable as the bare value of the type: `Dropout: 0.5`
+  bool positional = false;  ///< also read as the bare value of the type: `Dropout: 0.5`
   std::string doc;
   Range range;
   std::function<void*(void* spec)> member;  ///< the value in the spec
@@ -62,7 +62,7 @@ struct Field {
   Node schema() const;
 };
 
-/// Builder of a Field. Ranges apply to numbers and to each part of sizes and lists.
+/// Builder of a Field. Ranges apply to numbers and to each element of sizes and lists.
 template <class Spec, class T>
 class Key {
  public:
@@ -79,14 +79,14 @@ class Key {
   Key& below(double high) { return field_.range.high = high, field_.range.high_open = true, *this; }
   Key& alias(std::string name) { return field_.aliases.push_back(std::move(name)), *this; }
   Key& doc(std::string text) { return field_.doc = std::move(text), *this; }
-  /// Returns "" when good, else the rest of "<key> ..." such as "must be even".
+  /// `judge` returns "" if the value is valid, else the rest of "<key> ..." such as "must be even".
   template <class Check>
   Key& check(Check judge) {
     field_.check = [judge](const void* value) -> std::string { return judge(*static_cast<const T*>(value)); };
     return *this;
   }
 
-  /// The key of `Owner`, which is Spec or derives from it.
+  /// The key as one of `Owner`, which is Spec or derives from it.
   template <class Owner>
   Field field() const {
     Field field = field_;
@@ -133,13 +133,13 @@ class Schema {
   Schema&& positional(const Key<Spec, T>& k) && {
     return std::move(positional(k));
   }
-  /// Specs begin as this one instead of as Spec().
+  /// Uses `values` instead of Spec() as defaults.
   template <class Spec>
   Schema& defaults(const Spec& values) & {
     make_ = [values] { return std::shared_ptr<void>(std::make_shared<Spec>(values)); };
     return *this;
   }
-  /// A key that is refused; `words` are what to write instead.
+  /// A key that is rejected; `words` describe what to write instead.
   void add_former(std::string key, std::string words) { former_.emplace_back(std::move(key), std::move(words)); }
   Schema&& former(std::string key, std::string words) && {
     add_former(std::move(key), std::move(words));
@@ -160,15 +160,13 @@ class Schema {
   const std::vector<Field>& fields() const noexcept { return fields_; }
   std::shared_ptr<void> make() const { return make_(); }
 
-  /// Reads the arguments of `name: arguments` into *spec (already holding the defaults). `arguments` is a map of keys,
-  /// null for all defaults, or anything else for the positional key. False after reporting. `where` is the mark of the
-  /// type's name, for "missing argument". `ignored` are keys that the caller handles (name, inputs, ...). Messages name
-  /// the reader's subject, with the key whose value is read ("data.loader"), or else the schema.
+  /// Reads the arguments of `name: arguments` into *spec, which holds the defaults; false after reporting. `arguments`
+  /// is a map of keys, null for all defaults, or the value of the positional key. `where` is the mark of the type's
+  /// name, for "missing argument". The caller handles the `ignored` keys (name, inputs, ...).
   bool read(const Node& arguments, const Mark& where, Reader& reader, void* spec,
             const std::vector<std::string>& ignored = {}) const;
-  /// A map with every key; `minimal` leaves out those that equal the default.
+  /// A map with each key; `minimal` omits those that equal the default.
   Node write(const void* spec, bool minimal = false) const;
-  /// JSON Schema of the map.
   Node json_schema() const;
 
  private:

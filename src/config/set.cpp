@@ -15,10 +15,10 @@ namespace {
 struct PathPart {
   std::string key;
   Mark mark;
-  std::string path;  ///< up to and with this key: "train.optimizer"
+  std::string path;  ///< up to and including this key: "train.optimizer"
 };
 
-/// As an item's place: behind all that the list has.
+/// Index that appends to a list.
 constexpr std::string_view kBehind = "+";
 
 bool is_type_name(const std::string& key) { return !key.empty() && key[0] >= 'A' && key[0] <= 'Z'; }
@@ -29,7 +29,7 @@ std::optional<std::size_t> index_in(const std::string& key, std::size_t size) {
   return error == std::errc() && rest == key.data() + key.size() && index < size ? std::optional(index) : std::nullopt;
 }
 
-/// A word that may name a type, as `adam` does: no number, no truth value, no path.
+/// Whether a word may name a type, as `adam` does: not a number, a boolean or a path.
 bool may_name_type(const Node& node) {
   const std::string& text = node.str();
   const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -38,14 +38,14 @@ bool may_name_type(const Node& node) {
          text != "false";
 }
 
-/// The arguments of `Adam: {...}` alone in its mapping, where the key is one of them and not a type in its place.
+/// The arguments of `Adam: {...}` if it is the only entry of its mapping and the key is not itself a type; else null.
 Node* arguments_of_only_type(Node& map, const std::string& key) {
   if (map.entries().size() != 1 || is_type_name(key)) return nullptr;
   Node::Entry& only = map.entries().front();
   return is_type_name(only.key) && (only.value.is_map() || only.value.is_null()) ? &only.value : nullptr;
 }
 
-/// The arguments of `Dense: {name: classes, ...}`, which has this name; else null.
+/// The arguments of `Dense: {name: classes, ...}` if its name is `name`; else null.
 Node* arguments_of(Node& item, const std::string& name) {
   if (!item.is_map() || item.entries().size() != 1 || !item.entries().front().value.is_map()) return nullptr;
   Node& arguments = item.entries().front().value;
@@ -53,18 +53,18 @@ Node* arguments_of(Node& item, const std::string& name) {
   return own != nullptr && own->is_scalar() && own->str() == name ? &arguments : nullptr;
 }
 
-/// `Adam`, or `Adam: {...}` alone in its mapping.
+/// `Adam`, or `Adam: {...}` as the only entry of its mapping.
 bool is_of_type(const Node& item, const std::string& type) {
   return item.is_scalar() ? item.str() == type : item.entries().size() == 1 && item.entries().front().key == type;
 }
 
-/// 'Conv2D' of the item `Conv2D: {...}`, else "".
+/// "Conv2D" for the item `Conv2D: {...}`, else "".
 std::string type_of(const Node& item) {
   if (item.is_scalar()) return is_type_name(item.str()) ? item.str() : "";
   return item.entries().size() == 1 && is_type_name(item.entries().front().key) ? item.entries().front().key : "";
 }
 
-/// Whether a step of this type without a name may be called so: 'conv2d' or 'conv2d_1' of Conv2D.
+/// Whether `name` may be the automatic name of a step of this type: 'conv2d' or 'conv2d_1' for Conv2D.
 bool is_automatic_name(std::string name, const std::string& type) {
   const std::size_t number = name.find_last_not_of("0123456789");
   if (number != std::string::npos && number + 1 < name.size() && name[number] == '_') name.resize(number);
@@ -94,7 +94,7 @@ class Setter {
       diagnostics_.error(step.mark, fmt::format("'{}' is {}, it has no key '{}'", where, node.describe(), step.key));
       return;
     }
-    node = Node::map(step.mark);  // a bare type name, or nothing yet
+    node = Node::map(step.mark);  // a bare type name, or null
     in_map(node, steps);
   }
 
@@ -129,7 +129,7 @@ class Setter {
                                                 list.items().size(), step.key, other_paths(list, step)));
   }
 
-  /// "; a path has the index ...: model.layers.1" for the automatic name of a step, which the config does not have.
+  /// Suggests the index for the automatic name of a step, which the config does not contain: "...: model.layers.1".
   static std::string other_paths(const Node& list, const PathPart& step) {
     const std::string before = step.path.substr(0, step.path.size() - step.key.size());
     std::vector<std::string> paths;
@@ -153,7 +153,7 @@ class Setter {
 }  // namespace
 
 void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnostics) {
-  // The value is parsed as the text that remains when the path is blanked out, so that its marks fit the assignment.
+  // Blanks out the path and parses the rest, so that the marks of the value fit the assignment.
   const std::size_t equals = std::min(assignment.find('='), assignment.size());
   std::string value = assignment;
   const int path_columns = columns_of(std::string_view(assignment).substr(0, equals)) + 1;

@@ -8,7 +8,7 @@
 namespace dptrain::config {
 namespace {
 
-/// Without byte order mark, and every line end a '\n'.
+/// Removes the byte order mark and makes each line end a '\n'.
 std::string with_plain_line_ends(const std::string& text) {
   std::string out;
   out.reserve(text.size());
@@ -21,7 +21,7 @@ std::string with_plain_line_ends(const std::string& text) {
   return out;
 }
 
-/// Reports the first byte that no text file has; those who pass a data file as the config get one line, not thousands.
+/// Reports the first byte that is not valid text: a data file given as the config yields one error, not thousands.
 bool check_bytes(const SourceText& source, Diagnostics& diagnostics) {
   const std::string_view text = source.text();
   for (std::size_t i = 0; i < text.size();) {
@@ -56,7 +56,7 @@ bool check_tabs(const SourceText& source, Diagnostics& diagnostics) {
   return false;
 }
 
-/// A byte of a character of several bytes, but the first.
+/// Whether this is a UTF-8 continuation byte.
 bool is_inner(char byte) { return (byte & 0xC0) == 0x80; }
 
 constexpr std::size_t kStride = 64;
@@ -90,7 +90,7 @@ SourceText::SourceText(std::string text, std::shared_ptr<const Source> source)
   inner_bytes_.push_back(inner);
 }
 
-/// A long line has many marks: what lies before each is not counted anew.
+/// Uses inner_bytes_, because a long line may have many marks.
 int SourceText::columns_between(std::size_t begin, std::size_t end) const {
   const auto inner_before = [&](std::size_t offset) {
     const std::size_t block = offset / kStride;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The text of a config before it is parsed: checked (UTF-8, no control characters, no tabs in the indentation), line
-// ends made equal, and able to say which line and column a byte stands in.
+// The text of a config before it is parsed: checked (UTF-8, no control characters, no tabs in the indentation), with
+// uniform line ends. Maps byte offsets to lines and columns.
 
 #include <cstddef>
 #include <memory>
@@ -15,23 +15,23 @@
 
 namespace dptrain::config {
 
-/// The line of a YAML file at `location` and a caret below its word, as in the errors of a config; "" for other files
-/// and where the file cannot be read.
+/// The line of a YAML file at `location` with a caret below the word, as in errors of a config. "" for other files and
+/// for files that cannot be read.
 std::string excerpt_of(const SourceLocation& location);
 
-/// Code points in UTF-8 text: the columns that messages count.
+/// Number of code points in UTF-8 text, the unit of columns in messages.
 int columns_of(std::string_view utf8) noexcept;
 
 class SourceText {
  public:
-  /// Nothing after reporting.
+  /// Reports errors and then returns nothing.
   static std::optional<SourceText> check(const std::string& raw, const std::string& name, const std::string& directory,
                                          Diagnostics& diagnostics);
-  /// Text that stands in for a source whose lines are shown otherwise (the padded value of `--set`).
+  /// Text whose marks refer to another source (the padded value of `--set`).
   SourceText(std::string text, std::shared_ptr<const Source> source);
 
   const std::string& text() const noexcept { return text_; }
-  /// The mark of `bytes` bytes from `offset` on, cut at the end of the line.
+  /// The mark of `bytes` bytes from `offset`, cut at the end of the line.
   Mark mark(std::size_t offset, std::size_t bytes) const;
 
  private:
@@ -40,10 +40,10 @@ class SourceText {
   std::string text_;
   std::shared_ptr<const Source> source_;
   std::vector<std::size_t> line_begins_;
-  std::vector<std::size_t> inner_bytes_;  ///< of characters' later bytes, before every kStride-th byte: for columns
+  std::vector<std::size_t> inner_bytes_;  ///< continuation bytes before each kStride-th byte, for columns
 };
 
-/// The tree of one YAML document, null after a syntax error (yaml_parser.cpp). Any thread.
+/// The tree of one YAML document; null after a syntax error. Any thread.
 Node parse_yaml(const SourceText& source, Diagnostics& diagnostics);
 
 }  // namespace dptrain::config

@@ -395,7 +395,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 bool is_plain_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The digit in the place of '#', '\0' if the pattern has no '#'; nothing if word and pattern differ.
+/// Compares without case. Sets `digit` to the digit in the place of '#', or to '\0' if the pattern has none.
 bool matches(std::string_view pattern, std::string_view word, char& digit) {
   digit = '\0';
   return std::ranges::equal(pattern, word, [&](char p, char w) {
@@ -404,7 +404,7 @@ bool matches(std::string_view pattern, std::string_view word, char& digit) {
   });
 }
 
-/// 'relu' of 'tf.nn.relu' and of 'nn.ReLU()'; a word without a dot as it is.
+/// 'relu' for 'tf.nn.relu' and 'ReLU' for 'nn.ReLU()'; a word without a dot is unchanged.
 std::string_view without_module(std::string_view word) {
   if (word.ends_with("()")) word.remove_suffix(2);
   const std::size_t dot = word.rfind('.');

@@ -10,7 +10,7 @@
 namespace dptrain::config {
 namespace {
 
-/// Longer ones are no keys of ours, and YAML itself ends the look-ahead for a ':' after 1024 characters.
+/// No real key is longer. YAML itself stops looking for a ':' after 1024 characters.
 constexpr std::size_t kLongestKey = 200;
 
 std::size_t count_nodes(const Node& node) {
@@ -20,7 +20,7 @@ std::size_t count_nodes(const Node& node) {
   return n;
 }
 
-/// A plain value with a '(' that is not closed.
+/// Whether a plain value has a '(' that is not closed.
 bool begins_call(const Node& node) {
   return node.is_scalar() && !node.quoted() &&
          std::ranges::count(node.str(), '(') > std::ranges::count(node.str(), ')');
@@ -28,7 +28,7 @@ bool begins_call(const Node& node) {
 
 std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mark.column); }
 
-/// What is wrong with a key that is text, or "".
+/// The error in a text key, or "".
 std::string complaint(const std::string& key, bool quoted) {
   if (key.size() > kLongestKey) return fmt::format("a key of {} characters; {} are the most", key.size(), kLongestKey);
   const std::size_t bracket = key.find_first_of("{[");
@@ -97,7 +97,7 @@ void TreeBuilder::end() {
 void TreeBuilder::add(Node node, Anchor anchor) {
   if (anchor != 0) {
     const std::size_t nodes = count_nodes(node);
-    count(nodes, node.mark());  // the copy that is kept; anchors inside anchors would square the size
+    count(nodes, node.mark());  // counts the stored copy; nested anchors would otherwise make the size quadratic
     anchors_[anchor] = {node, nodes, depth(node)};
   }
   if (stack_.empty()) {
@@ -118,7 +118,7 @@ void TreeBuilder::add_key(Open& map, const Node& node) {
   } else if (const std::string wrong = complaint(key.text, key.quoted); !wrong.empty()) {
     diagnostics_.error(key.mark, wrong);
   } else {
-    key.good = map.in_call || add_seen(map, key.text, key.mark);  // `(3, 3, 3, 3)` has parts rather than keys
+    key.good = map.in_call || add_seen(map, key.text, key.mark);  // entries of `(3, 3, 3, 3)` are not keys
   }
   map.key = std::move(key);
 }
@@ -140,7 +140,7 @@ void TreeBuilder::report_duplicates(const std::vector<Node::Entry>& entries, std
 }
 
 void TreeBuilder::join_calls(Node& map) {
-  constexpr std::size_t kMostParts = 32;  // bounds the work for hostile texts
+  constexpr std::size_t kMostParts = 32;  // bounds the work for hostile input
   std::vector<Node::Entry> entries = std::move(map.entries());
   map.entries().clear();
   for (std::size_t i = 0, end = 0; i < entries.size(); i = end) {
@@ -156,7 +156,7 @@ void TreeBuilder::join_calls(Node& map) {
       longer.set_literal(false);
       joined = std::move(longer);
     }
-    if (begins_call(joined)) {  // never closed: its parts are keys
+    if (begins_call(joined)) {  // never closed: the parts are keys
       end = i + 1;
       report_duplicates(entries, end);
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds the tree from a parser's events: finds duplicate keys, applies `<<`, expands aliases within bounds. Knows
-// nothing of the parser. One per document; not thread-safe.
+// Builds the tree from a parser's events: detects duplicate keys, applies `<<`, expands aliases within bounds.
+// Independent of the parser. One per document; not thread-safe.
 
 #include <cstddef>
 #include <map>
@@ -16,22 +16,22 @@ namespace dptrain::config {
 
 class TreeBuilder {
  public:
-  /// Anchors are numbered by the parser; 0 is none.
+  /// Number that the parser gives an anchor; 0 for none.
   using Anchor = std::size_t;
-  /// Thrown, after reporting, where going on would not end well: too deep, too large.
+  /// Thrown after reporting a tree that is too deep or too large.
   struct Stop {};
 
-  static constexpr int kMaxDepth = 200;                ///< of lists and mappings, aliases included
+  static constexpr int kMaxDepth = 200;                ///< of lists and mappings, including aliases
   static constexpr std::size_t kMaxNodes = 1'000'000;  ///< after the expansion of aliases
 
   explicit TreeBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   void scalar(std::string text, bool quoted, const Mark& mark, Anchor anchor);
-  /// `written` is false where there is nothing at all after a key or a dash.
+  /// `written` is false if nothing follows a key or a dash.
   void null(bool written, const Mark& mark, Anchor anchor);
   void alias(Anchor anchor, const Mark& mark);
   void begin_sequence(const Mark& mark, Anchor anchor) { begin(Node::sequence({}, mark), anchor, false); }
-  /// `flow`: written in braces, where YAML divides `(28, 28, 1)` at its commas.
+  /// `flow`: written in braces, where YAML splits `(28, 28, 1)` at its commas.
   void begin_map(const Mark& mark, Anchor anchor, bool flow) { begin(Node::map(mark), anchor, flow); }
   void end();
 
@@ -48,8 +48,8 @@ class TreeBuilder {
     Node node;
     Anchor anchor = 0;
     bool flow = false;            ///< a map in braces
-    bool in_call = false;         ///< its last value has a '(' that is not closed yet
-    std::optional<Key> key = {};  ///< in a map: read, and its value is next
+    bool in_call = false;         ///< the last value has an unclosed '('
+    std::optional<Key> key = {};  ///< in a map: the key whose value comes next
     std::map<std::string, Mark> seen = {};
     std::vector<Node> merged = {};  ///< the mappings that `<<` named, in order
   };
@@ -60,10 +60,10 @@ class TreeBuilder {
   };
 
   void begin(Node node, Anchor anchor, bool flow);
-  void join_calls(Node& map);  ///< `(28, 28, 1)` and `f(x=1, y=2)`, which are several entries of a map in braces
-  /// Reports duplicates among the keys without values from `begin` on, which add_seen() has not seen.
+  void join_calls(Node& map);  ///< joins `(28, 28, 1)` and `f(x=1, y=2)`, which are several entries of a map in braces
+  /// Reports duplicates among keys without values from `begin` on, which add_seen() has skipped.
   void report_duplicates(const std::vector<Node::Entry>& entries, std::size_t begin);
-  Node as_list(Node tuple, const Mark& last);  ///< after reporting it; another call as it is
+  Node as_list(Node tuple, const Mark& last);  ///< reports a tuple and returns its list; returns other calls unchanged
   bool add_seen(Open& map, const std::string& key, const Mark& mark);
   void add(Node node, Anchor anchor);
   void add_key(Open& map, const Node& node);

@@ -1,7 +1,7 @@
 #pragma once
 
-// TypeBuilder: what the definitions of all families have in common: name, keys, aliases, rules. The builder of a family
-// derives from it and adds the family's own calls; a Registration adds the result to the family before main:
+// TypeBuilder: name, keys, aliases and rules, which definitions of all families share. A family's builder derives from
+// it and adds its own calls; a Registration adds the result to the family before main:
 //
 //   template <class Spec>
 //   class ScheduleBuilder : public config::TypeBuilder<ScheduleBuilder<Spec>, Spec, ScheduleType> { ... };
@@ -26,7 +26,7 @@ class TypeBuilder {
     type_->schema = Schema::of<Spec>(std::move(name));
   }
 
-  /// A key of Spec or of a base of it.
+  /// A key of Spec or of its base.
   template <class Owner, class T>
   Derived&& key(const Key<Owner, T>& k) {
     type_->schema.add(k.template field<Spec>());
@@ -39,18 +39,18 @@ class TypeBuilder {
     type_->schema.add(std::move(field));
     return self();
   }
-  /// Other strings of Keras that name the type.
+  /// Other Keras strings for the type.
   Derived&& aliases(std::initializer_list<const char*> names) {
     type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
     return self();
   }
   Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
-  /// A key that is refused; `advice` is what to write instead.
+  /// A key that is rejected; `advice` describes what to write instead.
   Derived&& former(std::string key, std::string advice) {
     type_->schema.add_former(std::move(key), std::move(advice));
     return self();
   }
-  /// Over several keys: returns "" or the message.
+  /// A rule over several keys: returns "" or the message.
   Derived&& rule(std::string (*check)(const Spec&)) {
     type_->schema.template add_rule<Spec>(check);
     return self();
@@ -61,7 +61,7 @@ class TypeBuilder {
  protected:
   Derived&& self() { return static_cast<Derived&&>(*this); }
 
-  /// f(spec, ...) as a definition stores it, with an untyped spec.
+  /// Wraps f(spec, ...) so that it takes an untyped spec.
   template <class Result, class... Args>
   static auto untyped(Result (*f)(const Spec&, Args...)) {
     return [f](const void* spec, Args... args) -> Result {
@@ -72,7 +72,7 @@ class TypeBuilder {
   std::unique_ptr<Type> type_;
 };
 
-/// A static object of this type adds a definition to the family before main, in the order of names.
+/// A static object of this type adds a definition to the family before main, sorted by name.
 template <Family& (*family)()>
 struct Registration {
   template <class Type>

@@ -1,8 +1,7 @@
 #pragma once
 
-// The types of configured values, for headers that only store them: locations, paths, durations, sizes, and members of
-// families. config/value.h reads and writes them, config/family.h has the definitions of a family's members. Plain
-// values.
+// Types of configured values, for headers that only store them: locations, paths, durations, sizes, members of
+// families. config/value.h reads and writes them; config/family.h defines members. Plain values.
 
 #include <array>
 #include <cstdint>
@@ -29,14 +28,14 @@ struct Value;
 template <class E>
 struct EnumNames;
 
-/// One file (or command-line text such as `--set`) that nodes point into.
+/// One file (or command-line text such as `--set`) that nodes refer to.
 struct Source {
-  std::string name;                ///< as the user wrote it: "configs/fashion_mnist.yaml", "--set"
-  std::string directory;           ///< what relative paths in it are relative to
+  std::string name;                ///< as written by the user: "configs/fashion_mnist.yaml", "--set"
+  std::string directory;           ///< base of the relative paths in it
   std::vector<std::string> lines;  ///< for the quoted line below an error
 };
 
-/// A place in a source. Lines and columns count from 1; line 0 means "nowhere" (a default value).
+/// A location in a source. Lines and columns count from 1; line 0 means none (a default value).
 struct Mark {
   std::shared_ptr<const Source> source;
   int line = 0;
@@ -47,15 +46,15 @@ struct Mark {
   std::string str() const;  ///< "configs/fashion_mnist.yaml:14:12"
 };
 
-/// A path: relative ones are relative to the config file.
+/// A path; relative paths are relative to the config file.
 struct Path {
   std::string value;
   Mark mark{};  ///< where it is written; unknown for defaults
   bool operator==(const Path& other) const { return value == other.value; }
 };
 
-/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h; a bare integer has unit kBare and means what Keras
-/// means there.
+/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h. A bare integer has unit kBare, whose meaning is that
+/// of the Keras argument.
 struct Duration {
   enum class Unit { kBare, kSteps, kEpochs, kSamples, kSeconds };  ///< minutes and hours become seconds
   double value = 0;
@@ -63,7 +62,7 @@ struct Duration {
   bool operator==(const Duration&) const = default;
 
   bool counts_steps() const { return unit == Unit::kBare || unit == Unit::kSteps; }
-  /// As optimizer steps; a bare number counts as steps. Throws Error{kUsage} for seconds.
+  /// In optimizer steps; a bare number counts steps. Throws Error{kUsage} for seconds.
   std::int64_t steps(std::int64_t steps_per_epoch, std::int64_t batch_size) const;
 };
 
@@ -73,7 +72,7 @@ struct ByteSize {
   bool operator==(const ByteSize&) const = default;
 };
 
-/// A value of some type of a family: the definition and an immutable spec struct. Cheap to copy.
+/// A member of a family: its definition and an immutable spec. Cheap to copy.
 class Typed {
  public:
   Typed() = default;
@@ -91,13 +90,13 @@ class Typed {
   const Spec* get_if() const noexcept {
     return def_ != nullptr && type() == typeid(Spec) ? static_cast<const Spec*>(spec_.get()) : nullptr;
   }
-  /// The spec; asking for the wrong type is our own bug.
+  /// The spec; its type must match.
   template <class Spec>
   const Spec& as() const {
     return *get_if<Spec>();
   }
 
-  /// `Name: {all keys}`, or with `minimal` only those that differ from the defaults (`Name` when none do).
+  /// `Name: {all keys}`, or with `minimal` only the keys that differ from the defaults (`Name` if none does).
   Node write(bool minimal = false) const;
 
  private:
@@ -106,10 +105,10 @@ class Typed {
   Mark mark_;
 };
 
-/// The member of the family for this type of spec.
+/// The member of the family that has this spec type.
 Typed make_typed(const Family& family, std::type_index spec, std::shared_ptr<const void> value);
 
-/// A key's type for a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.
+/// The type of a key that holds a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.
 template <Family& (*family)()>
 class Of : public Typed {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// How each C++ type that a key can have is read from the tree, written back (for `config --resolved`), and described
-// (for the JSON Schema). To give a new type keys, specialise Value (or EnumNames for an enum).
+// Reads, writes (for `config --resolved`) and describes (for the JSON Schema) each C++ type that a key can have.
+// Specialize Value for a new type, or EnumNames for an enum.
 //
 //   static bool read(const Node&, Reader&, T& out);   false after reporting
 //   static Node write(const T&);
@@ -40,13 +40,13 @@ DPTRAIN_CONFIG_VALUE(Duration);
 DPTRAIN_CONFIG_VALUE(ByteSize);
 DPTRAIN_CONFIG_VALUE(Size2);  // one number for both, or [height, width]
 DPTRAIN_CONFIG_VALUE(Shape);  // a list of integers
-DPTRAIN_CONFIG_VALUE(Node);   // anything, kept as it is (substituted)
+DPTRAIN_CONFIG_VALUE(Node);   // any value, with variables substituted
 #undef DPTRAIN_CONFIG_VALUE
 
 namespace detail {
 std::string element_name(const std::string& key, std::size_t index);  ///< "strides[1]"
-bool report_empty(const Node& item, Reader&);                         ///< an item that is null; returns false
-bool read_map(const Node&, Reader&, Node& out);  ///< reports unless a mapping (or null, an empty one)
+bool report_empty(const Node& item, Reader&);                         ///< reports an item that is null; returns false
+bool read_map(const Node&, Reader&, Node& out);  ///< reports anything but a mapping; null is an empty one
 bool read_enum(const Node&, Reader&, const std::vector<std::string>& names, std::size_t& out);
 Node enum_schema(const std::vector<std::string>& names);
 Node optional_schema(Node inner);
@@ -69,7 +69,7 @@ struct Value<std::optional<T>> {  // null means absent
 };
 
 template <class T>
-struct Value<std::vector<T>> {  // one value stands for a list of one, null for an empty list
+struct Value<std::vector<T>> {  // a single value is a list of one, null is an empty list
   static bool read(const Node& node, Reader& reader, std::vector<T>& out) {
     out.clear();
     bool good = true;

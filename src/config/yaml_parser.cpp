@@ -1,5 +1,5 @@
-// The only file that knows yaml-cpp (0.7 and 0.8). Its event interface is used rather than its nodes: those hide
-// duplicate keys and know neither `<<` nor where an alias stands.
+// The only file that uses yaml-cpp (0.7 and 0.8). It uses events, because yaml-cpp's nodes hide duplicate keys, `<<`
+// and the locations of aliases.
 
 #include "config/source_text.h"
 
@@ -18,11 +18,11 @@
 namespace dptrain::config {
 namespace {
 
-/// yaml-cpp 0.7 turns the escapes \N and \_ into the single bytes 0x85 and 0xA0 instead of U+0085 and U+00A0. The
-/// source is UTF-8, so such a byte outside a sequence comes from there.
+/// yaml-cpp 0.7 turns the escapes \N and \_ into the single bytes 0x85 and 0xA0 instead of U+0085 and U+00A0. In UTF-8
+/// source only these escapes yield such a byte outside a sequence.
 std::string with_whole_characters(const std::string& value) {
   std::string out;
-  int following = 0;  // continuation bytes still due
+  int following = 0;  // continuation bytes that remain
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0xC0) {
@@ -45,7 +45,7 @@ class Events final : public YAML::EventHandler {
       : source_(source), diagnostics_(diagnostics), builder_(diagnostics) {}
 
   Node take() { return builder_.take(); }
-  /// Where the innermost bracket of this kind stands that is not closed yet.
+  /// Location of the innermost unclosed bracket of this kind.
   Mark opened(char bracket) const {
     const auto is_it = [&](std::size_t at) { return at < source_.text().size() && source_.text()[at] == bracket; };
     const auto found = std::find_if(open_.rbegin(), open_.rend(), is_it);
@@ -102,7 +102,7 @@ class Events final : public YAML::EventHandler {
     return static_cast<std::size_t>(std::max<decltype(mark.pos)>(mark.pos, 0));
   }
 
-  /// Bytes up to what ends an anchor's name or a bare word.
+  /// Number of bytes before the character that ends an anchor's name or a bare word.
   std::size_t word_length(std::size_t at) const {
     const std::string& text = source_.text();
     return at >= text.size() ? 0 : std::min(text.find_first_of(" \t\n,[]{}:", at), text.size()) - at;
@@ -118,7 +118,7 @@ class Events final : public YAML::EventHandler {
     return word == "~" || word == "null" || word == "Null" || word == "NULL";
   }
 
-  /// Past `&anchor` and `!tag`, to the value itself.
+  /// Skips `&anchor` and `!tag`.
   std::size_t skip_properties(std::size_t at) const {
     const std::string& text = source_.text();
     while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
@@ -128,7 +128,7 @@ class Events final : public YAML::EventHandler {
     return at;
   }
 
-  /// "?" and "!" are yaml-cpp's words for plain and quoted values without a tag.
+  /// yaml-cpp reports plain and quoted values without a tag as "?" and "!".
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     const std::size_t at = std::min(source_.text().find('!', offset_of(mark)), source_.text().size());
@@ -136,7 +136,7 @@ class Events final : public YAML::EventHandler {
                        "YAML tags have no meaning here: types come from the key; leave it out");
   }
 
-  /// How much of the text from `begin` to underline. yaml-cpp accepts a quote that the file never closes; we do not.
+  /// Number of bytes to underline from `begin`. Rejects a quote that is never closed, which yaml-cpp accepts.
   std::size_t scalar_bytes(std::size_t begin, const std::string& value, bool quoted) {
     const std::string& text = source_.text();
     const char first = begin < text.size() ? text[begin] : ' ';
@@ -157,7 +157,7 @@ class Events final : public YAML::EventHandler {
   Diagnostics& diagnostics_;
   TreeBuilder builder_;
   std::vector<std::string> anchor_names_;
-  std::vector<std::size_t> open_;  ///< offsets of the lists and mappings not ended yet
+  std::vector<std::size_t> open_;  ///< offsets of the unclosed lists and mappings
   int documents_ = 0;
 };
 
@@ -166,7 +166,7 @@ std::string line_of(const Mark& mark, int line) {
   return line >= 1 && static_cast<std::size_t>(line) <= lines.size() ? lines[static_cast<std::size_t>(line) - 1] : "";
 }
 
-/// `key:value` without the space, which YAML takes for one word.
+/// Whether a line is `key:value` without the space, which YAML reads as one word.
 bool lacks_space(const std::string& line) {
   const std::string word = trim(line.substr(0, line.find('#')));
   const std::size_t colon = word.find(':');
@@ -184,10 +184,10 @@ std::string misplaced_colon(const Mark& at) {
   return "a key cannot stand here; check the indentation, and that a ':' ends the key above";
 }
 
-/// Says in the user's words what yaml-cpp found.
+/// Translates an error of yaml-cpp for the user.
 void report(const YAML::ParserException& e, const SourceText& source, const Events& events, Diagnostics& diagnostics) {
   namespace say = YAML::ErrorMsg;
-  const auto says = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 adds names behind some
+  const auto says = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 appends names to some
   const std::size_t offset = e.mark.is_null() ? 0 : Events::offset_of(e.mark);
   const std::string& text = source.text();
   const std::string found = offset < text.size() ? fmt::format("'{}'", text.substr(offset, 1)) : "the end of the file";

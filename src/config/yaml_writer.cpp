@@ -1,5 +1,5 @@
-// Writes YAML as a person would: what fits into a line of 100 columns and is not deep stands in flow style
-// (`Conv2D: {filters: 32, kernel_size: [3, 3]}`), all else in blocks.
+// Writes readable YAML: shallow values that fit into 100 columns in flow style (`Conv2D: {filters: 32, kernel_size: [3,
+// 3]}`), everything else in blocks.
 
 #include <optional>
 #include <string>
@@ -14,9 +14,9 @@ namespace dptrain::config {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr int kFlowDepth = 3;  // `{kernel_initializer: {TruncatedNormal: {stddev: 0.04}}}` still reads well in one line
+constexpr int kFlowDepth = 3;  // `{kernel_initializer: {TruncatedNormal: {stddev: 0.04}}}` is readable in one line
 
-/// Control characters (C0, C1, delete) and what editors or YAML take for line ends or byte order marks.
+/// Control characters (C0, C1, delete) and characters that editors or YAML treat as line ends or byte order marks.
 bool has_special_characters(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -29,7 +29,7 @@ bool has_special_characters(const std::string& text) {
   return false;
 }
 
-/// May stand without quotes anywhere, inside `{}` and `[]` too, and be read as this text.
+/// Whether the text can be written without quotes, including inside `{}` and `[]`, and reads back as the same text.
 bool is_plain(const std::string& text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
   const bool minus = text[0] == '-' && text.size() > 1 && text[1] != ' ' && !text.starts_with("---");
@@ -75,7 +75,7 @@ std::string scalar_text(const Node& node) {
   return quotes || !is_plain(text) ? in_quotes(text) : text;
 }
 
-/// The node in one line, or nothing if that would be longer than `width`.
+/// The node in one line, or nothing if it is longer than `width`.
 std::optional<std::string> flow(const Node& node, std::size_t width) {
   if (!node.is_map() && !node.is_sequence()) {
     std::string text = scalar_text(node);
@@ -97,7 +97,7 @@ std::optional<std::string> flow(const Node& node, std::size_t width) {
   return out.size() <= width ? std::optional(std::move(out)) : std::nullopt;
 }
 
-/// A list that holds mappings is a list of steps: one line each.
+/// Whether a list contains mappings: such a list is written with one item per line.
 bool has_steps(const Node& node) {
   for (const Node& item : node.items())
     if (item.is_map() || has_steps(item)) return true;
@@ -121,7 +121,7 @@ class Writer {
  private:
   static bool is_block(const Node& node) { return node.is_map() || node.is_sequence(); }
 
-  /// What follows `key:` or `-` of a line that is `column` wide so far: in the same line if it fits, else below.
+  /// Writes the value after `key:` or `-`, in the same line (already `column` wide) if it fits, else below.
   void value(const Node& node, std::size_t column, int indent) {
     const bool empty = node.items().empty() && node.entries().empty();
     if (!is_block(node) || empty) {
