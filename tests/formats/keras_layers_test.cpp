@@ -183,7 +183,7 @@ TEST(KerasLayers, ADifferenceWantsItsKey) {
   EXPECT_EQ(json::parse(built(layer<Unwritten>().renamed("size", "extent").first("a", text("b")).last("extent"))),
             json::parse(R"({"a": "b", "extent": 3})"));
   EXPECT_THROW(built(layer<Unwritten>().renamed("sizes", "extent")), Error);
-  EXPECT_THROW(built(layer<Unwritten>().behind("sizes", "extent", text("b"))), Error);
+  EXPECT_THROW(built(layer<Unwritten>().after("sizes", "extent", text("b"))), Error);
 }
 
 TEST(KerasLayers, RealsKeepTheirPoint) {

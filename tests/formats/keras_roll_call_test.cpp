@@ -9,7 +9,6 @@
 
 #include "core/text.h"
 #include "formats/keras/keras_layer.h"
-#include "formats/keras/keras_layer_arguments.h"
 #include "nn/example.h"
 #include "support/sanitizer.h"
 
@@ -73,7 +72,7 @@ std::string json_of(const config::Typed& layer) { return config::to_json(keras::
 /// The layer as a file's `config` says it, written again; "" where it is none.
 std::string read_and_written(const std::string& type, const std::string& text, std::vector<std::string>& complaints) {
   config::Node node = config::Node::map();
-  node.set(type, layer_arguments(type, nlohmann::json::parse(text), false, complaints));
+  node.set(type, keras::layer_arguments(type, nlohmann::json::parse(text), false, complaints));
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const config::Typed layer = nn::layer_family().read(node, reader);

@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "formats/contents.h"
 #include "formats/keras/keras_definition.h"
-#include "formats/keras/keras_layer_arguments.h"
+#include "formats/keras/keras_layer.h"
 #include "formats/keras/keras_operations.h"
 #include "graph/definitions.h"
 #include "graph/expand.h"
@@ -396,7 +396,7 @@ class SectionWriter {
                                       type)
                         : fmt::format("is of class {}, which dptrain does not have", type));
     } else {
-      all = layer_arguments(type, *layer.definition->config, writer_.keras3, own);
+      all = keras::layer_arguments(type, *layer.definition->config, writer_.keras3, own);
     }
     if (layer.inference_calls > 0 && !writer_.ignores_training) set_inference_mode(layer, all, own);
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));

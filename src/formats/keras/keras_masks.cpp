@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/format.h"
+#include "formats/keras/keras_layer.h"
 #include "graph/masks.h"
 #include "nn/attention.h"
 #include "nn/layer.h"
@@ -99,8 +100,7 @@ class MaskPlanner {
     return merges.contains(spec_of(node).name());
   }
   bool has_initial_state(const graph::Node& node) const {
-    static const std::set<std::string> recurrent{"LSTM", "GRU", "SimpleRNN", "Bidirectional", "ConvLSTM2D"};
-    return node.inputs.size() > 1 && recurrent.contains(spec_of(node).name());
+    return node.inputs.size() > 1 && !keras::layer_form(spec_of(node)).keyword.empty();
   }
 
   /// The mask that the layer uses for each of its inputs.
