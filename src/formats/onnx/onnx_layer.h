@@ -1,7 +1,7 @@
 #pragma once
 
 // Converts each type of layer to ONNX: a function adds the layer's nodes to a graph. It is registered by the type of
-// the spec in export/onnx/layers/, with a file per theme:
+// the spec in layers/, with a file per theme:
 //   const RegisteredForm kFlatten = form<nn::FlattenSpec>([](const nn::FlattenSpec&, Call& call) { ... });
 // The table is filled before main and read-only afterwards: any thread may read it.
 

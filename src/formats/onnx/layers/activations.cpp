@@ -1,7 +1,9 @@
-// Layers that are an activation.
+// Layers that are an activation, and layers that act in training only.
 
 #include "nn/activations.h"
+
 #include "formats/onnx/onnx_layer.h"
+#include "nn/dropout.h"
 
 namespace dptrain::formats::onnx {
 namespace {
@@ -40,6 +42,20 @@ const RegisteredForm kPReLU = form<nn::PReLUSpec>([](const nn::PReLUSpec&, Call&
 });
 const RegisteredForm kSoftmax = form<nn::SoftmaxSpec>(
     [](const nn::SoftmaxSpec&, Call& call) { return call.to.activate(call.x(), nn::Activation::kSoftmax); });
+
+/// Adds no node.
+template <class Spec>
+FormBuilder<Spec> nothing() {
+  return form<Spec>([](const Spec&, Call& call) { return call.x(); });
+}
+
+const RegisteredForm kDropout = nothing<nn::DropoutSpec>();
+const RegisteredForm kSpatialDropout1D = nothing<nn::SpatialDropout1DSpec>();
+const RegisteredForm kSpatialDropout2D = nothing<nn::SpatialDropout2DSpec>();
+const RegisteredForm kSpatialDropout3D = nothing<nn::SpatialDropout3DSpec>();
+const RegisteredForm kGaussianDropout = nothing<nn::GaussianDropoutSpec>();
+const RegisteredForm kGaussianNoise = nothing<nn::GaussianNoiseSpec>();
+const RegisteredForm kStochasticDepth = nothing<nn::StochasticDepthSpec>();
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

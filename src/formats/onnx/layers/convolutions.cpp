@@ -1,11 +1,37 @@
-// Convolutions over steps, images and volumes. Kernels [window..., in, out] become [out, in, window...]. `same` and
-// `causal` become explicit pads; an odd element of `same` is after the input, as in Keras.
+// Dense, and convolutions over steps, images and volumes.
 
 #include "nn/convolutions.h"
+
+#include <algorithm>
+#include <utility>
+
 #include "formats/onnx/layers/windows.h"
 
 namespace dptrain::formats::onnx {
 namespace {
+
+// Dense: Gemm for vectors, MatMul for more axes.
+
+Value dense(const nn::DenseSpec& spec, Call& call) {
+  const Value& x = call.x();
+  const Value kernel = call.constant(call.weight("kernel"));
+  const graph::Weight* bias = call.find("bias");
+  Value y;
+  if (x.dims.size() == 2) {
+    std::vector<Value> inputs{x, kernel};
+    if (bias != nullptr) inputs.push_back(call.constant(*bias));
+    y = call.to.node("Gemm", inputs, {kBatch, spec.units});
+  } else {
+    y = call.to.matmul(x, kernel);
+    if (bias != nullptr) y = call.to.binary("Add", y, call.constant(*bias));
+  }
+  return call.to.activate(y, spec.activation);
+}
+
+const RegisteredForm kDense = form<nn::DenseSpec>(dense);
+
+// Convolutions: kernels [window..., in, out] become [out, in, window...]. `same` and `causal` become explicit pads; an
+// odd element of `same` is after the input, as in Keras.
 
 using Extents = std::vector<std::int64_t>;
 
@@ -57,6 +83,41 @@ const RegisteredForm kDepthwiseConv1D = form<nn::DepthwiseConv1DSpec>(depthwise<
 const RegisteredForm kDepthwiseConv2D = form<nn::DepthwiseConv2DSpec>(depthwise<nn::DepthwiseConv2DSpec>);
 const RegisteredForm kSeparableConv1D = form<nn::SeparableConv1DSpec>(separable<nn::SeparableConv1DSpec>);
 const RegisteredForm kSeparableConv2D = form<nn::SeparableConv2DSpec>(separable<nn::SeparableConv2DSpec>);
+
+// Transposed convolutions: kernels [window..., out, in] become [in, out, window...]. The pads are those of the inverse
+// convolution. Extra outputs of ONNX's arithmetic are cut off at the end, and missing ones are output_padding.
+
+template <class Spec>
+Value transposed(const Spec& spec, Call& call) {
+  const Value x = call.to.channels_first(call.x());
+  const Windows windows = windows_of(spec);
+  std::vector<std::int64_t> pads, after, more;
+  Dims dims{kBatch, spec.filters};
+  for (std::size_t i = 0; i < windows.size.size(); ++i) {
+    const std::int64_t in = x.dims[i + 2], out = call.output[static_cast<int>(i)];
+    const nn::WindowAxis back =
+        nn::window_axis(out, windows.size[i], windows.strides[i], windows.dilation[i], windows.padding);
+    const std::int64_t whole = (in - 1) * windows.strides[i] + (windows.size[i] - 1) * windows.dilation[i] + 1;
+    const std::int64_t cut = whole - out - back.pad_before;
+    pads.push_back(back.pad_before);
+    after.push_back(std::max<std::int64_t>(cut, 0));
+    more.push_back(std::max<std::int64_t>(-cut, 0));
+    dims.push_back(out);
+  }
+  pads.insert(pads.end(), after.begin(), after.end());
+  const Value y =
+      call.to.node("ConvTranspose", {x, kernel_of(call, call.weight("kernel")), bias_of(call)}, std::move(dims),
+                   {{"kernel_shape", windows.size},
+                    {"strides", windows.strides},
+                    {"dilations", windows.dilation},
+                    {"pads", pads},
+                    {"output_padding", more}});
+  return call.to.activate(call.to.channels_last(y), spec.activation);
+}
+
+const RegisteredForm kConv1DTranspose = form<nn::Conv1DTransposeSpec>(transposed<nn::Conv1DTransposeSpec>);
+const RegisteredForm kConv2DTranspose = form<nn::Conv2DTransposeSpec>(transposed<nn::Conv2DTransposeSpec>);
+const RegisteredForm kConv3DTranspose = form<nn::Conv3DTransposeSpec>(transposed<nn::Conv3DTransposeSpec>);
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

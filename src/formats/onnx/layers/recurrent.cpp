@@ -1,16 +1,121 @@
-// LSTM, GRU, SimpleRNN and Bidirectional: ONNX's ops of the same names, or, where there is a mask or an activation that
-// those do not know, a Scan over the steps.
-
-#include "formats/onnx/layers/recurrent.h"
-
-#include <optional>
-#include <utility>
+// Recurrent layers and wrappers. LSTM, GRU, SimpleRNN and Bidirectional are ONNX's ops of the same names or, with a
+// mask or an activation that those lack, a Scan over the steps.
 
 #include "nn/recurrent.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "formats/onnx/layers/windows.h"
 #include "nn/wrappers.h"
 
 namespace dptrain::formats::onnx {
 namespace {
+
+/// What a recurrent layer gives, steps in the order of time.
+struct Recurrence {
+  Value sequence;             ///< [batch, steps, ...]
+  Value last;                 ///< [batch, ...]: the output of the step that came last
+  std::vector<Value> states;  ///< behind it
+};
+
+/// One step: the new states, the first of which is the step's output, of the old ones and of the step's input.
+using Step = std::function<std::vector<Value>(Builder& body, const Value& x, const std::vector<Value>& states)>;
+
+struct ScanOptions {
+  bool reverse = false;          ///< the last step first
+  Value mask{};                  ///< [batch, steps]; a step that it leaves out changes nothing
+  bool zeros_if_masked = false;  ///< and gives zeros, instead of the output of the step before
+};
+
+/// [batch, steps, ...] with the steps first, and back.
+Value steps_first(Builder& to, const Value& x) {
+  std::vector<std::int64_t> perm{1, 0};
+  for (std::int64_t axis = 2; axis < static_cast<std::int64_t>(x.dims.size()); ++axis) perm.push_back(axis);
+  return to.transpose(x, perm);
+}
+
+Dims without(const Dims& dims, std::size_t axis) {
+  Dims rest = dims;
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
+  return rest;
+}
+
+/// By ONNX's Scan over x [batch, steps, ...].
+Recurrence scan(Builder& to, const Value& x, const std::vector<Value>& states, const Step& step,
+                const ScanOptions& options) {
+  const bool masked = !options.mask.name.empty();
+  const std::string scope = to.unique(to.scope() + "/step");
+  Builder body(scope, to.opset(), scope + "/");
+  body.set_scope(scope);
+  std::vector<Value> inputs = states, old;
+  // Under a mask the output has a state of its own: before the first valid step it is zeros, whatever the states are.
+  if (masked) inputs.push_back(to.zeros_like_batch(x, Dims(states[0].dims.begin() + 1, states[0].dims.end())));
+  const std::size_t carried = inputs.size();
+  for (std::size_t i = 0; i < carried; ++i)
+    old.push_back(body.input(scope + "/state_" + std::to_string(i), inputs[i].dims, Element::kFloat));
+  inputs.push_back(steps_first(to, x));
+  const Value now = body.input(scope + "/x", without(x.dims, 1), Element::kFloat);
+  Value valid;
+  if (masked) {
+    Dims dims = options.mask.dims;
+    dims.insert(dims.end(), states[0].dims.size() - 1, 1);
+    inputs.push_back(steps_first(to, to.reshape(options.mask, dims)));
+    valid = body.input(scope + "/valid", without(dims, 1), Element::kBool);
+  }
+
+  std::vector<Value> made =
+      step(body, now, std::vector<Value>(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(states.size())));
+  Value output = made.front();
+  if (masked) {
+    const Value kept = body.where(valid, output, old.back());
+    if (options.zeros_if_masked) output = body.where(valid, output, body.scalar(0));
+    for (std::size_t i = 0; i < states.size(); ++i) made[i] = body.where(valid, made[i], old[i]);
+    made.push_back(kept);
+    if (!options.zeros_if_masked) output = kept;
+  }
+  made.push_back(output);
+  for (Value& value : made) {  // each output under a name of its own
+    value = body.unary("Identity", value);
+    body.graph().outputs.push_back(value);
+  }
+
+  const std::vector<std::int64_t> direction{options.reverse ? 1 : 0};
+  std::vector<Dims> dims;
+  for (std::size_t i = 0; i < carried; ++i) dims.push_back(inputs[i].dims);
+  Dims sequence = inputs[carried].dims;  // [steps, batch, ...]
+  sequence.resize(1);
+  sequence.insert(sequence.end(), states[0].dims.begin(), states[0].dims.end());
+  dims.push_back(sequence);
+  const auto scanned = static_cast<std::int64_t>(inputs.size() - carried);
+  const std::vector<Value> outputs =
+      to.node("Scan", inputs, dims,
+              {{"body", std::make_shared<const Graph>(std::move(body.graph()))},
+               {"num_scan_inputs", scanned},
+               {"scan_input_directions", std::vector<std::int64_t>(static_cast<std::size_t>(scanned), direction[0])},
+               {"scan_output_directions", direction}});
+  Recurrence result;
+  result.sequence = steps_first(to, outputs.back());
+  result.states.assign(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(states.size()));
+  result.last = masked ? outputs[states.size()] : outputs.front();
+  return result;
+}
+
+/// The outputs of a layer with these arguments.
+std::vector<Value> recurrent_results(Builder& to, const Recurrence& made, bool return_sequences, bool return_state,
+                                     bool go_backwards) {
+  std::vector<Value> all;
+  if (!return_sequences)
+    all.push_back(made.last);
+  else
+    all.push_back(go_backwards ? to.flip(made.sequence, 1) : made.sequence);
+  if (return_state) all.insert(all.end(), made.states.begin(), made.states.end());
+  return all;
+}
+
+// LSTM, GRU and SimpleRNN
 
 using nn::Activation;
 
@@ -183,6 +288,19 @@ Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const nn::R
               {.reverse = spec.go_backwards, .mask = call.masks[0], .zeros_if_masked = zeros_if_masked});
 }
 
+/// `call` has the weights of one direction.
+Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
+  const CellForm cell = cell_of(layer);
+  const nn::RecurrentSpec& spec = common_spec(layer);
+  std::vector<OnnxActivation> activations;
+  for (const Activation activation : cell.activations)
+    if (std::optional<OnnxActivation> known = recurrent_activation(activation))
+      activations.push_back(*std::move(known));
+  const bool all_known = activations.size() == cell.activations.size();
+  if (call.masks[0].name.empty() && all_known) return by_op(cell, spec, call, activations);
+  return by_scan(layer, cell, spec, call, zeros_if_masked);
+}
+
 template <class Spec>
 std::vector<Value> recurrent(const Spec& spec, Call& call) {
   const Recurrence made = recur(nn::layer_family().make(spec), call, false);
@@ -226,18 +344,74 @@ const RegisteredForm kGRU = form<nn::GRUSpec>(recurrent<nn::GRUSpec>).heeds_mask
 const RegisteredForm kSimpleRNN = form<nn::SimpleRNNSpec>(recurrent<nn::SimpleRNNSpec>).heeds_masks();
 const RegisteredForm kBidirectional = form<nn::BidirectionalSpec>(bidirectional).heeds_masks();
 
-}  // namespace
+// ConvLSTM2D: one convolution of the inputs of all steps, then a Scan that convolves the state, all channels-first.
 
-Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
-  const CellForm cell = cell_of(layer);
-  const nn::RecurrentSpec& spec = common_spec(layer);
-  std::vector<OnnxActivation> activations;
-  for (const Activation activation : cell.activations)
-    if (std::optional<OnnxActivation> known = recurrent_activation(activation))
-      activations.push_back(*std::move(known));
-  const bool all_known = activations.size() == cell.activations.size();
-  if (call.masks[0].name.empty() && all_known) return by_op(cell, spec, call, activations);
-  return by_scan(layer, cell, spec, call, zeros_if_masked);
+std::vector<Value> conv_lstm(const nn::ConvLSTM2DSpec& spec, Call& call) {
+  Builder& to = call.to;
+  const Dims& in = call.x().dims;  // [batch, steps, H, W, C]
+  const std::int64_t filters = spec.units;
+  const Value images = to.channels_first(to.reshape(call.x(), {kBatch, in[2], in[3], in[4]}));
+  const graph::Weight& recurrent = call.weight("recurrent_kernel");
+  const Value of_inputs =
+      convolve(to, images, kernel_of(call, call.weight("kernel")), bias_of(call), windows_of(spec), 1);
+  const std::int64_t height = of_inputs.dims[2], width = of_inputs.dims[3];
+  const Value x = to.reshape(of_inputs, {kBatch, in[1], 4 * filters, height, width});
+  std::vector<Value> states;
+  for (std::size_t state = 1; state < call.inputs.size(); ++state)
+    states.push_back(to.channels_first(call.inputs[state]));
+  while (states.size() < 2) states.push_back(to.zeros_like_batch(call.x(), {filters, height, width}));
+
+  const Step step = [&](Builder& body, const Value& now, const std::vector<Value>& old) -> std::vector<Value> {
+    const Builder::Perm perm = kernel_perm(recurrent);
+    const Dims& shape = recurrent.def.shape.dims();
+    const Value own = body.named(body.scope() + "/recurrent_kernel", permuted(shape, perm),
+                                 [&] { return permuted(std::span<const float>(recurrent.values), shape, perm); });
+    const Windows windows{
+        .size = extents_of(spec.kernel_size), .strides = {1, 1}, .dilation = {1, 1}, .padding = nn::Padding::kSame};
+    const Value z = body.binary("Add", now, convolve(body, old[0], own, {}, windows, 1));
+    const auto gate = [&](std::int64_t which, nn::Activation activation) {
+      return body.activate(body.slice(z, 1, which * filters, (which + 1) * filters), activation);
+    };
+    const Value kept = body.binary("Mul", gate(1, spec.recurrent_activation), old[1]);
+    const Value added = body.binary("Mul", gate(0, spec.recurrent_activation), gate(2, spec.activation));
+    const Value carry = body.binary("Add", kept, added);
+    return {body.binary("Mul", gate(3, spec.recurrent_activation), body.activate(carry, spec.activation)), carry};
+  };
+  Recurrence made = scan(to, x, states, step, {.reverse = spec.go_backwards});
+  made.sequence = to.transpose(made.sequence, {0, 1, 3, 4, 2});
+  made.last = to.channels_last(made.last);
+  for (Value& state : made.states) state = to.channels_last(state);
+  return recurrent_results(to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
 }
 
+const RegisteredForm kConvLSTM2D = form<nn::ConvLSTM2DSpec>(conv_lstm);
+
+// TimeDistributed: the wrapped layer, with all steps of all samples as its batch.
+
+/// [batch * steps, ...] to samples of the shape, with as many steps as `like` has.
+Value as_steps(Builder& to, const Value& y, const Value& like, const Shape& shape) {
+  const Value all = to.node("Shape", {like}, {static_cast<std::int64_t>(like.dims.size())}, {}, Element::kInt64);
+  const Value leading = to.node("Slice", {all, to.integers({0}), to.integers({2})}, {2}, {}, Element::kInt64);
+  if (shape.rank() == 1) return to.node("Reshape", {y, leading}, with_batch(shape), {}, y.type);
+  const Value rest = to.integers(Dims(shape.dims().begin() + 1, shape.dims().end()));
+  const Value dims =
+      to.node("Concat", {leading, rest}, {shape.rank() + 1}, {{"axis", std::int64_t{0}}}, Element::kInt64);
+  return to.node("Reshape", {y, dims}, with_batch(shape), {}, y.type);
+}
+
+Value time_distributed(const nn::TimeDistributedSpec& spec, Call& call) {
+  const Value& x = call.x();
+  Dims inner = x.dims;
+  inner.erase(inner.begin() + 1);
+  Call part = call;
+  part.inputs = {call.to.node("Reshape", {x, call.to.integers(inner)}, inner, {}, x.type)};
+  part.masks = {Value{}};
+  part.output = Shape(Dims(call.output.dims().begin() + 1, call.output.dims().end()));
+  const Value y = write_layer(spec.layer, part).front();
+  return call.to.steps_are_free() ? as_steps(call.to, y, x, call.output) : call.to.to_samples(y, call.output);
+}
+
+const RegisteredForm kTimeDistributed = form<nn::TimeDistributedSpec>(time_distributed);
+
+}  // namespace
 }  // namespace dptrain::formats::onnx
