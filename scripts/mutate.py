@@ -57,8 +57,8 @@ FAULTS = [
     Fault("an unchecked length", "src/formats/hdf5/hdf5_reader.cpp",
           "const std::uint64_t end = at.u64();\n  if (end > file.size()) "
           'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["checkpoint"]),
-    Fault("a stale value", "src/formats/checkpoint/writer.cpp", "last_error = saved.error;",
-          "if (saved.error) last_error = saved.error;", ["checkpoint"]),
+    Fault("a stale value", "src/formats/checkpoint/writer.cpp", "last_error_ = saved.error;",
+          "if (saved.error) last_error_ = saved.error;", ["checkpoint"]),
     Fault("a leak where it fails", "src/core/files.cpp",
           "if (!temporary_.empty()) unlink(temporary_.c_str());", "", ["checkpoint"]),
     Fault("an off-by-one", "src/formats/keras/keras_import.cpp", "if (layer.calls < 2) continue;",

@@ -1,20 +1,23 @@
 #pragma once
 
-// CheckpointWriter: saves in the background. The trainer's thread makes a snapshot (a copy of the model and state) and
-// goes on; one thread writes them in order. A failed save is remembered and warned of, training goes on; later saves
-// retry.
+// CheckpointWriter saves in the background: the trainer's thread makes a snapshot (a copy of the model and state), and
+// one thread writes snapshots in order. After a failed save training continues, and later saves retry.
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "core/error.h"
+#include "core/threads.h"
 #include "formats/checkpoint/checkpoint.h"
 
 namespace dptrain::formats {
 
-/// One file to write. The same snapshot may go to several paths (last.h5 and best.h5): it is written once per path.
+/// One snapshot to write, once for each path (last.h5 and best.h5).
 struct WriteJob {
   std::shared_ptr<const graph::Model> model;
   std::shared_ptr<const CheckpointState> state;
@@ -34,18 +37,26 @@ class CheckpointWriter {
  public:
   /// `done` is called on the writer's thread after each file; it must not throw.
   explicit CheckpointWriter(std::function<void(const WrittenFile&)> done);
-  ~CheckpointWriter();  ///< finishes what is queued
+  ~CheckpointWriter();  ///< finishes queued jobs
 
-  /// At most one job waits beside the one being written; a third caller waits.
+  /// Blocks while another job waits for the one that is being written.
   void submit(WriteJob job);
   /// Blocks until everything submitted is on disk (or has failed).
   void drain();
-  /// The error of the last save that was finished, if it failed.
+  /// The error of the last finished save, if it failed.
   std::optional<Error> last_error() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void run();
+  void finish(const WrittenFile& saved);
+
+  const std::function<void(const WrittenFile&)> done_;
+  Queue<WriteJob> jobs_{1};
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int pending_ = 0;                  ///< jobs submitted and not finished
+  std::optional<Error> last_error_;  ///< of the last save
+  std::thread thread_;               ///< last: it uses all of the above
 };
 
 }  // namespace dptrain::formats
