@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "config/family.h"
 #include "formats/compiled.h"
 #include "graph/graph.h"
@@ -15,6 +17,11 @@ namespace dptrain::formats::keras {
 std::string model_config(const graph::Graph& graph);
 /// "" without optimizer or loss, and if Keras 2 would fail to load the file (AdamW, weight decay, averages).
 std::string training_config(const Compiled& compiled);
+/// Losses, metrics and weights of the losses: by the outputs' names, or of the one output, which has no weight.
+/// `object` converts a {"class_name", "config"} of this module to its dialect.
+nlohmann::ordered_json compiled_outputs(const Compiled& compiled,
+                                        nlohmann::ordered_json (*object)(const char* module,
+                                                                         nlohmann::ordered_json entry));
 /// The string that all releases of Keras accept or, if keys differ from their defaults, class name and config.
 config::Node loss_config(const config::Typed& loss);
 /// A string of Keras, or the arguments as a map.

@@ -20,8 +20,7 @@ std::string scope_name(std::string name) {
 }
 
 nlohmann::ordered_json layer_config(const graph::Layer& layer, Dialect dialect) {
-  const nlohmann::ordered_json own =
-      nlohmann::ordered_json::parse(config::to_json(layer_arguments(layer.spec, dialect)));
+  const nlohmann::ordered_json own = json_of(layer_arguments(layer.spec, dialect));
   const LayerForm& form = layer_form(layer.spec);
   if (form.alone) {
     nlohmann::ordered_json config = own;

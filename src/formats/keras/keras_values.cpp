@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "config/family.h"
 #include "config/value.h"
 #include "core/text.h"
@@ -32,11 +34,12 @@ Node node_of(const std::optional<T>& maybe) {
   return maybe ? node_of(*maybe) : Node();
 }
 
-using Writer = Node (*)(const void* value);
+using Writers = std::map<const config::ValueOperations*, Node (*)(const void* value)>;
 
-template <class T>
-std::pair<const config::ValueOperations* const, Writer> writer_of() {
-  return {&config::kValueOperations<T>, [](const void* value) { return node_of(*static_cast<const T*>(value)); }};
+/// By the type of a key, which is its ValueOperations.
+template <class... T>
+Writers writers_of() {
+  return {{&config::kValueOperations<T>, [](const void* value) { return node_of(*static_cast<const T*>(value)); }}...};
 }
 
 }  // namespace
@@ -104,22 +107,10 @@ Node regularizer(const nn::Regularizer& regularizer) {
 Node channels_last() { return text("channels_last"); }
 
 Node value(const config::Field& field, const void* spec) {
-  static const std::map<const config::ValueOperations*, Writer> writers{writer_of<double>(),
-                                                                        writer_of<float>(),
-                                                                        writer_of<Size2>(),
-                                                                        writer_of<std::optional<double>>(),
-                                                                        writer_of<std::optional<float>>(),
-                                                                        writer_of<std::optional<Size2>>(),
-                                                                        writer_of<nn::Sides>(),
-                                                                        writer_of<nn::Ends>(),
-                                                                        writer_of<nn::Extent>(),
-                                                                        writer_of<std::optional<nn::Extent>>(),
-                                                                        writer_of<nn::VolumeSides>(),
-                                                                        writer_of<nn::Size3>(),
-                                                                        writer_of<std::optional<nn::Size3>>(),
-                                                                        writer_of<nn::Activation>(),
-                                                                        writer_of<nn::Initializer>(),
-                                                                        writer_of<nn::Regularizer>()};
+  static const Writers writers =
+      writers_of<double, float, Size2, std::optional<double>, std::optional<float>, std::optional<Size2>, nn::Sides,
+                 nn::Ends, nn::Extent, std::optional<nn::Extent>, nn::VolumeSides, nn::Size3, std::optional<nn::Size3>,
+                 nn::Activation, nn::Initializer, nn::Regularizer>();
   const auto found = writers.find(field.value);
   return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
 }
@@ -135,5 +126,7 @@ Node object(std::vector<std::pair<std::string, Node>> entries) {
   for (auto& [key, value] : entries) map.set(key, std::move(value));
   return map;
 }
+
+nlohmann::ordered_json json_of(const Node& node) { return nlohmann::ordered_json::parse(config::to_json(node)); }
 
 }  // namespace dptrain::formats::keras

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "config/schema.h"
 #include "nn/activations.h"
 #include "nn/geometry.h"
@@ -45,5 +47,6 @@ config::Node keras3_value(const config::Field& field, const void* spec);
 
 /// A JSON object with its keys in this order.
 config::Node object(std::vector<std::pair<std::string, config::Node>> entries);
+nlohmann::ordered_json json_of(const config::Node& node);
 
 }  // namespace dptrain::formats::keras

@@ -107,12 +107,12 @@ std::optional<double> momentum_product(const config::Typed& optimizer, std::int6
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json parsed(const config::Node& node) { return Json::parse(config::to_json(node)); }
-
-Json object_of(const char* module, const std::string& name, Json config) {
-  return {{"module", module}, {"class_name", name}, {"config", std::move(config)}, {"registered_name", nullptr}};
+/// {"class_name", "config"} with the keys that Keras 3 adds.
+Json object_of(const char* module, Json entry) {
+  return {{"module", module},
+          {"class_name", entry.at("class_name")},
+          {"config", entry.at("config")},
+          {"registered_name", nullptr}};
 }
 
 Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -130,42 +130,22 @@ Json optimizer_entry(const config::Typed& optimizer, double learning_rate) {
       {"use_ema", common.use_ema},
       {"ema_momentum", common.ema_momentum},
       {"ema_overwrite_frequency", common.ema_overwrite_frequency ? Json(*common.ema_overwrite_frequency) : Json()}};
-  config.update(parsed(optimizer_arguments(optimizer)));
-  return object_of("keras.optimizers", optimizer.name(), std::move(config));
-}
-
-Json loss_entry(const config::Typed& loss) {
-  Json json = parsed(loss_config(loss));
-  if (!json.is_object()) return json;
-  return object_of("keras.losses", json.at("class_name").get<std::string>(), json.at("config"));
-}
-
-Json metric_entry(const config::Typed& metric) {
-  Json config = parsed(metric_config(metric));
-  if (!config.is_object()) return config;
-  config["dtype"] = "float32";
-  return object_of("keras.metrics", metric.name(), std::move(config));
+  config.update(json_of(optimizer_arguments(optimizer)));
+  return object_of("keras.optimizers", {{"class_name", optimizer.name()}, {"config", config}});
 }
 
 }  // namespace
 
 Json compile_config(const Compiled& compiled) {
   if (!compiled.optimizer || compiled.outputs.empty()) return {};
-  Json losses, metrics, weights;
-  for (const Compiled::Output& output : compiled.outputs) {
-    losses[output.name] = loss_entry(output.loss);
-    weights[output.name] = output.weight;
-    metrics[output.name] = Json::array();
-    for (const config::Typed& one : output.metrics) metrics[output.name].push_back(metric_entry(one));
-  }
-  const bool one = compiled.outputs.front().name.empty();
-  const double weight = compiled.outputs.front().weight;
+  const Json outputs = compiled_outputs(compiled, object_of);
+  Json weights = outputs["weights"];
+  if (const double weight = compiled.outputs.front().weight; weights.is_null() && weight != 1)
+    weights = Json::array({weight});
   return {{"optimizer", optimizer_entry(compiled.optimizer, compiled.learning_rate)},
-          {"loss", one ? losses.front() : losses},
-          {"loss_weights", !one          ? weights
-                           : weight == 1 ? Json()
-                                         : Json::array({weight})},
-          {"metrics", one ? metrics.front() : metrics},
+          {"loss", outputs["loss"]},
+          {"loss_weights", weights},
+          {"metrics", outputs["metrics"]},
           {"weighted_metrics", nullptr},
           {"run_eagerly", false},
           {"steps_per_execution", 1},
