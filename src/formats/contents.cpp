@@ -16,6 +16,7 @@
 #include "core/zip.h"
 #include "formats/hdf5/hdf5_object.h"
 #include "formats/hdf5/hdf5_writer.h"
+#include "formats/keras/keras_definition.h"
 #include "formats/safetensors/safetensors.h"
 
 namespace dptrain::formats {
@@ -138,9 +139,7 @@ std::string FileContents::training_config() const {
 
 std::string FileContents::metadata(const char* key) const {
   check_depth(archive_metadata, "its metadata");
-  const nlohmann::json all = nlohmann::json::parse(archive_metadata, nullptr, false);
-  const auto found = all.is_object() ? all.find(key) : all.end();
-  return all.is_object() && found != all.end() && found->is_string() ? found->get<std::string>() : "";
+  return text_at(nlohmann::json::parse(archive_metadata, nullptr, false), key);
 }
 
 std::string FileContents::keras_version() const {

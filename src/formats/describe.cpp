@@ -10,26 +10,13 @@
 #include "core/text.h"
 #include "formats/checkpoint/weights.h"
 #include "formats/contents.h"
+#include "formats/keras/keras_definition.h"
 
 namespace dptrain::formats {
 namespace {
 
-/// JSON from a file, of bounded depth: anything else may come.
-nlohmann::ordered_json parse(const std::string& text) { return nlohmann::ordered_json::parse(text, nullptr, false); }
-
-/// The string at a key, or "".
-std::string string_at(const nlohmann::ordered_json& json, const char* key) {
-  if (!json.is_object()) return "";
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-const nlohmann::ordered_json& child(const nlohmann::ordered_json& json, const char* key) {
-  static const nlohmann::ordered_json nothing;
-  if (!json.is_object()) return nothing;
-  const auto found = json.find(key);
-  return found == json.end() ? nothing : *found;
-}
+/// JSON from a file, of bounded depth.
+nlohmann::json parse(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
 
 std::string headline(const FileContents& contents) {
   const Hdf5Group& root = contents.root;
@@ -48,14 +35,14 @@ std::string headline(const FileContents& contents) {
 }
 
 /// Class of each layer by name, from model_config.
-std::map<std::string, std::string> classes(const nlohmann::ordered_json& model) {
+std::map<std::string, std::string> classes(const nlohmann::json& model) {
   std::map<std::string, std::string> all;
-  const nlohmann::ordered_json& layers = child(child(model, "config"), "layers");
+  const nlohmann::json& layers = at(at(model, "config"), "layers");
   if (!layers.is_array()) return all;
-  for (const nlohmann::ordered_json& layer : layers) {
-    std::string name = string_at(layer, "name");
-    if (name.empty()) name = string_at(child(layer, "config"), "name");  // Sequential of Keras 2
-    all.emplace(std::move(name), string_at(layer, "class_name"));
+  for (const nlohmann::json& layer : layers) {
+    std::string name = text_at(layer, "name");
+    if (name.empty()) name = text_at(at(layer, "config"), "name");  // Sequential of Keras 2
+    all.emplace(std::move(name), text_at(layer, "class_name"));
   }
   return all;
 }
@@ -73,7 +60,7 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string layer_table(const FileContents& contents) {
-  const nlohmann::ordered_json model = parse(contents.model_config());
+  const nlohmann::json model = parse(contents.model_config());
   const std::map<std::string, std::string> class_of = classes(model);
   std::vector<Row> rows{{"Layer", "Class", "Param #", "Weights"}};
   std::int64_t total = 0;
@@ -91,9 +78,9 @@ std::string layer_table(const FileContents& contents) {
     rows.push_back({printable(layer.full_name()), found == class_of.end() ? "-" : printable(found->second),
                     with_commas(parameters), weights.empty() ? "-" : join(weights, ", ")});
   }
-  const std::string name = string_at(child(model, "config"), "name");
+  const std::string name = text_at(at(model, "config"), "name");
   return fmt::format("model {} ({})\n{}{}, {}\n", name.empty() ? "without a name" : printable(name),
-                     model.is_object() ? printable(string_at(model, "class_name")) : "weights only", table(rows),
+                     model.is_object() ? printable(text_at(model, "class_name")) : "weights only", table(rows),
                      counted(layers.size(), "layer"), counted(total, "parameter"));
 }
 
@@ -115,11 +102,11 @@ void collect_position(const nlohmann::ordered_json& json, const std::string& pat
 
 std::string training(const FileContents& contents) {
   std::string text;
-  const nlohmann::ordered_json compiled = parse(contents.training_config());
-  const nlohmann::ordered_json& optimizer = child(compiled, "optimizer_config");
+  const nlohmann::json compiled = parse(contents.training_config());
+  const nlohmann::json& optimizer = at(compiled, "optimizer_config");
   if (optimizer.is_object()) {
-    const nlohmann::ordered_json& rate = child(child(optimizer, "config"), "learning_rate");
-    text += fmt::format("optimizer: {}{}\n", printable(string_at(optimizer, "class_name")),
+    const nlohmann::json& rate = at(at(optimizer, "config"), "learning_rate");
+    text += fmt::format("optimizer: {}{}\n", printable(text_at(optimizer, "class_name")),
                         rate.is_number() ? ", learning rate " + shortest(rate.get<double>()) : "");
   }
   if (!contents.has_state()) return text;
@@ -136,7 +123,7 @@ std::string training(const FileContents& contents) {
     text += fmt::format("state: {} ({} arrays, {} numbers)\n", join(slots, ", "), count,
                         with_commas(static_cast<std::int64_t>(elements)));
   std::vector<std::string> lines;
-  collect_position(parse(contents.trainer()), "", 0, lines);
+  collect_position(nlohmann::ordered_json::parse(contents.trainer(), nullptr, false), "", 0, lines);
   if (!lines.empty()) text += "position:\n" + join(lines, "\n") + "\n";
   return text;
 }

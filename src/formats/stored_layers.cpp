@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
+#include "formats/keras/keras_definition.h"
 #include "graph/definitions.h"
 
 namespace dptrain::formats {
@@ -15,29 +16,13 @@ namespace {
 
 constexpr int kDeepestModel = 16;  ///< models in models
 
-std::string text_or_empty(const nlohmann::json& json, const char* key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-/// The list of layers in the config of a model, or null. Early Sequential models have the list itself for a config.
-const nlohmann::json* list_of(const nlohmann::json& model) {
-  if (!model.is_object()) return nullptr;
-  const auto config = model.find("config");
-  if (config == model.end()) return nullptr;
-  if (config->is_array() && text_or_empty(model, "class_name") == "Sequential") return &*config;
-  const auto list = config->is_object() ? config->find("layers") : config->end();
-  return config->is_object() && list != config->end() && list->is_array() ? &*list : nullptr;
-}
-
 std::vector<ConfigLayer> read(const nlohmann::json& list, int depth) {
   std::vector<ConfigLayer> layers;
   for (const nlohmann::json& entry : list) {
     if (!entry.is_object()) continue;
-    ConfigLayer layer{text_or_empty(entry, "name"), text_or_empty(entry, "class_name"), false, {}};
-    if (const auto config = entry.find("config"); layer.name.empty() && config != entry.end())
-      layer.name = text_or_empty(*config, "name");
-    if (const nlohmann::json* inner = list_of(entry); inner != nullptr && depth < kDeepestModel) {
+    ConfigLayer layer{text_at(entry, "name"), text_at(entry, "class_name"), false, {}};
+    if (layer.name.empty()) layer.name = text_at(at(entry, "config"), "name");
+    if (const nlohmann::json* inner = layer_list(entry); inner != nullptr && depth < kDeepestModel) {
       layer.is_model = true;
       layer.inner = read(*inner, depth + 1);
     }
@@ -50,7 +35,7 @@ std::vector<ConfigLayer> read(const nlohmann::json& list, int depth) {
 
 std::vector<ConfigLayer> config_layers(const std::string& model_config) {
   const nlohmann::json model = nlohmann::json::parse(model_config, nullptr, false);
-  const nlohmann::json* list = list_of(model);
+  const nlohmann::json* list = layer_list(model);
   return list == nullptr ? std::vector<ConfigLayer>() : read(*list, 0);
 }
 

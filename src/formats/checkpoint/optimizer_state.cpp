@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "formats/contents.h"
+#include "formats/keras/keras_definition.h"
 #include "formats/keras3/keras3_config.h"
 #include "formats/pairing.h"
 #include "nn/optimizer.h"
@@ -48,16 +50,11 @@ std::vector<Variable> variables_of(const FileContents& contents) {
 std::string class_of(const FileContents& contents) {
   const nlohmann::json model = nlohmann::json::parse(contents.model_config(), nullptr, false),
                        training = nlohmann::json::parse(contents.training_config(), nullptr, false);
-  const auto inside = [](const nlohmann::json& json, const char* key) {
-    return json.is_object() && json.contains(key) ? json.at(key) : nlohmann::json();
-  };
-  nlohmann::json optimizer = inside(inside(model, "compile_config"), "optimizer");
-  if (optimizer.is_null()) optimizer = inside(training, "optimizer_config");
-  if (optimizer.is_string()) return optimizer.get<std::string>();
-  const nlohmann::json name = inside(optimizer, "class_name");
-  if (!name.is_string()) return "";
-  const auto text = name.get<std::string>();
-  return text.substr(text.rfind('>') + 1);
+  const nlohmann::json* optimizer = &at(at(model, "compile_config"), "optimizer");
+  if (optimizer->is_null()) optimizer = &at(training, "optimizer_config");
+  if (optimizer->is_string()) return optimizer->get<std::string>();
+  const std::string name = text_at(*optimizer, "class_name");
+  return name.substr(name.rfind('>') + 1);
 }
 
 void check_same(const FileContents& contents, const std::string& found, const config::Typed& optimizer) {
@@ -100,7 +97,7 @@ class Reading {
 
   OptimizerState take() {
     check_optimizer();
-    const std::vector<std::string> names = slot_by_slot(variables_) ? by_slot() : in_groups();
+    const std::vector<std::string> names = slot_names();
     std::size_t next = first_slot(names.size());
     OptimizerState state;
     state.iterations = iterations();
@@ -151,21 +148,18 @@ class Reading {
     return name;
   }
 
-  std::vector<std::string> in_groups() {
+  /// In the order of the file.
+  std::vector<std::string> slot_names() {
     std::vector<std::string> names;
     const std::vector<int> weights = trained();
-    for (const std::vector<std::string>& group : keras::slot_groups(optimizer_))
+    const auto add = [&](std::span<const std::string> group) {
       for (const int weight : weights)
         for (const std::string& slot : group) names.push_back(name_of(slot, weight));
-    return names;
-  }
-
-  std::vector<std::string> by_slot() {
-    std::vector<std::string> names;
-    const std::vector<int> weights = trained();
+    };
+    const bool apart = slot_by_slot(variables_);
     for (const std::vector<std::string>& group : keras::slot_groups(optimizer_))
-      for (const std::string& slot : group)
-        for (const int weight : weights) names.push_back(name_of(slot, weight));
+      for (std::size_t i = 0; i < group.size(); i += apart ? 1 : group.size())
+        add(std::span(group).subspan(i, apart ? 1 : group.size()));
     return names;
   }
 
@@ -200,8 +194,8 @@ OptimizerState own_state(const FileContents& contents, const config::Typed& opti
   if (const std::string found = trained_with(contents); !found.empty()) check_same(contents, found, optimizer);
   const nlohmann::json trainer = nlohmann::json::parse(contents.trainer(), nullptr, false);
   const auto count = [&](const char* key) {
-    const bool there = trainer.is_object() && trainer.contains(key) && trainer.at(key).is_number_unsigned();
-    return there ? std::min(trainer.at(key).get<std::uint64_t>(), kMostSteps) : 0;
+    const nlohmann::json& steps = at(trainer, key);
+    return steps.is_number_unsigned() ? std::min(steps.get<std::uint64_t>(), kMostSteps) : 0;
   };
   OptimizerState state{.iterations = static_cast<std::int64_t>(count("step") + count("earlier_steps"))};
   for (const auto& [name, dataset] : contents.arrays())

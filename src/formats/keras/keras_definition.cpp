@@ -21,11 +21,6 @@ namespace {
 
 constexpr int kDeepest = 16;  ///< models in models, lists in arguments
 
-bool is_model(const nlohmann::json& layer) {
-  return at(at(layer, "config"), "layers").is_array() ||
-         (at(layer, "config").is_array() && text_at(layer, "class_name") == "Sequential");
-}
-
 /// Operations that begin a mask or join masks.
 bool makes_masks(const KerasLayer& layer) {
   const std::string& name = layer.class_name;
@@ -105,7 +100,7 @@ class ModelReader {
       layer.class_name = "Activation";
       *layer.config = {{"activation", "linear"}};
     }
-    if (is_model(entry)) layer.model = std::make_unique<KerasModel>(read(entry, depth + 1));
+    if (layer_list(entry) != nullptr) layer.model = std::make_unique<KerasModel>(read(entry, depth + 1));
     return layer;
   }
 
@@ -408,7 +403,7 @@ KerasModel read_keras_model(const std::string& file, const std::string& model_co
   const auto what = fmt::format("'{}': its model_config", file);
   const nlohmann::json json =
       nlohmann::json::parse(shallow_json(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
-  if (!is_model(json))
+  if (layer_list(json) == nullptr)
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("'{}' holds no Sequential or Functional model{}", file,
                             model_config.empty() ? ": it has weights alone; write the layers under 'layers'" : ""));
@@ -422,6 +417,13 @@ const nlohmann::json& at(const nlohmann::json& json, const char* key) {
   if (!json.is_object()) return nothing;
   const auto found = json.find(key);
   return found == json.end() ? nothing : *found;
+}
+
+const nlohmann::json* layer_list(const nlohmann::json& model) {
+  const nlohmann::json& config = at(model, "config");
+  if (config.is_array() && text_at(model, "class_name") == "Sequential") return &config;
+  const nlohmann::json& list = at(config, "layers");
+  return list.is_array() ? &list : nullptr;
 }
 
 std::string text_at(const nlohmann::json& json, const char* key) {

@@ -76,5 +76,7 @@ KerasModel read_keras_model(const std::string& file, const std::string& model_co
 const nlohmann::json& at(const nlohmann::json& json, const char* key);
 /// "" where there is no such text.
 std::string text_at(const nlohmann::json& json, const char* key);
+/// The list of layers in a model's entry, or null. Early Sequential models have the list itself for a config.
+const nlohmann::json* layer_list(const nlohmann::json& model);
 
 }  // namespace dptrain::formats
