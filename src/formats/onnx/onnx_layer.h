@@ -78,4 +78,13 @@ std::vector<Value> write_layer(const config::Typed& layer, Call& call);
 
 using RegisteredForm = config::SpecRegistration<forms>;
 
+/// One function for several types.
+template <class... Specs>
+struct RegisteredForms {
+  template <class Function>
+  explicit RegisteredForms(Function write) {
+    (forms().add(typeid(Specs), form<Specs>(write).build()), ...);
+  }
+};
+
 }  // namespace dptrain::formats::onnx

@@ -43,19 +43,10 @@ const RegisteredForm kPReLU = form<nn::PReLUSpec>([](const nn::PReLUSpec&, Call&
 const RegisteredForm kSoftmax = form<nn::SoftmaxSpec>(
     [](const nn::SoftmaxSpec&, Call& call) { return call.to.activate(call.x(), nn::Activation::kSoftmax); });
 
-/// Adds no node.
-template <class Spec>
-FormBuilder<Spec> nothing() {
-  return form<Spec>([](const Spec&, Call& call) { return call.x(); });
-}
-
-const RegisteredForm kDropout = nothing<nn::DropoutSpec>();
-const RegisteredForm kSpatialDropout1D = nothing<nn::SpatialDropout1DSpec>();
-const RegisteredForm kSpatialDropout2D = nothing<nn::SpatialDropout2DSpec>();
-const RegisteredForm kSpatialDropout3D = nothing<nn::SpatialDropout3DSpec>();
-const RegisteredForm kGaussianDropout = nothing<nn::GaussianDropoutSpec>();
-const RegisteredForm kGaussianNoise = nothing<nn::GaussianNoiseSpec>();
-const RegisteredForm kStochasticDepth = nothing<nn::StochasticDepthSpec>();
+/// Without a node.
+const RegisteredForms<nn::DropoutSpec, nn::SpatialDropout1DSpec, nn::SpatialDropout2DSpec, nn::SpatialDropout3DSpec,
+                      nn::GaussianDropoutSpec, nn::GaussianNoiseSpec, nn::StochasticDepthSpec>
+    kNoises([](const auto&, Call& call) { return call.x(); });
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

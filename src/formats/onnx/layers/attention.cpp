@@ -1,4 +1,4 @@
-// Attention, spelled out in products: scores of queries by keys, masks, softmax, the mean of the values.
+// Attention as single ops: scores of queries by keys, masks, softmax, the mean of the values.
 
 #include "nn/attention.h"
 
@@ -10,7 +10,7 @@
 namespace dptrain::formats::onnx {
 namespace {
 
-/// [queries, keys]: whether query i sees key j.
+/// [queries, keys]: whether query i uses key j.
 Value causal(Builder& to, std::int64_t queries, std::int64_t keys) {
   std::vector<float> sees(static_cast<std::size_t>(queries * keys));
   for (std::int64_t i = 0; i < queries; ++i)
@@ -54,7 +54,7 @@ Value multi_head(const nn::MultiHeadAttentionSpec& spec, Call& call) {
   sees = both(to, sees, spread(to, call.masks[sources[0]], {kBatch, 1, queries, 1}));
   if (sources[1] != sources[2]) sees = both(to, sees, spread(to, call.masks[sources[1]], {kBatch, 1, 1, keys}));
   sees = both(to, sees, spread(to, call.masks[sources[2]], {kBatch, 1, 1, keys}));
-  // Where a query sees nothing, all its scores are the same number, and all values count alike.
+  // A query without any key has equal scores, so all values have equal weights.
   if (!sees.name.empty()) scores = to.where(sees, scores, to.scalar(-1e30F));
   const Value weights = to.activate(scores, nn::Activation::kSoftmax);
   const Value each = to.transpose(to.matmul(weights, v), {0, 2, 1, 3});

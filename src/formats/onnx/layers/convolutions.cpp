@@ -76,13 +76,15 @@ Value separable(const Spec& spec, Call& call) {
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
-const RegisteredForm kConv1D = form<nn::Conv1DSpec>(convolution<nn::Conv1DSpec>);
-const RegisteredForm kConv2D = form<nn::Conv2DSpec>(convolution<nn::Conv2DSpec>);
-const RegisteredForm kConv3D = form<nn::Conv3DSpec>(convolution<nn::Conv3DSpec>);
-const RegisteredForm kDepthwiseConv1D = form<nn::DepthwiseConv1DSpec>(depthwise<nn::DepthwiseConv1DSpec>);
-const RegisteredForm kDepthwiseConv2D = form<nn::DepthwiseConv2DSpec>(depthwise<nn::DepthwiseConv2DSpec>);
-const RegisteredForm kSeparableConv1D = form<nn::SeparableConv1DSpec>(separable<nn::SeparableConv1DSpec>);
-const RegisteredForm kSeparableConv2D = form<nn::SeparableConv2DSpec>(separable<nn::SeparableConv2DSpec>);
+const RegisteredForms<nn::Conv1DSpec, nn::Conv2DSpec, nn::Conv3DSpec> kConvolutions([](const auto& spec, Call& call) {
+  return convolution(spec, call);
+});
+const RegisteredForms<nn::DepthwiseConv1DSpec, nn::DepthwiseConv2DSpec> kDepthwise([](const auto& spec, Call& call) {
+  return depthwise(spec, call);
+});
+const RegisteredForms<nn::SeparableConv1DSpec, nn::SeparableConv2DSpec> kSeparable([](const auto& spec, Call& call) {
+  return separable(spec, call);
+});
 
 // Transposed convolutions: kernels [window..., out, in] become [in, out, window...]. The pads are those of the inverse
 // convolution. Extra outputs of ONNX's arithmetic are cut off at the end, and missing ones are output_padding.
@@ -115,9 +117,8 @@ Value transposed(const Spec& spec, Call& call) {
   return call.to.activate(call.to.channels_last(y), spec.activation);
 }
 
-const RegisteredForm kConv1DTranspose = form<nn::Conv1DTransposeSpec>(transposed<nn::Conv1DTransposeSpec>);
-const RegisteredForm kConv2DTranspose = form<nn::Conv2DTransposeSpec>(transposed<nn::Conv2DTransposeSpec>);
-const RegisteredForm kConv3DTranspose = form<nn::Conv3DTransposeSpec>(transposed<nn::Conv3DTransposeSpec>);
+const RegisteredForms<nn::Conv1DTransposeSpec, nn::Conv2DTransposeSpec, nn::Conv3DTransposeSpec> kTransposed(
+    [](const auto& spec, Call& call) { return transposed(spec, call); });
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

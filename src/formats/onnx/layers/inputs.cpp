@@ -1,4 +1,4 @@
-// Where data enters, ids become vectors, and masks begin.
+// Input, and layers that make vectors of ids or begin masks.
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Layers of several inputs. Keras stretches what samples have, so the axes that one lacks stand behind its batch. Of
-// masked steps Multiply, Maximum and Minimum take the valid inputs alone.
+// Layers of several inputs. Keras broadcasts samples, so missing axes are inserted after the batch. For masked steps
+// Multiply, Maximum and Minimum use the valid inputs only.
 
 #include <algorithm>
 #include <limits>
@@ -38,13 +38,13 @@ FormBuilder<Spec> chained(const char* op) {
   return form<Spec>([op](const Spec&, Call& call) { return chain(op, call, aligned(call)); });
 }
 
-/// `neutral` in place of masked steps. Where all inputs have masks and none is valid, the first one has `where_none`,
-/// or stays as it is.
+/// Replaces masked steps by `neutral`. If all inputs have masks and none is valid, the first one becomes `where_none`
+/// or is unchanged.
 std::vector<Value> valid_inputs(Call& call, float neutral, std::optional<float> where_none) {
   std::vector<Value> all = aligned(call);
   Builder& to = call.to;
   bool all_masked = true;
-  std::vector<Value> masks;  // of all features alike
+  std::vector<Value> masks;  // equal for all features
   for (std::size_t i = 0; i < call.masks.size(); ++i) {
     const Value& mask = call.masks[i];
     all_masked = all_masked && !mask.name.empty();

@@ -1,4 +1,4 @@
-// Normalizations, with the moving statistics where there are some.
+// Normalizations, with moving statistics if the layer has them.
 
 #include <algorithm>
 
@@ -57,7 +57,7 @@ Value layer_normalization(const nn::LayerNormalizationSpec& spec, Call& call) {
   return scaled(call, standardized(call.to, x, axes, spec.epsilon));
 }
 
-/// ONNX has RMSNormalization from opset 23 on, so it is spelled out.
+/// As single ops, because ONNX has RMSNormalization only from opset 23 on.
 Value rms_normalization(const nn::RMSNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
   const auto rank = static_cast<std::int64_t>(x.dims.size());
@@ -70,7 +70,7 @@ Value rms_normalization(const nn::RMSNormalizationSpec& spec, Call& call) {
   return call.to.binary("Mul", call.to.binary("Div", x, root), call.constant(call.weight("scale")));
 }
 
-/// ONNX's GroupNormalization came with opset 18 and changed in 21, so it is spelled out.
+/// As single ops, because ONNX's GroupNormalization was added in opset 18 and changed in 21.
 Value group_normalization(const nn::GroupNormalizationSpec& spec, Call& call) {
   const Value& x = call.x();
   const Shape sample = sample_of(x);

@@ -1,5 +1,5 @@
-// Poolings. Padding of averages is left out of the divisor (count_include_pad 0); global ones are Reduce ops, which ask
-// for no layout.
+// Poolings. Averages do not count padding (count_include_pad 0). Global poolings are Reduce ops, which work in any
+// layout.
 
 #include <utility>
 
@@ -21,21 +21,10 @@ Value pool(const char* op, const Spec& spec, Call& call) {
   return call.to.channels_last(call.to.node(op, {x}, std::move(dims), std::move(attributes)));
 }
 
-template <class Spec>
-FormBuilder<Spec> pooling_form(const char* op) {
-  return form<Spec>([op](const Spec& spec, Call& call) { return pool(op, spec, call); });
-}
-
 std::vector<std::int64_t> positions(const Value& x) {
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 1; axis + 1 < static_cast<std::int64_t>(x.dims.size()); ++axis) axes.push_back(axis);
   return axes;
-}
-
-template <class Spec>
-FormBuilder<Spec> global_form(const char* op) {
-  return form<Spec>(
-      [op](const Spec& spec, Call& call) { return call.to.reduce(op, call.x(), positions(call.x()), spec.keepdims); });
 }
 
 /// Masked steps do not count.
@@ -48,19 +37,20 @@ Value average_of_steps(const nn::GlobalAveragePooling1DSpec& spec, Call& call) {
   return call.to.binary("Div", sum, call.to.reduce("ReduceSum", each, {1}, spec.keepdims));
 }
 
-const RegisteredForm kMaxPooling1D = pooling_form<nn::MaxPooling1DSpec>("MaxPool");
-const RegisteredForm kMaxPooling2D = pooling_form<nn::MaxPooling2DSpec>("MaxPool");
-const RegisteredForm kMaxPooling3D = pooling_form<nn::MaxPooling3DSpec>("MaxPool");
-const RegisteredForm kAveragePooling1D = pooling_form<nn::AveragePooling1DSpec>("AveragePool");
-const RegisteredForm kAveragePooling2D = pooling_form<nn::AveragePooling2DSpec>("AveragePool");
-const RegisteredForm kAveragePooling3D = pooling_form<nn::AveragePooling3DSpec>("AveragePool");
+const RegisteredForms<nn::MaxPooling1DSpec, nn::MaxPooling2DSpec, nn::MaxPooling3DSpec> kMaxPoolings(
+    [](const auto& spec, Call& call) { return pool("MaxPool", spec, call); });
+const RegisteredForms<nn::AveragePooling1DSpec, nn::AveragePooling2DSpec, nn::AveragePooling3DSpec> kAveragePoolings(
+    [](const auto& spec, Call& call) { return pool("AveragePool", spec, call); });
 
 const RegisteredForm kGlobalAveragePooling1D = form<nn::GlobalAveragePooling1DSpec>(average_of_steps).heeds_masks();
-const RegisteredForm kGlobalAveragePooling2D = global_form<nn::GlobalAveragePooling2DSpec>("ReduceMean");
-const RegisteredForm kGlobalAveragePooling3D = global_form<nn::GlobalAveragePooling3DSpec>("ReduceMean");
-const RegisteredForm kGlobalMaxPooling1D = global_form<nn::GlobalMaxPooling1DSpec>("ReduceMax");
-const RegisteredForm kGlobalMaxPooling2D = global_form<nn::GlobalMaxPooling2DSpec>("ReduceMax");
-const RegisteredForm kGlobalMaxPooling3D = global_form<nn::GlobalMaxPooling3DSpec>("ReduceMax");
+const RegisteredForms<nn::GlobalAveragePooling2DSpec, nn::GlobalAveragePooling3DSpec> kGlobalAveragePoolings(
+    [](const auto& spec, Call& call) {
+      return call.to.reduce("ReduceMean", call.x(), positions(call.x()), spec.keepdims);
+    });
+const RegisteredForms<nn::GlobalMaxPooling1DSpec, nn::GlobalMaxPooling2DSpec, nn::GlobalMaxPooling3DSpec>
+    kGlobalMaxPoolings([](const auto& spec, Call& call) {
+      return call.to.reduce("ReduceMax", call.x(), positions(call.x()), spec.keepdims);
+    });
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

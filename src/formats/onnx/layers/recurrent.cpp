@@ -14,20 +14,20 @@
 namespace dptrain::formats::onnx {
 namespace {
 
-/// What a recurrent layer gives, steps in the order of time.
+/// The outputs of a recurrent layer, steps in the order of time.
 struct Recurrence {
   Value sequence;             ///< [batch, steps, ...]
-  Value last;                 ///< [batch, ...]: the output of the step that came last
-  std::vector<Value> states;  ///< behind it
+  Value last;                 ///< [batch, ...]: the output of the last step that was computed
+  std::vector<Value> states;  ///< after the last step
 };
 
-/// One step: the new states, the first of which is the step's output, of the old ones and of the step's input.
+/// Computes the new states from a step's input and the old states. The first new state is the step's output.
 using Step = std::function<std::vector<Value>(Builder& body, const Value& x, const std::vector<Value>& states)>;
 
 struct ScanOptions {
   bool reverse = false;          ///< the last step first
-  Value mask{};                  ///< [batch, steps]; a step that it leaves out changes nothing
-  bool zeros_if_masked = false;  ///< and gives zeros, instead of the output of the step before
+  Value mask{};                  ///< [batch, steps]; a masked step changes nothing
+  bool zeros_if_masked = false;  ///< the output of a masked step is zeros, not that of the previous step
 };
 
 /// [batch, steps, ...] with the steps first, and back.
@@ -51,7 +51,7 @@ Recurrence scan(Builder& to, const Value& x, const std::vector<Value>& states, c
   Builder body(scope, to.opset(), scope + "/");
   body.set_scope(scope);
   std::vector<Value> inputs = states, old;
-  // Under a mask the output has a state of its own: before the first valid step it is zeros, whatever the states are.
+  // With a mask the output is a state of its own: it is zeros before the first valid step, whatever the states are.
   if (masked) inputs.push_back(to.zeros_like_batch(x, Dims(states[0].dims.begin() + 1, states[0].dims.end())));
   const std::size_t carried = inputs.size();
   for (std::size_t i = 0; i < carried; ++i)
@@ -77,7 +77,7 @@ Recurrence scan(Builder& to, const Value& x, const std::vector<Value>& states, c
     if (!options.zeros_if_masked) output = kept;
   }
   made.push_back(output);
-  for (Value& value : made) {  // each output under a name of its own
+  for (Value& value : made) {  // each output needs its own name
     value = body.unary("Identity", value);
     body.graph().outputs.push_back(value);
   }
@@ -121,10 +121,10 @@ using nn::Activation;
 
 struct OnnxActivation {
   std::string name;
-  std::vector<float> alpha{}, beta{};  ///< as many as it takes
+  std::vector<float> alpha{}, beta{};  ///< its parameters
 };
 
-/// Of those that ONNX's recurrent ops know.
+/// Nothing if ONNX's recurrent ops lack the activation.
 std::optional<OnnxActivation> recurrent_activation(Activation activation) {
   const float alpha = kernels::traits_of(activation).alpha;
   switch (activation) {
@@ -141,10 +141,10 @@ std::optional<OnnxActivation> recurrent_activation(Activation activation) {
   }
 }
 
-/// What the three kinds of cells differ in.
+/// The differences between the three kinds of cells.
 struct CellForm {
   std::string op;
-  std::vector<std::size_t> gates;       ///< Keras's block of each of ONNX's
+  std::vector<std::size_t> gates;       ///< for each gate of ONNX its index in Keras
   std::vector<Activation> activations;  ///< in ONNX's order
   std::size_t states = 1;
   bool reset_after = true;  ///< GRU
@@ -175,7 +175,7 @@ std::vector<float> turned(const std::vector<float>& values, std::size_t units, c
   return out;
 }
 
-/// The inputs' bias, then that of the states, zeros where the cell has none.
+/// The bias of the inputs, then that of the states, or zeros.
 std::vector<float> both_biases(const std::vector<float>& values, std::size_t units,
                                const std::vector<std::size_t>& gates) {
   const std::size_t columns = gates.size() * units;
@@ -189,7 +189,7 @@ std::vector<float> both_biases(const std::vector<float>& values, std::size_t uni
   return out;
 }
 
-/// By the op.
+/// Uses the op.
 Recurrence by_op(const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
                  const std::vector<OnnxActivation>& activations) {
   Builder& to = call.to;
@@ -238,7 +238,7 @@ Value gate(Builder& to, const Value& all, std::int64_t units, std::int64_t which
   return to.slice(all, 1, which * units, (which + 1) * units);
 }
 
-/// By a Scan over x K + b.
+/// Uses a Scan over x K + b.
 Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const nn::RecurrentSpec& spec, Call& call,
                    bool zeros_if_masked) {
   Builder& to = call.to;
@@ -330,7 +330,7 @@ std::vector<Value> bidirectional(const nn::BidirectionalSpec& spec, Call& call) 
     return recur(nn::direction_of(spec, backward), part, common.return_sequences);
   };
   const Recurrence forward = one(false), backward = one(true);
-  // Both in the order of time: the backward copy's outputs are turned round.
+  // Both are in the order of time: the backward copy's outputs are reversed.
   const auto output = [&](const Recurrence& made) { return common.return_sequences ? made.sequence : made.last; };
   std::vector<Value> all{merged(call.to, spec.merge_mode, output(forward), output(backward))};
   if (!common.return_state) return all;

@@ -1,4 +1,4 @@
-// Layers that move values, or copy them.
+// Layers that move or copy values.
 
 #include <utility>
 
@@ -37,9 +37,7 @@ Value cropped(const Spec& spec, Call& call) {
   return y;
 }
 
-Value same_values(Call& call) { return call.to.to_samples(call.x(), call.output); }
-
-/// To call.output. `nearest` as ONNX numbers the ways to round.
+/// Resizes to call.output. `nearest`: ONNX's nearest_mode.
 Value resized(Call& call, nn::Interpolation interpolation, bool whole_factors) {
   Builder& to = call.to;
   const Value x = to.channels_first(call.x());
@@ -64,7 +62,7 @@ Value resized(Call& call, nn::Interpolation interpolation, bool whole_factors) {
   std::vector<Value> inputs{x, {}};
   if (whole_factors) {
     inputs.push_back(to.floats({static_cast<std::int64_t>(scales.size())}, scales));
-  } else {  // whole sizes, which a factor might miss; that of the batch is not known before
+  } else {  // sizes, because factors may round; the size of the batch is computed
     const Value shape = to.node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
     const Value front = to.node("Slice", {shape, to.integers({0}), to.integers({2})}, {2}, {}, Element::kInt64);
     inputs.push_back({});
@@ -78,28 +76,26 @@ Value repeated(const nn::RepeatVectorSpec& spec, Call& call) {
   return call.to.node("Tile", {one, call.to.integers({1, spec.n, 1})}, {kBatch, spec.n, call.x().dims[1]});
 }
 
-const RegisteredForm kFlatten =
-    form<nn::FlattenSpec>([](const nn::FlattenSpec&, Call& call) { return same_values(call); });
-const RegisteredForm kReshape =
-    form<nn::ReshapeSpec>([](const nn::ReshapeSpec&, Call& call) { return same_values(call); });
+const RegisteredForms<nn::FlattenSpec, nn::ReshapeSpec> kReshapes([](const auto&, Call& call) {
+  return call.to.to_samples(call.x(), call.output);
+});
 const RegisteredForm kPermute = form<nn::PermuteSpec>([](const nn::PermuteSpec& spec, Call& call) {
   std::vector<std::int64_t> perm{0};
   perm.insert(perm.end(), spec.dims.dims().begin(), spec.dims.dims().end());
   return call.to.transpose(call.x(), perm);
 });
 const RegisteredForm kRepeatVector = form<nn::RepeatVectorSpec>(repeated);
-const RegisteredForm kZeroPadding1D = form<nn::ZeroPadding1DSpec>(padded<nn::ZeroPadding1DSpec>);
-const RegisteredForm kZeroPadding2D = form<nn::ZeroPadding2DSpec>(padded<nn::ZeroPadding2DSpec>);
-const RegisteredForm kZeroPadding3D = form<nn::ZeroPadding3DSpec>(padded<nn::ZeroPadding3DSpec>);
-const RegisteredForm kCropping1D = form<nn::Cropping1DSpec>(cropped<nn::Cropping1DSpec>);
-const RegisteredForm kCropping2D = form<nn::Cropping2DSpec>(cropped<nn::Cropping2DSpec>);
-const RegisteredForm kCropping3D = form<nn::Cropping3DSpec>(cropped<nn::Cropping3DSpec>);
-const RegisteredForm kUpSampling1D = form<nn::UpSampling1DSpec>(
-    [](const nn::UpSampling1DSpec&, Call& call) { return resized(call, nn::Interpolation::kNearest, true); });
+const RegisteredForms<nn::ZeroPadding1DSpec, nn::ZeroPadding2DSpec, nn::ZeroPadding3DSpec> kPaddings(
+    [](const auto& spec, Call& call) { return padded(spec, call); });
+const RegisteredForms<nn::Cropping1DSpec, nn::Cropping2DSpec, nn::Cropping3DSpec> kCroppings([](const auto& spec,
+                                                                                                Call& call) {
+  return cropped(spec, call);
+});
+const RegisteredForms<nn::UpSampling1DSpec, nn::UpSampling3DSpec> kUpSamplings([](const auto&, Call& call) {
+  return resized(call, nn::Interpolation::kNearest, true);
+});
 const RegisteredForm kUpSampling2D = form<nn::UpSampling2DSpec>(
     [](const nn::UpSampling2DSpec& spec, Call& call) { return resized(call, spec.interpolation, true); });
-const RegisteredForm kUpSampling3D = form<nn::UpSampling3DSpec>(
-    [](const nn::UpSampling3DSpec&, Call& call) { return resized(call, nn::Interpolation::kNearest, true); });
 const RegisteredForm kResizing = form<nn::ResizingSpec>(
     [](const nn::ResizingSpec& spec, Call& call) { return resized(call, spec.interpolation, false); });
 
