@@ -13,9 +13,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// The float arrays of a file by name, in its order: "conv1/kernel", then those of the state, "state
-/// velocity/conv1/kernel". Files that name weights in two ways agree in the order of a layer's weights, so the names of
-/// one stand for both: `names` has those of the layers of the other file.
+/// Float arrays of a file by name: "conv1/kernel", then "state velocity/conv1/kernel". `names`: the weights' names in
+/// the other file, which apply to this one, too, since the order of a layer's weights is the same.
 std::vector<std::pair<std::string, StoredArray>> arrays_of(const FileContents& contents,
                                                            const std::map<std::string, Names>& names) {
   std::vector<std::pair<std::string, StoredArray>> all;
@@ -44,7 +43,7 @@ struct Distance {
   double relative = 0;  ///< |a - b| / |b|, Euclidean
 };
 
-/// Two NaNs are no distance apart, a NaN and a number infinitely far.
+/// The distance of two NaNs is zero, that of a NaN and a number infinite.
 Distance distance(const std::vector<float>& a, const std::vector<float>& b) {
   Distance d;
   double difference = 0, norm = 0;
@@ -128,7 +127,7 @@ class Comparison {
           far ? "" : " (within the tolerance)");
   }
 
-  /// Lines that one text has and the other has not; order aside.
+  /// Lines of only one of the texts, in any order.
   void compare_lines(const char* what, const std::string& a, const std::string& b) {
     if (a == b) return;
     const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a model was trained, for the formats that say it.
+// How a model was trained, for formats that store it.
 
 #include <cstdint>
 #include <string>
@@ -18,22 +18,22 @@ struct NamedArray {
   std::vector<float> values;
 };
 
-/// What the optimizer had gathered when the weights were taken.
+/// State of an optimizer at the time of the snapshot.
 struct OptimizerState {
   std::int64_t iterations = 0;      ///< steps done
-  std::vector<NamedArray> slots{};  ///< its own and "average/...", of every trained weight; perhaps others
+  std::vector<NamedArray> slots{};  ///< slots and "average/..." of every trained weight, possibly more
 };
 
 struct Compiled {
   config::Typed optimizer;
   double learning_rate = 0;  ///< current
   struct Output {
-    std::string name{};  ///< "" where the model has one
+    std::string name{};  ///< "" if the model has one output
     config::Typed loss{};
     double weight = 1;
     std::vector<config::Typed> metrics{};
   };
-  std::vector<Output> outputs{};  ///< those that have a loss
+  std::vector<Output> outputs{};  ///< with a loss
 };
 
 }  // namespace dptrain::formats

@@ -22,8 +22,7 @@
 namespace dptrain::formats {
 namespace {
 
-/// True when there is a seal (formats/hdf5/hdf5_writer.h) and it fits, false when there is none. Throws
-/// Error{kCheckpoint} when it does not fit.
+/// Whether the file has a seal (formats/hdf5/hdf5_writer.h). Throws Error{kCheckpoint} if the seal does not match.
 bool check_seal(const Hdf5Bytes& file) {
   if (file.size() < kSealBytes) return false;
   const std::uint64_t end = file.size() - kSealBytes;
@@ -43,7 +42,7 @@ bool check_seal(const Hdf5Bytes& file) {
   return true;
 }
 
-/// Trained weights deflate to nine tenths, text to a tenth.
+/// Upper bound: deflate reduces trained weights to nine tenths and text to a tenth.
 constexpr std::uint64_t kHighestRatio = 100;
 
 std::string text_of(const Hdf5Bytes& member) {
@@ -52,7 +51,7 @@ std::string text_of(const Hdf5Bytes& member) {
   return text;
 }
 
-/// The metadata of the file with the names that an HDF5 file uses, so that one reader serves both.
+/// Stores the metadata of the file under the names of an HDF5 file, so that one reader serves both.
 FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   const Safetensors file = read_safetensors(bytes);
   if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")

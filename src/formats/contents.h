@@ -1,7 +1,6 @@
 #pragma once
 
-// The layout of a checkpoint for its readers. The names are part of the file format
-// (docs/keras-files.md).
+// The layout of a checkpoint for its readers. The names are part of the file format (docs/keras-files.md).
 
 #include <memory>
 #include <optional>
@@ -18,15 +17,15 @@ namespace dptrain::formats {
 constexpr const char* kStateGroup = "dptrain_state";
 constexpr std::uint32_t kStateFormat = 1;  ///< a reader refuses higher ones
 
-/// An open file whose seal, if it has one, fits.
+/// An open file. Its seal, if any, has been checked.
 struct FileContents {
   Hdf5Group root;
   bool sealed = false;
-  /// Of a `.keras` file, whose model.weights.h5 root then is: config.json and metadata.json; "" where there is none.
+  /// config.json and metadata.json of a `.keras` file, else "". `root` is its model.weights.h5.
   std::string archive_config{}, archive_metadata{};
-  /// The layers of a safetensors file, whose texts then stand in `root`.
+  /// Layers of a safetensors file. `root` then has its texts.
   std::optional<StoredLayers> tensors{};
-  std::uint64_t size = 0;  ///< of the whole file
+  std::uint64_t size = 0;  ///< bytes of the whole file
 
   static FileContents open(const std::string& path);
   static FileContents over(std::shared_ptr<const Hdf5Bytes> bytes);
@@ -34,18 +33,18 @@ struct FileContents {
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }
   bool has_layers() const { return tensors || has_stored_layers(root); }
-  /// Texts of JSON, or "". Throws Error{kCheckpoint} if they nest too deeply.
+  /// JSON, or "". Throws Error{kCheckpoint} if it is nested too deeply.
   std::string model_config() const;
   std::string training_config() const;
   std::string trainer() const;
-  /// The version of Keras that the file names as its writer, "3.4.1", or "".
+  /// Version of the Keras that wrote the file according to the file, "3.4.1", or "".
   std::string keras_version() const;
-  /// dptrain's files name a version of Keras, too.
+  /// Whether dptrain wrote the file. Its files state a version of Keras, too.
   bool by_dptrain() const;
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   ClassNames class_names() const;
-  std::string learned() const;  ///< text of JSON, or ""
+  std::string learned() const;  ///< JSON, or ""
   CheckpointState state() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;

@@ -84,8 +84,7 @@ std::string layer_table(const FileContents& contents) {
                      counted(layers.size(), "layer"), counted(total, "parameter"));
 }
 
-/// "epoch: 5" for what tells where the run stands and what it reached: keys named so at any depth of the trainer's
-/// JSON.
+/// Adds a line ("epoch: 5") for each key of the trainer's JSON, at any depth, that states progress or best values.
 void collect_position(const nlohmann::ordered_json& json, const std::string& path, int depth,
                       std::vector<std::string>& lines) {
   static const std::set<std::string> telling{"epoch", "epochs", "step", "steps", "samples", "seed", "learning_rate"};

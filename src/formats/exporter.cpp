@@ -10,7 +10,7 @@ namespace dptrain::formats {
 namespace {
 
 std::vector<Exporter>& family() {
-  static std::vector<Exporter> all;  // a function's own, so that it exists before the first registration
+  static std::vector<Exporter> all;  // local, so that it exists before the first registration
   return all;
 }
 

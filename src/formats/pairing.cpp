@@ -13,14 +13,14 @@
 namespace dptrain::formats {
 namespace {
 
-constexpr std::size_t kLongestName =
-    1000;  ///< that a regular expression is tried on: the library recurses on each letter
+/// For regular expressions: the library recurses on each letter.
+constexpr std::size_t kLongestName = 1000;
 
 bool has_weights(const graph::Graph& graph, int layer) {
   return !graph.layers[static_cast<std::size_t>(layer)].weights.empty();
 }
 
-/// Keras's order of the part of a graph that computes a node, weightless layers left out.
+/// The layers with weights in the part of the graph that computes a node, in Keras's order.
 std::vector<int> weighted_up_to(graph::Graph& scratch, int node) {
   scratch.outputs = {node};
   std::vector<int> order;
@@ -45,7 +45,7 @@ class Renamer {
   explicit Renamer(const graph::Renames& renames) {
     for (const auto& [pattern, name] : renames.rules) rules_.emplace_back(Pattern(pattern), dollars(name));
   }
-  /// All rules one after the other; unchanged where none is found in the name.
+  /// Applies all rules in order.
   std::string operator()(std::string name) const {
     for (const auto& [pattern, with] : rules_)
       if (name.size() <= kLongestName) name = pattern.replaced(name, with);
@@ -53,7 +53,7 @@ class Renamer {
   }
 
  private:
-  /// "\1" as Python writes it is "$1" here.
+  /// Converts Python's "\1" to "$1".
   static std::string dollars(const std::string& name) {
     std::string text;
     for (std::size_t i = 0; i < name.size(); ++i) {
@@ -66,8 +66,7 @@ class Renamer {
   std::vector<std::pair<Pattern, std::string>> rules_;
 };
 
-/// Pairs what has the same key on both sides and is free on both; a key that two free layers of a side share says
-/// nothing.
+/// Pairs free layers with equal keys. A key that two free layers of the file share is not used.
 void pair_equal(const Sides& sides, const std::function<std::string(std::size_t)>& key_of,
                 std::map<std::size_t, int>& done, std::set<int>& filled) {
   std::map<std::string, std::vector<std::size_t>> sources;
@@ -92,7 +91,7 @@ bool all_fit(const Sides& sides, const std::vector<Pair>& pairs) {
   return std::all_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return sides.fits(pair); });
 }
 
-/// A file without an order: the k-th of a class is the k-th of that class. Reports classes of which the numbers differ.
+/// For a file without an order: pairs the k-th layers of each class. Fails if a class has different numbers.
 Pairing by_class(const Sides& sides, const std::vector<int>& target) {
   std::map<std::string, std::vector<std::size_t>> sources;
   std::map<std::string, std::set<std::string>> scopes;
@@ -125,7 +124,7 @@ Pairing by_class(const Sides& sides, const std::vector<int>& target) {
   return result;
 }
 
-/// The last node up to which the model has just the file's layers. Two such parts with other layers are none.
+/// Pairs up to the last node whose part of the graph has exactly the file's layers. Fails if several parts fit.
 Pairing part_of_graph(const Sides& sides) {
   graph::Graph scratch = sides.model.graph;
   Pairing result;
@@ -205,7 +204,7 @@ Pairing by_topology(const Sides& sides, const graph::WeightsSpec& spec) {
   if (sides.source.size() < sides.target.size() && spec.up_to.empty()) return part_of_graph(sides);
   Pairing result;
   result.how = spec.up_to.empty() ? "by topology" : fmt::format("by topology up to '{}'", spec.up_to);
-  // With `up_to` the file may have further layers, a head that is not used.
+  // With `up_to` the file may have more layers, such as an unused head.
   if (sides.source.size() < sides.target.size() || (sides.source.size() > sides.target.size() && spec.up_to.empty()))
     result.failure = fmt::format("it has {} with weights, the model {}{}", counted(sides.source.size(), "layer"),
                                  sides.target.size(), spec.up_to.empty() ? "" : fmt::format(" up to '{}'", spec.up_to));
@@ -220,7 +219,7 @@ Pairing pair_layers(const Sides& sides, const graph::WeightsSpec& spec) {
   Pairing named = by_name(sides, spec.rename);
   const std::size_t least = std::min(sides.source.size(), sides.target.size()), found = named.pairs.size();
   if (named.failure.empty() && found == least) return named;
-  // Some names may agree by accident: those that Keras gave by counting.
+  // Some names may agree by accident, because Keras numbers layers.
   Pairing placed = by_topology(sides, spec);
   if (placed.failure.empty() && all_fit(sides, placed.pairs)) {
     placed.how +=
@@ -228,7 +227,7 @@ Pairing pair_layers(const Sides& sides, const graph::WeightsSpec& spec) {
     return placed;
   }
   if (named.failure.empty() && 2 * found >= least && found > 0) return named;
-  if (placed.failure.empty()) return placed;  // the shapes that differ are listed
+  if (placed.failure.empty()) return placed;  // the caller lists the shapes that differ
   placed.failure = fmt::format("by name {} of {} layers fit; by topology: {}", found, least, placed.failure);
   placed.pairs.clear();
   return placed;

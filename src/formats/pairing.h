@@ -1,7 +1,6 @@
 #pragma once
 
-// Which layer of a file belongs to which layer of a model. Pure functions of both lists; docs/keras-files.md has the
-// rules.
+// Pairs the layers of a file with those of a model, by the rules in docs/keras-files.md. Pure functions.
 
 #include <optional>
 #include <string>
@@ -20,25 +19,25 @@ struct Pair {
 struct Pairing {
   std::vector<Pair> pairs;
   std::string how;
-  std::string failure;  ///< why it cannot be done; then there are no pairs
+  std::string failure;  ///< why there are no pairs
 };
 
-/// The two lists to be paired. Layers without weights take no part.
+/// The two lists to pair. Layers without weights are not listed.
 struct Sides {
   Sides(const StoredLayers& stored, const graph::Model& model, const graph::WeightsSpec& spec);
 
   const StoredLayers& stored;
   const graph::Model& model;
-  std::vector<std::size_t> source;  ///< of the file, in its order
-  std::vector<int> target;          ///< of the model up to `up_to`, in Keras's order
+  std::vector<std::size_t> source;  ///< layers of the file, in its order
+  std::vector<int> target;          ///< layers of the model up to `up_to`, in Keras's order
 
-  bool fits(const Pair& pair) const;  ///< in number and shapes
+  bool fits(const Pair& pair) const;  ///< number and shapes of the weights are equal
 };
 
 Pairing by_name(const Sides& sides, const graph::Renames& renames);
-/// With fewer layers in the file than in the model, the one part of the graph that they fill, if there is one.
+/// If the file has fewer layers than the model, pairs the only part of the graph that they fill.
 Pairing by_topology(const Sides& sides, const graph::WeightsSpec& spec);
-/// As the spec says; for kAuto whichever fits, and why.
+/// By the spec; kAuto tries both, and `how` gives the reason.
 Pairing pair_layers(const Sides& sides, const graph::WeightsSpec& spec);
 
 }  // namespace dptrain::formats

@@ -1,8 +1,7 @@
 #pragma once
 
-// What is done with raw samples before the model sees them, as plain values: formats that can say it write it into
-// their files (`export --with-transforms`). data/preparation.h fills them from a config and from what was learned.
-// Plain data.
+// The preparation of raw samples before the model, as plain data: formats that support it write it into their files
+// (`export --with-transforms`). data/preparation.h fills it from a config and fitted statistics.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +14,7 @@
 
 namespace dptrain::formats {
 
-// Images, [H, W, C]. Numbers are those of src/data: its headers have the equations and their sources.
+// Images, [H, W, C]. The headers in src/data have the equations and their sources.
 
 /// y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c]; one value for all channels, or one each.
 struct MapChannels {
@@ -29,11 +28,11 @@ struct ResizeImage {
   Filter filter = Filter::kBilinear;
   bool crop_to_aspect_ratio = false;
 };
-/// The middle; of an image smaller than that ResizeImage with crop_to_aspect_ratio.
+/// Crops the centre. A smaller image is resized instead, with crop_to_aspect_ratio.
 struct CropCentre {
   std::int64_t height = 0, width = 0;
 };
-/// (x - mean) / max(standard deviation, 1 / sqrt(elements)) over the image.
+/// (x - mean) / max(standard deviation, 1 / sqrt(elements)) for the whole image.
 struct StandardizeImage {};
 using ImageStep = std::variant<MapChannels, ResizeImage, CropCentre, StandardizeImage>;
 
@@ -47,15 +46,15 @@ struct NormalizeNumber {
 struct RescaleNumber {
   float scale = 1, offset = 0;
 };
-/// Which of boundaries.size() + 1 ranges: how many boundaries are not above the number.
+/// The index of the bin: the number of boundaries that are not above the number.
 struct FindBin {
   std::vector<float> boundaries;
 };
-/// Whole numbers 0 .. count - 1 are what they are; others are refused.
+/// Passes whole numbers 0 .. count - 1 and refuses others.
 struct TakeToken {
   std::int64_t count = 0;
 };
-/// Words by their index; others have `unknown`, or are refused.
+/// Maps words to their index, other words to `unknown`; without it they are refused.
 struct LookUpWord {
   std::vector<std::pair<std::string, std::int64_t>> words;
   std::optional<std::int64_t> unknown;
@@ -67,20 +66,20 @@ using ColumnStep = std::variant<NormalizeNumber, RescaleNumber, FindBin, TakeTok
 struct PreparedColumn {
   std::string name;
   ColumnStep step;
-  std::optional<double> fill{};  ///< of numbers: what stands for a missing one; none: refused
+  std::optional<double> fill{};  ///< replaces a missing number; none: refused
 };
 
-/// What makes one of the model's inputs.
+/// How one of the model's inputs is computed.
 struct PreparedInput {
-  /// Of one sample; 0: any extent. Not of tables.
+  /// The shape of one sample; 0: any extent. Not for tables.
   Shape raw{};
-  bool bytes = false;                     ///< 0..255, else floats. Not of tables.
-  std::vector<PreparedColumn> columns{};  ///< of a table, one behind the other; empty: none
+  bool bytes = false;                     ///< 0..255, else floats. Not for tables.
+  std::vector<PreparedColumn> columns{};  ///< concatenated columns of a table
   std::vector<ImageStep> steps{};         ///< in order
-  std::vector<std::string> missing{};     ///< fields of words that mean nothing
+  std::vector<std::string> missing{};     ///< words that mark a missing field
 };
 
-/// One for each of the model's inputs; nothing: it comes as the model takes it.
+/// One for each of the model's inputs; nothing: the input needs no preparation.
 struct Preparation {
   std::vector<std::optional<PreparedInput>> inputs;
 };

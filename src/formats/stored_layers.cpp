@@ -58,7 +58,7 @@ namespace {
 
 // ---- the legacy tree: layer_names, weight_names
 
-/// Where `layer_names` is: the root of a file of weights alone, else `model_weights` (as Keras's loaders look).
+/// The group with `layer_names`: the root of a file of weights alone, else `model_weights`, as in Keras's loaders.
 std::optional<Hdf5Group> legacy_root(const Hdf5Group& root) {
   if (root.has("layer_names") || root.has("layer_names0")) return root;
   return root.find_group("model_weights");
@@ -70,7 +70,7 @@ std::string parent_of(const std::string& weight) {
   return slash == std::string::npos ? "" : weight.substr(0, slash);
 }
 
-/// The leaves below a model with their scopes, in its order: where nested weights belong.
+/// The layers of a nested model with their scopes, in its order.
 void collect_leaves(const std::vector<ConfigLayer>& layers, const std::string& scope,
                     std::vector<std::pair<std::string, const ConfigLayer*>>& leaves) {
   for (const ConfigLayer& layer : layers) {
@@ -81,7 +81,7 @@ void collect_leaves(const std::vector<ConfigLayer>& layers, const std::string& s
   }
 }
 
-/// Weights of one group cut by the layer that they belong to, in the order in which layers first appear.
+/// Splits a group by the layers that own the weights, in the order in which layers first appear.
 std::vector<StoredLayer> cut_by_parent(const StoredLayer& whole) {
   std::vector<StoredLayer> parts;
   std::map<std::string, std::size_t> place;
@@ -96,7 +96,7 @@ std::vector<StoredLayer> cut_by_parent(const StoredLayer& whole) {
   return parts;
 }
 
-/// Names without the components that all have in common: "seq/dense_1", "seq/dense_2" -> "dense_1", "dense_2".
+/// Removes the common prefix of all names: "seq/dense_1", "seq/dense_2" -> "dense_1", "dense_2".
 void drop_common_scope(std::vector<StoredLayer>& parts) {
   for (;;) {
     const std::size_t slash = parts.front().name.find('/');
@@ -108,7 +108,7 @@ void drop_common_scope(std::vector<StoredLayer>& parts) {
   }
 }
 
-/// The layers of a model that was stored as one layer. With its config, in that order and by those names.
+/// The layers of a model that was stored as one layer, in the order and with the names of its config if there is one.
 std::vector<StoredLayer> opened(const StoredLayer& whole, const ConfigLayer* config) {
   std::vector<StoredLayer> parts = cut_by_parent(whole);
   std::vector<std::pair<std::string, const ConfigLayer*>> leaves;
@@ -121,7 +121,7 @@ std::vector<StoredLayer> opened(const StoredLayer& whole, const ConfigLayer* con
       order.emplace_back(leaf, i);
       break;
     }
-  if (order.size() != parts.size()) {  // no config, or scopes that it does not have
+  if (order.size() != parts.size()) {  // no config, or it lacks some scopes
     drop_common_scope(parts);
     return parts;
   }
@@ -136,7 +136,7 @@ std::vector<StoredLayer> opened(const StoredLayer& whole, const ConfigLayer* con
   return sorted;
 }
 
-/// Without a config: weights of several layers under one name, which no layer but a wrapper has.
+/// Without a config: a name with weights of several layers is a model, unless it is a wrapper.
 bool looks_like_model(const StoredLayer& layer) {
   std::set<std::string> parents;
   for (const std::string& name : layer.weight_names) parents.insert(parent_of(name));
@@ -205,7 +205,7 @@ class ObjectTree {
  public:
   explicit ObjectTree(StoredLayers& out) : out_(out) {}
 
-  /// The layers of one model; `config` empty: by class and count.
+  /// Reads the layers of one model, by class and count if `config` is empty.
   void model(const Hdf5Group& container, const std::vector<ConfigLayer>& config, const std::string& scope, int depth) {
     if (depth > kDeepest) container.file().damaged("its models are nested too deeply");
     count_group(container);
@@ -219,12 +219,12 @@ class ObjectTree {
  private:
   static constexpr int kDeepest = 16;
 
-  /// A group takes 40 bytes or more; links that go round would give more groups than that.
+  /// Detects cycles of links: a group takes 40 bytes or more, which bounds their number.
   void count_group(const Hdf5Group& group) {
     if (++groups_ > group.file().size() / 40) group.file().damaged("its groups go round in circles");
   }
 
-  /// A layer's group is named after its class and how many of the class came before it.
+  /// The name of a layer's group is its class and the number of earlier layers of that class.
   void with_config(const Hdf5Group& container, const std::vector<ConfigLayer>& config, const std::string& scope,
                    int depth) {
     std::map<std::string, int> count;
@@ -257,8 +257,8 @@ class ObjectTree {
     return vars ? vars->text("name") : std::nullopt;
   }
 
-  /// Own variables by number, then those of parts such as the cell of a recurrent layer; of two directions the forward
-  /// one is the first.
+  /// Adds the layer's variables by number, then those of parts such as the cell of a recurrent layer, forward before
+  /// backward.
   void gather(const Hdf5Group& group, const std::string& path, StoredLayer& stored, int depth) {
     if (depth > 2 * kDeepest) group.file().damaged("its objects are nested too deeply");
     count_group(group);
@@ -276,15 +276,15 @@ class ObjectTree {
       gather(group.group(name), fmt::format("{}{}/", path, name), stored, depth + 1);
   }
 
-  /// In the order of the layer's weights. Groups stand in the order of their names, which is another one for the
-  /// projections of a MultiHeadAttention and for two directions.
+  /// Sorts parts by the layer's weights. The file sorts groups by name, which differs for the projections of a
+  /// MultiHeadAttention and for two directions.
   static std::vector<std::string> parts_of(const Hdf5Group& group) {
     static const std::vector<std::string> ordered{"query_dense", "key_dense", "value_dense", "output_dense",
                                                   "backward_layer"};
     std::vector<std::string> names = group.names();
     std::erase_if(names, [](const std::string& name) { return name == "vars" || name == "seed_generator"; });
-    const auto place = [](const std::string& name) {  // those of no account first
-      const auto found = std::ranges::find(ordered, name.starts_with('_') ? name.substr(1) : name);  // so in Keras 2
+    const auto place = [](const std::string& name) {  // unknown names first
+      const auto found = std::ranges::find(ordered, name.starts_with('_') ? name.substr(1) : name);  // Keras 2 adds '_'
       return found == ordered.end() ? ordered.begin() : std::next(found);
     };
     std::ranges::stable_sort(names, [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
@@ -307,13 +307,13 @@ StoredLayers read_objects(const Hdf5Group& root, const std::string& model_config
 }  // namespace
 
 std::string StoredLayer::short_name(std::size_t weight) const {
-  const auto end_of = [](const std::string& path, int parts) {  // the last parts of a path, all where there are no more
+  const auto end_of = [](const std::string& path, int parts) {  // the last parts of a path, at most all
     std::size_t from = path.size();
     while (parts-- > 0 && from != 0 && from != std::string::npos) from = path.rfind('/', from - 1);
     return from == std::string::npos ? path : path.substr(from == 0 ? 0 : from + 1);
   };
   const std::string& full = weight_names[weight];
-  constexpr std::size_t kMost = 64;  // more weights than a layer has, in a file that is none of ours
+  constexpr std::size_t kMost = 64;  // bounds the work for files with more weights than any layer has
   const auto parts = weight_names.size() > kMost ? 1 : std::ranges::count(full, '/') + 1;
   std::string shortest;
   for (int count = 1; count <= parts; ++count) {

@@ -2,8 +2,8 @@
 
 // The layers of a Keras file and their weights, in any of Keras's layouts: the legacy tree of `layer_names` (Keras 1, 2
 // and 3; whole models and weights alone) and the tree of object paths (`.weights.h5`, inside of `.keras`). Nested
-// models are flattened: the result has all layers that own weights or could own them. Values stay in the file until
-// floats() reads them. One thread at a time.
+// models are flattened into the layers that own weights or could own them. Values stay in the file until floats()
+// reads them. One thread at a time.
 
 #include <cstdint>
 #include <optional>

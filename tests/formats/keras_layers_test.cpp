@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/format.h"
 #include "formats/keras/keras_layer.h"
 #include "nn/example.h"
 
@@ -167,6 +168,25 @@ TEST(KerasLayers, ClassesAndWhatStandsBesideTheArguments) {
   // Keras 3's constructor takes `rate`, `seed`, `name` and `dtype`, and nothing else.
   EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout2D: 0.5")).takes_trainable);
   EXPECT_TRUE(layer_form(nn::layer_of("Dropout: 0.5")).takes_trainable);
+}
+
+TEST(KerasLayers, TheReaderIgnoresArgumentsWithoutEffect) {
+  const auto complaints = [](const std::string& type, const std::string& key) {
+    std::vector<std::string> all;
+    layer_arguments(type, {{key, 3}}, true, all);
+    return all;
+  };
+  const std::pair<const char*, const char*> ignored[] = {{"Resizing", "fill_mode"},
+                                                         {"Embedding", "input_length"},
+                                                         {"PositionEmbedding", "hierarchical_alpha"},
+                                                         {"MultiHeadAttention", "query_shape"},
+                                                         {"SeparableConv1D", "kernel_initializer"},
+                                                         {"DepthwiseConv2D", "filters"}};
+  for (const auto& [type, key] : ignored) {
+    EXPECT_EQ(complaints(type, key), std::vector<std::string>()) << type;
+    const std::vector<std::string> refused{fmt::format("argument '{}' is not supported, found 3", key)};
+    EXPECT_EQ(complaints("Flatten", key), refused) << type;
+  }
 }
 
 struct Unwritten {

@@ -33,7 +33,7 @@ bool any_match(const std::vector<std::string>& patterns, const std::string& name
 }
 
 std::string listed(const std::vector<std::string>& misfits) {
-  constexpr std::size_t kMost = 10;  // a whole other network would fill screens
+  constexpr std::size_t kMost = 10;  // another network would fill screens
   if (misfits.size() == 1) return misfits.front();
   std::string text;
   for (std::size_t i = 0; i < std::min(misfits.size(), kMost); ++i) text += "\n  " + misfits[i];
@@ -41,7 +41,7 @@ std::string listed(const std::vector<std::string>& misfits) {
   return text;
 }
 
-/// One load: pairs, checks, reads, fills. Everything that does not fit is collected first.
+/// One load: pairs, checks, reads, fills. All mismatches are collected first.
 class Load {
  public:
   Load(const StoredLayers& stored, const graph::WeightsSpec& spec, graph::Model& model, Coverage coverage)
@@ -63,10 +63,10 @@ class Load {
   }
 
   const std::vector<std::string>& misfits() const noexcept { return misfits_; }
-  /// A file of which nothing is taken is the wrong one, unless there is nothing on both sides.
+  /// A file that fills nothing is the wrong one, unless both sides have no weights.
   bool is_idle() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
 
-  /// All are read before the first is replaced: a damaged file leaves the model as it was.
+  /// Reads all weights before it replaces the first, so a damaged file leaves the model unchanged.
   WeightsReport fill(const std::string& file) {
     std::vector<std::pair<int, std::vector<float>>> loaded;
     for (const auto& [weight, dataset] : reads_) loaded.emplace_back(weight, dataset->floats());
@@ -84,7 +84,7 @@ class Load {
     return join(all, ", ");
   }
 
-  /// A misfit, unless it is to be skipped.
+  /// Adds a mismatch, unless the spec skips them.
   void misfit(const std::string& text) {
     if (!spec_.skip_mismatch) misfits_.push_back(text);
   }
@@ -167,7 +167,7 @@ class Load {
   std::vector<std::string> misfits_;
 };
 
-/// What both sides call their layers, where nothing came together.
+/// Names of layers on both sides, for the message that no layer is paired.
 std::string both_names(const Sides& sides) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> file, model;

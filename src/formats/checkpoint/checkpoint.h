@@ -1,9 +1,9 @@
 #pragma once
 
 // A checkpoint: one HDF5 file that is a Keras model (docs/keras-files.md) and holds, in the private root group
-// `dptrain_state`, everything that `--resume` needs. Knows only the Model: nothing of devices or replicas. Writing is
-// atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe per file; the HDF5 library itself is
-// entered under one lock.
+// `dptrain_state`, everything that `--resume` needs. It depends on the Model only, not on devices or replicas. Writing
+// is atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe for one file; the HDF5 library has one
+// lock.
 
 #include <cstdint>
 #include <map>
@@ -25,9 +25,8 @@ struct CheckpointState {
   std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
 };
 
-/// Holds the whole file in memory besides the model while it is written. Throws Error{kWrite} (the old file, if any, is
-/// untouched and no temporary is left). Returns bytes written. The file to hand on, without the private group, is what
-/// Exporter writes.
+/// Holds the whole file in memory while it is written, and returns bytes written. Throws Error{kWrite}: the old file is
+/// untouched and no temporary file remains. Exporter writes the file without the private group.
 std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
                               const CheckpointState& state);
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
@@ -39,21 +38,20 @@ ClassNames read_class_names(const std::string& path);
 /// which load_weights() reports.
 std::string read_learned(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
-bool is_weights_only(
-    const std::string& path);             ///< a Keras layout without the private group: model.h5, Keras's own files
+/// A Keras layout without the private group: model.h5, Keras's own files.
+bool is_weights_only(const std::string& path);
 bool has_model(const std::string& path);  ///< the file describes its layers. Throws Error{kCheckpoint}
 
-/// Fills the model's weights, every one, by layer and weight name, shapes checked. Throws Error{kCheckpoint} that lists
-/// what does not fit ("checkpoint is of another model: layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the
-/// model").
+/// Fills every weight of the model, by layer and weight name. Throws Error{kCheckpoint} that lists each mismatch:
+/// "layer 'conv2' kernel is 3x3x32x64 in the file, 3x3x32x32 in the model".
 void load_weights(const std::string& path, graph::Model& model);
 
 /// One line per difference or one table; see `ckpt show` and `ckpt diff`.
 std::string describe_file(const std::string& path);
 struct FileDifference {
   std::string report;
-  bool equal =
-      true;  ///< weights, arrays of the state, class names, what was learned; other texts that differ are reported only
+  /// Weights, arrays of the state, class names and fitted statistics; differences of other texts are only reported.
+  bool equal = true;
 };
 FileDifference compare_files(const std::string& a, const std::string& b, double tolerance);
 

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 48;
 
-/// Of Keras's list, which names them or not.
+/// A variable in Keras's list.
 struct Variable {
-  std::string name;  ///< "Adam/m/dense/kernel:0"; in a .keras the number
+  std::string name;  ///< "Adam/m/dense/kernel:0"; in a .keras its number
   Hdf5Dataset values;
 };
 
@@ -46,7 +46,7 @@ std::vector<Variable> variables_of(const FileContents& contents) {
   return all;
 }
 
-/// "Adam", as Keras serialises it: {"class_name": "Custom>Adam", "config": {...}}; "" where the file does not say.
+/// Class of the optimizer, "Adam" for {"class_name": "Custom>Adam", "config": {...}}; "" if the file has none.
 std::string class_of(const FileContents& contents) {
   const nlohmann::json model = nlohmann::json::parse(contents.model_config(), nullptr, false),
                        training = nlohmann::json::parse(contents.training_config(), nullptr, false);
@@ -66,7 +66,7 @@ void check_same(const FileContents& contents, const std::string& found, const co
                     type->name, optimizer.name()));
 }
 
-/// Of a checkpoint of dptrain; "" where its config does not say.
+/// Optimizer in the config of a dptrain checkpoint, or "".
 std::string trained_with(const FileContents& contents) {
   config::Diagnostics ignored;
   const config::Node saved = config::load_text(contents.resolved_config(), contents.file().name(), ".", ignored);
@@ -77,7 +77,7 @@ std::string trained_with(const FileContents& contents) {
   return optimizer->is_map() && optimizer->entries().size() == 1 ? optimizer->entries().front().key : "";
 }
 
-/// Keras's optimizers before 2.11 keep one slot of all weights, then the next, and name each behind its weight.
+/// Whether the file has one slot of all weights, then the next, as before Keras 2.11: names end with the slot.
 bool slot_by_slot(const std::vector<Variable>& variables) {
   static constexpr std::array<const char*, 9> kSlots{"m",  "v",           "vhat",       "momentum", "rms",
                                                      "mg", "accumulator", "accum_grad", "accum_var"};
@@ -87,7 +87,7 @@ bool slot_by_slot(const std::vector<Variable>& variables) {
     const std::string word = last.substr(0, last.find(':'));
     if (variable.name.find('/') != std::string::npos && std::ranges::find(kSlots, word) != kSlots.end()) ++found;
   }
-  return found > 0 && found + 2 >= variables.size();  // all but the steps and what Nadam keeps besides
+  return found > 0 && found + 2 >= variables.size();  // all but the steps and Nadam's product
 }
 
 class Reading {
@@ -163,7 +163,7 @@ class Reading {
     return names;
   }
 
-  /// Before the slots stand the steps done and perhaps a learning rate, behind them perhaps Nadam's product.
+  /// The order is: steps done, learning rate (optional), slots, Nadam's product (optional).
   std::size_t first_slot(std::size_t slots) const {
     const bool product = keras::momentum_product(optimizer_, 0).has_value();
     const std::size_t others = variables_.size() - 1, most = product ? 2 : 1;

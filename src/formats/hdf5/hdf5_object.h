@@ -18,11 +18,11 @@
 
 namespace dptrain::formats {
 
-// The bytes of an HDF5 file, as core/files.h reads them, with words for checkpoints.
+// The bytes of an HDF5 file, as core/files.h reads them, with errors for checkpoints.
 
 using Hdf5Bytes = FileBytes;
 
-/// Throws Error{kCheckpoint} when the file cannot be opened, as everything that reads it does for damage.
+/// Throws Error{kCheckpoint} if the file cannot be opened. Readers throw it for damage.
 std::shared_ptr<const Hdf5Bytes> checkpoint_file(const std::string& path);
 std::shared_ptr<const Hdf5Bytes> checkpoint_bytes(std::string name, std::vector<std::byte> bytes);
 
@@ -38,7 +38,7 @@ inline std::string until_nul(std::span<const std::byte> bytes) {
 
 constexpr std::uint64_t kUndefinedAddress = ~std::uint64_t{0};
 
-/// Advice for what another version of the HDF5 format has written.
+/// Advice for files of other versions of the HDF5 format.
 constexpr const char* kHdf5Rewrite = "rewrite it with 'h5repack --low=0 --high=1 -l CONTI -f NONE old.h5 new.h5'";
 
 /// Name -> address of the object header; kUndefinedAddress for a link that is not hard.
@@ -63,15 +63,15 @@ struct Hdf5Type {
 /// Where a dataset's bytes are: in the file, or in its header.
 struct Hdf5Layout {
   std::uint64_t address = kUndefinedAddress;
-  std::uint64_t size = 0;  ///< the largest number where the file does not say
+  std::uint64_t size = 0;  ///< the largest number if the file has none
   std::vector<std::byte> compact;
   bool is_compact = false;
-  std::string unreadable;  ///< why not: "is stored in chunks"
+  std::string unreadable;  ///< why it cannot be read: "is stored in chunks"
 };
 
 struct Hdf5Attribute {
   std::string name;
-  bool shared = false;  ///< its type or space stands elsewhere
+  bool shared = false;  ///< its type or space is a shared message
   std::vector<std::byte> type, space, value;
 };
 

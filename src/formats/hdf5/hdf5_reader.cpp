@@ -15,7 +15,7 @@ namespace dptrain::formats {
 
 struct Hdf5Context {
   std::shared_ptr<const Hdf5Bytes> bytes;
-  /// The global heap collection looked at last: index -> object. Neighbouring strings share collections.
+  /// The last global heap collection: index -> object. Adjacent strings share collections.
   std::uint64_t collection = kUndefinedAddress;
   std::vector<std::byte> collection_bytes;
   std::unordered_map<std::uint64_t, std::span<const std::byte>> objects;
@@ -216,7 +216,7 @@ std::uint64_t Hdf5Group::child(std::string_view name) const {
 }
 
 Hdf5Group Hdf5Group::group(std::string_view path) const {
-  // Keras's paths have three parts or so; a group may hold a link to itself.
+  // A group may contain a link to itself; Keras's paths have about three parts.
   if (std::count(path.begin(), path.end(), '/') > 16)
     file().damaged(fmt::format("a path below '/{}' is too deep", path_));
   const std::size_t slash = path.find('/');

@@ -1,10 +1,9 @@
 #pragma once
 
-// Reads HDF5 files of the kind that Keras and Hdf5Writer make: groups, contiguous datasets, string and number
-// attributes in every form found in the wild. A reader of our own because the file may come from anybody: the HDF5
-// library, given a damaged or crafted file, writes outside of its buffers; here every access is checked (tests/fuzz).
-// Links other than hard ones are never followed, and nothing larger than the file is ever allocated. Values are cheap
-// to copy and keep the file open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
+// Reads HDF5 files as Keras and Hdf5Writer make them: groups, contiguous datasets, string and number attributes. Files
+// are untrusted, and the HDF5 library writes outside of its buffers for damaged ones; here every access is checked
+// (tests/fuzz). The reader follows hard links only and allocates no more than the size of the file. Values are cheap to
+// copy and keep the file open; one thread at a time. All errors are Error{kCheckpoint} and name the file.
 
 #include <cstdint>
 #include <memory>
@@ -20,9 +19,9 @@ namespace dptrain::formats {
 
 class Hdf5Group;
 class Hdf5Dataset;
-struct Hdf5Context;  ///< the bytes and what was read of them before
+struct Hdf5Context;  ///< the bytes and a cache of decoded objects
 
-/// What groups and datasets have in common: attributes.
+/// Base of groups and datasets: attributes.
 class Hdf5Object {
  public:
   const std::string& path() const noexcept { return path_; }
@@ -48,7 +47,7 @@ class Hdf5Object {
 
 class Hdf5Group : public Hdf5Object {
  public:
-  /// The root of a file. Refuses what is no HDF5 file and what is cut off.
+  /// The root of a file. Refuses other files and truncated ones.
   static Hdf5Group root(std::shared_ptr<const Hdf5Bytes> bytes);
 
   bool contains(std::string_view name) const;    ///< a direct child
@@ -80,7 +79,7 @@ class Hdf5Dataset : public Hdf5Object {
   friend class Hdf5Group;
   Hdf5Dataset(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address);
   bool is_bfloat16() const;
-  std::uint64_t length() const;  ///< of the data in bytes, after all checks
+  std::uint64_t length() const;  ///< bytes of data, after all checks
   void read(std::span<std::byte> out) const;
 };
 

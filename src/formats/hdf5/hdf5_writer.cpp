@@ -72,7 +72,7 @@ bool is_ascii(const std::vector<std::string>& values) {
 struct Hdf5Writer::Impl {
   std::unique_lock<std::mutex> lock{hdf5_mutex()};
   hid_t file = -1;
-  hid_t link_list = -1;     ///< makes the groups on the way
+  hid_t link_list = -1;     ///< creates missing groups
   hid_t dataset_list = -1;  ///< no time stamps: the same contents give the same bytes
 
   ~Impl() {
@@ -106,7 +106,7 @@ Hdf5Writer::Hdf5Writer(std::uint64_t expected_bytes) : impl_(std::make_unique<Im
   const std::size_t increment = std::max<std::size_t>(std::size_t{1} << 18U, expected_bytes + expected_bytes / 64);
   checked(H5Pset_fapl_core(access, increment, 0 /* nothing on disk */), "select its memory driver");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set the closing of files");
-  // checkpoint/hdf5 reads the oldest format, which is not the default of HDF5 2.0.
+  // The reader supports the oldest format, which is not the default of HDF5 2.0.
   checked(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of its format");
   // The library treats two open in-memory files of one name as the same file.
   static std::uint64_t count = 0;

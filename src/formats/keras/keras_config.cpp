@@ -42,9 +42,9 @@ Json inbound_nodes(const graph::Graph& graph, int layer) {
 
 // Metrics
 
-/// By default a metric is its class with the keys of the schema; an expression here states each difference.
+/// By default a metric is its class with the keys of the schema; each row below is a difference.
 struct MetricForm {
-  std::string word{};  ///< Keras's string in place of the class; "": none
+  std::string word{};  ///< Keras's string instead of the class, or ""
   /// Converts all keys of the config to Keras's arguments.
   std::function<config::Node(const void* spec, config::Node written)> arguments{};
 };
@@ -69,7 +69,7 @@ const RegisteredMetric<nn::AccuracySpec> kAccuracy("accuracy");
 
 config::Node auc(const nn::AUCSpec& spec, config::Node written) {
   config::Node config = config::Node::map();
-  for (const config::Node::Entry& entry : written.entries())  // in Keras a list of thresholds overrides their number
+  for (const config::Node::Entry& entry : written.entries())  // Keras: a list of thresholds overrides their number
     if (entry.key != "thresholds" || !spec.thresholds.empty()) config.set(entry.key, entry.value);
   if (spec.label_weights.empty()) config.set("label_weights", config::Node());
   return config;

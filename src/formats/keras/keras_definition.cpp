@@ -29,12 +29,12 @@ bool makes_masks(const KerasLayer& layer) {
          (all_alike && text_at(*layer.config, "dtype") == "bool");
 }
 
-/// Operations that give a mask where they read one; else Concatenate is a layer, which an .h5 does not tell apart.
+/// Operations that make a mask from a mask. Without one Concatenate is a layer; an .h5 does not mark the difference.
 bool passes_masks(const KerasLayer& layer) {
   return layer.class_name == "ExpandDims" || layer.class_name == "Concatenate" || layer.class_name == "ConvertToTensor";
 }
 
-/// Raw references of one model: names instead of places, until all layers are known.
+/// A reference by name, until all layers of the model have been read.
 struct Reference {
   std::string layer;
   std::uint64_t call = 0, output = 0;
@@ -104,7 +104,7 @@ class ModelReader {
     return layer;
   }
 
-  /// Each layer reads the one before. An input is made where the list has none.
+  /// Each layer reads the previous one. Adds an input if the list has none.
   void chain(KerasModel& model, const nlohmann::json& config) {
     if (model.layers.front().class_name != "InputLayer") {
       const nlohmann::json* shape = &at(*model.layers.front().config, "batch_input_shape");
@@ -215,8 +215,8 @@ class ModelReader {
     return {found->second, static_cast<std::size_t>(r.call - first), static_cast<std::size_t>(r.output)};
   }
 
-  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. Values
-  /// that are no tensors become arguments of the layer if it has arguments of these names.
+  /// Keras 2: [[layer, call, output, {kwargs}], ...]; Keras 3: {"args": [...], "kwargs": {...}}. Values other than
+  /// tensors become arguments of the layer if it has arguments of these names.
   Call call(const nlohmann::json& node, KerasLayer& layer) {
     CallReading reading{.where = fmt::format("layer '{}'", layer.name), .layer = layer};
     collect(node.is_object() ? at(node, "args") : node, reading.call.inputs, 0, reading);
@@ -259,15 +259,14 @@ class ModelReader {
     reading.layer.takes_one_step = slice->drops_axis;
   }
 
-  /// Self-attention is called as layer(x, x): here it has one input. A key is the value where it is not given.
+  /// Self-attention is called as layer(x, x) and has one input in dptrain. The key defaults to the value.
   static void leave_out_repeated(std::vector<Reference>& inputs) {
     if (inputs.size() == 3 && inputs[2] == inputs[1]) inputs.pop_back();
     if (inputs.size() == 2 && inputs[1] == inputs[0]) inputs.pop_back();
   }
 
-  /// Collects the tensors that are inputs, in their order: the first argument of any layer, the arguments of
-  /// MultiHeadAttention, the initial state of a recurrent layer. Any other argument must be one of ours if it has a
-  /// value.
+  /// Collects the input tensors in order: the first argument, those of MultiHeadAttention, the initial state. Any other
+  /// argument with a value must be a key of the layer.
   void read_keywords(const nlohmann::json& keywords, CallReading& reading) {
     if (!keywords.is_object()) return;
     static constexpr const char* kInputs[] = {"inputs", "query", "value", "key", "initial_state"};
@@ -304,13 +303,13 @@ class ModelReader {
     }
   }
 
-  /// null, false and lists of nothing else.
+  /// Whether the value is null, false or a list of these.
   static bool says_nothing(const nlohmann::json& value) {
     if (value.is_structured()) return std::all_of(value.begin(), value.end(), says_nothing);
     return value.is_null() || value == false;
   }
 
-  /// As if the layer's config had it: all its calls must have the same arguments.
+  /// Stores the argument in the layer's config: all calls must have the same arguments.
   void set_argument(const std::string& key, const nlohmann::json& value, const CallReading& reading) const {
     const auto* type = nn::layer_family().find(reading.layer.class_name);
     const bool known = type != nullptr && std::ranges::any_of(type->schema.fields(), [&](const config::Field& field) {
@@ -321,7 +320,7 @@ class ModelReader {
     (*reading.layer.config)[key] = value;
   }
 
-  /// Of a layer that is called several times, and not always with the same arguments.
+  /// Refuses a layer whose calls have different arguments.
   void check_arguments(const KerasLayer& layer, const nlohmann::json& nodes) const {
     std::set<std::string> different;
     for (const nlohmann::json& node : nodes) {
@@ -336,7 +335,7 @@ class ModelReader {
       refuse(fmt::format("layer '{}' is called with different arguments: {}", layer.name,
                          join(std::vector<std::string>(different.begin(), different.end()), " and ")));
   }
-  /// Of Keras 2's list of tensors: those of the first.
+  /// The keyword arguments next to the first tensor, as Keras 2 writes them.
   static const nlohmann::json& kwargs_of(const nlohmann::json& node) {
     static const nlohmann::json nothing;
     if (!node.is_array() || node.empty()) return nothing;
@@ -357,7 +356,7 @@ class ModelReader {
                                   }));
   }
 
-  /// The tensors in a value. Keras 2 has keyword arguments next to them, which `reading` takes; null: there are none.
+  /// Adds the tensors in a value to `out`, and the keyword arguments next to them (Keras 2) to `reading` if not null.
   void collect(const nlohmann::json& value, std::vector<Reference>& out, int depth, const std::string& where,
                CallReading* reading = nullptr) {
     if (depth > kDeepest) refuse(fmt::format("{}: its inputs are nested too deeply", where));

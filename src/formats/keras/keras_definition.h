@@ -1,7 +1,7 @@
 #pragma once
 
-// A Keras model as its config describes it: layers, the calls of each, models inside of models; both dialects of
-// `inbound_nodes`. Read from JSON, not yet flat. Pure; the text may come from anybody.
+// Reads a Keras model from its config: layers, their calls, nested models, in both dialects of `inbound_nodes`. Pure;
+// the text is untrusted.
 
 #include <memory>
 #include <optional>
@@ -20,16 +20,16 @@ struct KerasTensor {
 
 struct KerasModel;
 
-/// A mask that a call names by keyword: "mask", "query_mask". Without a tensor the file states that there is none.
+/// A mask argument of a call: "mask", "query_mask". No tensor: the file states that the call has no mask.
 struct KerasMask {
   std::string keyword;
   std::optional<KerasTensor> tensor;
 };
 
-/// The `mask` of a step that dptrain has written (keras::kMasks).
+/// The `mask` of a step in a file of dptrain (keras::kMasks).
 struct KerasOwnMask {
   bool is_given = false;
-  std::optional<KerasTensor> tensor;  ///< without one: "none"
+  std::optional<KerasTensor> tensor;  ///< nothing: "none"
 };
 
 struct KerasLayer {
@@ -46,15 +46,15 @@ struct KerasLayer {
   bool takes_one_step = false;
   /// The number that a NotEqual compares with.
   std::optional<double> operand;
-  /// An operation that Keras 3 has put into the model to follow a mask (compute_mask of Embedding, Masking, Attention
-  /// and merges): nothing that the model computes reads it.
+  /// An operation that Keras 3 adds to compute a mask (compute_mask of Embedding, Masking, Attention and merges). No
+  /// output of the model depends on it.
   bool of_masks = false;
   std::unique_ptr<nlohmann::json> config;
   /// Null unless the layer is a model.
   std::unique_ptr<KerasModel> model;
   /// The inputs of each call. An InputLayer has one call without inputs.
   std::vector<std::vector<KerasTensor>> calls;
-  /// The three that follow have an element for each call, or are empty in a Sequential model.
+  /// One element for each call, or empty in a Sequential model.
   std::vector<std::vector<KerasMask>> masks;
   std::vector<KerasOwnMask> own_masks;
   std::vector<bool> inference;  ///< training=False
@@ -67,14 +67,14 @@ struct KerasModel {
   std::vector<KerasTensor> inputs, outputs;
 };
 
-/// Sequential or Functional. A wrapper that multi_gpu_model made is left away. Throws Error{kCheckpoint}.
+/// Sequential or Functional, without a wrapper of multi_gpu_model. Throws Error{kCheckpoint}.
 KerasModel read_keras_model(const std::string& file, const std::string& model_config);
 
-// Members of JSON that may have any form: a file's text can come from anybody. Pure.
+// Members of untrusted JSON of any form. Pure.
 
-/// null where there is no such member.
+/// null if there is no such member.
 const nlohmann::json& at(const nlohmann::json& json, const char* key);
-/// "" where there is no such text.
+/// "" if there is no such text.
 std::string text_at(const nlohmann::json& json, const char* key);
 /// The list of layers in a model's entry, or null. Early Sequential models have the list itself for a config.
 const nlohmann::json* layer_list(const nlohmann::json& model);

@@ -100,7 +100,7 @@ std::vector<std::string> masks_advice(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes) {
     const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
     const bool has_state = node.inputs.size() > 1 && !layer_form(spec).keyword.empty();
-    if (node.mask && !(has_state && node.mask->node < 0))  // Keras 3 uses no mask next to a state
+    if (node.mask && !(has_state && node.mask->node < 0))  // Keras 3 uses no mask with a state
       own.push_back(node.name);
     else if (!node.mask && has_state && has_mask(node.inputs.front()))
       replaced.push_back(node.name);

@@ -26,7 +26,7 @@ using config::Node;
 
 constexpr std::size_t kMostCalls = 20'000;  ///< as many as a config may have steps
 
-/// Flat: every layer once, with all its calls over all calls of the models around it.
+/// A layer, listed once, with its calls in all calls of the enclosing models.
 struct FlatLayer {
   const KerasLayer* definition = nullptr;
   std::string name;
@@ -39,7 +39,7 @@ struct FlatTensor {
   std::size_t call = 0, output = 0;
   bool operator==(const FlatTensor&) const = default;
 };
-/// As KerasCall's, of tensors without names yet.
+/// As MaskValue, but of tensors that have no names yet.
 struct FlatMask {
   struct Source {
     FlatTensor tensor;
@@ -57,7 +57,7 @@ struct FlatCall {
   bool has_own_mask = false;
   std::optional<FlatTensor> own_mask{};
 };
-/// A mask that a model inside of the model is called with.
+/// A mask that is an argument of a nested model.
 struct FlatModelMask {
   std::string model;
   FlatTensor input;
@@ -68,7 +68,7 @@ class Flattener {
  public:
   explicit Flattener(const std::string& file) : file_(file) {}
 
-  /// The outermost model, whose inputs are its own.
+  /// `model` is the outermost one.
   void run(const KerasModel& model) { outputs_ = call(model, {}, "", model.trainable, false, true); }
 
   std::vector<FlatLayer> layers_;
@@ -92,7 +92,7 @@ class Flattener {
     MaskReader(const Flattener& flat, const KerasModel& model, const AllMade& made)
         : flat_(flat), model_(model), made_(made) {}
 
-    /// Nothing: dptrain has no such mask.
+    /// Nothing if dptrain has no such mask.
     std::optional<FlatMask> read(const KerasTensor& mask, int depth = 0) {
       const auto [entry, is_new] = known_.emplace(std::pair(mask.layer, mask.call), std::nullopt);
       if (is_new && depth < kDeepest) entry->second = compute(mask, depth);
@@ -148,7 +148,7 @@ class Flattener {
     throw Error(ErrorKind::kCheckpoint, fmt::format("'{}': the model cannot be built: {}", file_, what));
   }
 
-  /// A name that the config language takes and no layer has yet.
+  /// A valid and unused name.
   std::string fresh_name(const std::string& prefix, std::string name) {
     for (char& c : name)
       if (!graph::name_complaint(std::string("a") + c).empty()) c = '_';
@@ -177,9 +177,8 @@ class Flattener {
     return {{{calls_.size() - 1}}, true};
   }
 
-  /// The calls that the inputs of a model reach, without those in `made`, each after the calls that it reads. A call
-  /// has the round after that of an input that is listed later, else the round of its latest input; calls are sorted by
-  /// round, then as listed. Keras lists layers from inputs to outputs, so nearly all calls are of the first round.
+  /// The calls that the inputs of a model reach, each after the calls that it reads, without those in `made`. They are
+  /// sorted by round, then as listed; an input that is listed after its reader adds a round.
   static std::vector<CallPlace> order_of(const KerasModel& model, const AllMade& made) {
     std::vector<std::size_t> first_call{0};  // the index in `calls` for each layer
     std::vector<CallPlace> calls;
@@ -237,8 +236,8 @@ class Flattener {
     return *outputs;
   }
 
-  /// The masks that calls name. "No mask" is taken from the outermost model alone: a call in a model inside of it
-  /// states what it had when that model was defined.
+  /// Reads the mask arguments of calls. "No mask" counts in the outermost model only: in a nested model it describes
+  /// the call that defined that model.
   void read_masks(const KerasModel& model, const AllMade& made, bool outermost) {
     MaskReader reader(*this, model, made);
     for (std::size_t l = 0; l < model.layers.size(); ++l)
@@ -302,7 +301,7 @@ class Flattener {
   std::map<const KerasModel*, std::vector<CallPlace>> orders_;  ///< the order of calls in each model that was called
 };
 
-/// Steps and shared entries of the config language from the flat calls.
+/// Converts the flat calls to steps and shared entries of the config.
 class SectionWriter {
  public:
   SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, const KerasWriter& writer,
@@ -319,7 +318,7 @@ class SectionWriter {
     for (const FlatLayer& layer : flat.layers_) arguments_.push_back(arguments(layer));
   }
 
-  /// Calls by the names of their steps. Call it after model().
+  /// By the names of the steps; valid after model().
   std::map<std::string, KerasCall> calls() const {
     std::map<std::string, KerasCall> all;
     for (std::size_t i = 0; i < flat_.calls_.size(); ++i) {
@@ -369,7 +368,7 @@ class SectionWriter {
     return value;
   }
 
-  /// An Input of ids is int32 with any dtype in the file: Keras's Embedding casts its input.
+  /// An Input of ids is int32 whatever its dtype in the file, because Keras's Embedding casts its input.
   bool feeds_ids(const FlatLayer& layer) const {
     return feeds_ids_[static_cast<std::size_t>(&layer - flat_.layers_.data())];
   }
@@ -405,8 +404,7 @@ class SectionWriter {
     return all;
   }
 
-  /// With training=False BatchNormalization uses its moving statistics, as a frozen one always does, and nothing is
-  /// dropped.
+  /// With training=False BatchNormalization uses its moving statistics, and dropout does nothing.
   static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& complaints) {
     const std::string& type = layer.definition->class_name;
     const bool normalizes = type == "BatchNormalization" && layer.trainable;
@@ -496,7 +494,7 @@ class SectionWriter {
   std::vector<std::string> name_of_;  ///< per call
 };
 
-/// Whether masks are to be followed: there are some, and not those that dptrain has written with the file.
+/// Whether the model has masks and dptrain did not write them.
 bool has_masks(const Flattener& flat) {
   if (std::ranges::any_of(flat.calls_, &FlatCall::has_own_mask)) return false;
   const auto makes_mask = [](const FlatLayer& layer) {
@@ -509,8 +507,8 @@ bool has_masks(const Flattener& flat) {
   return std::ranges::any_of(flat.layers_, makes_mask) || std::ranges::any_of(flat.calls_, has_mask);
 }
 
-/// Gives steps the masks that Keras gives them where dptrain would derive others. A model that does not build gets
-/// none: what is wrong is reported when it is built.
+/// Adds Keras's masks to steps for which dptrain would derive others. Does nothing if the model does not build:
+/// building it reports the errors.
 void set_masks(KerasImport& import, const SectionWriter& section, const KerasWriter& writer,
                std::vector<std::string>& complaints) {
   Node& model = import.model;

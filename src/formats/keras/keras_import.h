@@ -1,9 +1,8 @@
 #pragma once
 
-// A model from its own description in a Keras file: `model_config` (dialects of Keras 2 and 3, Sequential and
-// Functional, models inside of models, shared layers) as the `model:` section of a config, which graph::build then
-// reads and checks like any other. Models inside of models become flat, their layers' names prefixed. Pure functions;
-// the text may come from anybody.
+// Converts the `model_config` of a Keras file (Keras 2 and 3, Sequential and Functional, nested models, shared layers)
+// to the `model:` section of a config, which graph::build reads and checks. Nested models are flattened and prefix the
+// names of their layers. Pure functions; the text is untrusted.
 
 #include <optional>
 #include <string>
@@ -19,16 +18,15 @@ struct KerasImport {
   std::string name;
   /// {layers, shared, outputs}
   config::Node model;
-  /// One for each place where the Keras that wrote the file can compute something else.
+  /// One for each step that the Keras that wrote the file can compute differently.
   std::vector<std::string> warnings;
 };
 
-/// By the version of Keras that the file states. dptrain's own files state one, too, but have dptrain's meaning.
+/// By the version of Keras in the file. Files of dptrain state a version, too, but have dptrain's meaning.
 KerasWriter keras_writer(const std::string& version, bool by_dptrain);
 
-/// `file` is only named in messages. `input_shape` replaces the shape of the model's one input. If the writer is older
-/// than Keras 3, functions are refused whose names have another meaning there. Throws Error{kCheckpoint} that names
-/// every layer and argument that is not supported.
+/// `file` is for messages. `input_shape` replaces the shape of the only input. Functions that older writers than Keras
+/// 3 define differently are refused. Throws Error{kCheckpoint} that lists all unsupported layers and arguments.
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
                                 const std::optional<Shape>& input_shape = {}, const KerasWriter& writer = {});
 /// From a whole-model .h5 or a .keras.

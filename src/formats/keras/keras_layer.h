@@ -2,7 +2,7 @@
 
 // The form of each type of layer in Keras's files, for the writer and the reader: by default every key of its schema,
 // with values as in keras_values.h. A type for which Keras has more or other arguments has one row in
-// keras_layer_table.cpp, which states the differences in the order in which the writer applies them:
+// keras_layer_table.cpp. It lists the differences, which the writer applies in that order:
 //   const RegisteredLayer kFlatten = layer<nn::FlattenSpec>().last("data_format", channels_last());
 // Differences after in_keras2() or in_keras3() apply to that dialect only. A difference for a missing key is a bug in
 // dptrain: Error{kInternal}. The table is filled before main and read-only afterwards: any thread may read it.

@@ -77,7 +77,7 @@ const RegisteredLayers<nn::SeparableConv1DSpec, nn::SeparableConv2DSpec> kSepara
 
 // Poolings
 
-/// Keras 3 needs `strides` even if they equal `pool_size`.
+/// Always with `strides`, even if they equal `pool_size`.
 const RegisteredLayers<nn::MaxPooling1DSpec, nn::MaxPooling2DSpec, nn::MaxPooling3DSpec, nn::AveragePooling1DSpec,
                        nn::AveragePooling2DSpec, nn::AveragePooling3DSpec>
     kPoolings([](auto row) {

@@ -69,7 +69,7 @@ class MaskPlanner {
                         call.model, call.tensor));
   }
 
-  /// The order in which Keras runs the layers decides if other readers of the tensor still find its mask.
+  /// Whether other readers of the tensor still find its mask depends on the order in which Keras runs the layers.
   void warn_of_removed_masks() {
     std::map<std::pair<int, int>, int> readers;
     for (const graph::Node& node : graph_.nodes)
@@ -149,7 +149,7 @@ class MaskPlanner {
     return all;
   }
 
-  /// The one mask of all masked inputs.
+  /// The common mask of all masked inputs.
   MaskValue common(const graph::Node& node) {
     const Port* first = nullptr;
     for (const Port& input : node.inputs) {
@@ -215,7 +215,7 @@ class MaskPlanner {
     return all;
   }
 
-  /// A tensor made before with this mask; nothing: there is none.
+  /// An earlier tensor with this mask, or nothing.
   std::optional<Port> port_with(const MaskValue& value) const {
     for (std::size_t n = 0; n < ours_.size(); ++n)
       for (std::size_t port = 0; port < ours_[n].size(); ++port)

@@ -1,9 +1,8 @@
 #pragma once
 
 // Masks of a Keras file. dptrain derives the masks of a graph from its layers (graph/masks.h). A Keras file can have
-// other masks: operators neither use nor pass them, users give layers masks of their own, and older releases have other
-// rules for merges. plan_masks() follows the masks as the release that wrote the file does, and finds the steps that
-// need a `mask` to get the same ones. Pure functions.
+// others: operators neither use nor pass masks, calls can have mask arguments, and rules for merges depend on the
+// release. plan_masks() applies the rules of that release and finds the steps that need a `mask`. Pure functions.
 
 #include <map>
 #include <optional>
@@ -23,21 +22,20 @@ struct MaskSource {
   auto operator<=>(const MaskSource&) const = default;
 };
 
-/// A mask by what it is computed from. A step is valid where any source has it so; no sources: there is no mask.
+/// A mask, as the set of its sources. A step is valid if it is valid in any source; no sources: no mask.
 using MaskValue = std::set<MaskSource>;
 
 /// One call of a layer.
 struct KerasCall {
   bool is_operator = false;  ///< an operation such as `x + y`
-  /// The masks that the file states for the call's inputs, by keyword: "mask", "value_mask". Empty: the file states
-  /// that the input has none.
+  /// The masks of the call's inputs in the file, by keyword: "mask", "value_mask". Empty: the input has no mask.
   std::map<std::string, MaskValue> masks{};
 };
 
-/// The number of a call's input that a mask of this keyword is for.
+/// Index of the input to which a mask of this keyword applies.
 std::size_t mask_input(const std::string& keyword);
 
-/// A mask that a model inside of the model is called with: it must be that of the tensor.
+/// A mask argument of a nested model. It must be the mask of the tensor.
 struct KerasModelCall {
   std::string model, tensor;
   MaskValue mask;
@@ -50,12 +48,12 @@ enum class MergeMasks {
   kNone,         ///< Keras 3.0 to 3.3: no mask; not used
 };
 
-/// The program that wrote a file, as far as the meaning of the file depends on it.
+/// Properties of the program that wrote a file on which the file's meaning depends.
 struct KerasWriter {
-  bool keras3 = false;  ///< functions have the meaning that Keras 3 gives their names
+  bool keras3 = false;  ///< names of functions mean Keras 3's functions
   MergeMasks merges = MergeMasks::kAnyOfAll;
   bool ignores_training = false;  ///< Keras 3 trains a layer that is called with training=False
-  /// Keras 3: a recurrent layer with an initial state uses a mask only if its call names one.
+  /// Keras 3: a recurrent layer with an initial state uses a mask only if its call has a mask argument.
   bool states_replace_masks = false;
   /// Keras 3.8 and later: MultiHeadAttention removes the masks of the tensors that it reads while the model runs.
   bool attention_removes_masks = false;
@@ -63,12 +61,11 @@ struct KerasWriter {
 
 struct MaskPlan {
   std::map<std::string, std::string> masks{};  ///< the value of `mask` for each step that needs one, by its name
-  std::vector<std::string> complaints{};       ///< masks that dptrain does not have, with the step's name
-  std::vector<std::string> warnings{};         ///< where Keras can compute something else
+  std::vector<std::string> complaints{};       ///< masks that dptrain cannot represent, with the step's name
+  std::vector<std::string> warnings{};         ///< steps that Keras can compute differently
 };
 
-/// `graph` is that of the file, with no mask of its own; calls that are not in `calls` are those of layers for which
-/// the file states nothing.
+/// `graph` is that of the file, without masks. `calls` has the calls with mask arguments.
 MaskPlan plan_masks(const graph::Graph& graph, const std::map<std::string, KerasCall>& calls,
                     const std::vector<KerasModelCall>& model_calls, const KerasWriter& writer);
 

@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The numbers of a constant, one or one for each channel: a number, or an array of which only the last axis is longer
-/// than 1.
+/// The numbers of a constant, one or one for each channel: a number, or an array with a single axis longer than 1, its
+/// last.
 std::optional<std::vector<double>> numbers_of(const Json& argument) {
   if (argument.is_number()) return std::vector<double>{argument.get<double>()};
   if (!is_constant(argument)) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::vector<double>> numbers_of(const Json& argument) {
   return value->get<std::vector<double>>();
 }
 
-/// Rescaling's scale and offset: of an operation on a tensor and a constant, and of the negative of a tensor.
+/// Rescaling's scale and offset for an operation on a tensor and a constant, or for the negative of a tensor.
 std::optional<Json> line_of(const std::string& operation, const Json& arguments) {
   if (!arguments.is_array()) return std::nullopt;
   if (operation == "Negative" && arguments.size() == 1) return Json{{"scale", -1.0}, {"offset", 0.0}};
@@ -74,7 +74,7 @@ const char* activation_of(const std::string& operation, const Json& config) {
   return found == names.end() ? nullptr : found->second;
 }
 
-/// One entry of an index: i, or a range of which both ends may be missing. Nothing: neither, or with a step.
+/// One entry of an index: i, or a range without a step whose ends may be missing.
 struct Index {
   std::optional<std::int64_t> start, stop;
   bool is_number = false, is_ellipsis = false;
@@ -95,7 +95,7 @@ std::optional<Index> index_of(const Json& entry) {
   return Index{end("start"), end("stop")};
 }
 
-/// Nothing: the slice is empty, or there is no such step.
+/// Nothing if the slice is empty or the step does not exist.
 std::optional<StepSlice> slice_of(const Index& index, std::int64_t steps) {
   const auto from_start = [&](std::int64_t step) { return step < 0 ? step + steps : step; };
   if (index.is_number) {

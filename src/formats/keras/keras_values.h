@@ -30,17 +30,17 @@ config::Node sides(const nn::Sides& sides);
 config::Node ends(const nn::Ends& ends);  ///< [before, after]
 /// [[before, after], [top, bottom], [left, right]]
 config::Node sides(const nn::VolumeSides& sides);
-/// A plain string. If Keras 2 has another function of this name, it is an object of `keras.ops`: Keras 3 loads it, and
-/// Keras 2 refuses it, since it has no such module.
+/// A plain string. If Keras 2 has another function of this name, an object of `keras.ops`, which Keras 3 loads and
+/// Keras 2 refuses.
 config::Node activation(nn::Activation activation);
-/// A plain string where all parameters are defaults (a dictionary such as {"class_name": "Orthogonal"} is unknown to
-/// some releases), else {"class_name", "config"}.
+/// A plain string if all parameters are defaults (some releases refuse a dictionary such as {"class_name":
+/// "Orthogonal"}), else {"class_name", "config"}.
 config::Node initializer(const nn::Initializer& initializer);
-/// Always the class L1L2, which alone every release supports; null if absent.
+/// Always the class L1L2, the only one that every release supports; null if absent.
 config::Node regularizer(const nn::Regularizer& regularizer);
 config::Node channels_last();
 
-/// The value of a key as the functions above write its type; all other types are written as in a config.
+/// The value of a key: the functions above write their types, other types are written as in a config.
 config::Node value(const config::Field& field, const void* spec);
 /// The value in a `.keras`, which only Keras 3 reads: an activation is a plain string there.
 config::Node keras3_value(const config::Field& field, const void* spec);

@@ -117,7 +117,7 @@ Json object_of(const char* module, Json entry) {
 
 Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-/// The learning rate is a number, the current one: Keras refuses an integer.
+/// The learning rate is the current one, always a float: Keras refuses an integer.
 Json optimizer_entry(const config::Typed& optimizer, double learning_rate) {
   const nn::OptimizerCommon& common = nn::common(optimizer);
   Json config{

@@ -16,17 +16,16 @@
 
 namespace dptrain::formats::keras {
 
-/// config.json: the model, and how it was trained where `compiled` says it.
+/// config.json: the model, and its training if `compiled` has an optimizer and a loss.
 std::string keras3_config(const graph::Graph& graph, const Compiled& compiled);
-/// metadata.json. Without a date: the same model gives the same bytes.
+/// metadata.json, without a date so that the same model gives the same bytes.
 std::string keras3_metadata();
 /// Null without optimizer or loss.
 nlohmann::ordered_json compile_config(const Compiled& compiled);
 
-// How Keras 3 keeps an optimizer's variables: a list without names, the steps done, the learning rate, then the slots.
-// Pure functions, any thread.
+// Keras 3's list of an optimizer's variables, which has no names: the steps done, the learning rate, then the slots.
 
-/// The weights that an optimizer of Keras has slots for, in its order: indices into Model::weights.
+/// The weights for which a Keras optimizer has slots, in its order: indices into Model::weights.
 std::vector<int> trained_weights(const graph::Model& model);
 
 /// The slots in the order of Keras's variables. Slots of a group alternate: "momentum" of the first weight, "velocity"
@@ -36,8 +35,7 @@ std::vector<std::vector<std::string>> slot_groups(const config::Typed& optimizer
 /// Names of the arrays of all slots, in Keras's order: "momentum/conv1/kernel".
 std::vector<std::string> slot_names(const config::Typed& optimizer, const graph::Model& model);
 
-/// Nadam's product of its momenta's schedule, the one variable that is of no weight: it follows from the steps done.
-/// None for all other optimizers.
+/// Nadam's product of its momentum schedule, a variable that belongs to no weight. Nothing for other optimizers.
 std::optional<double> momentum_product(const config::Typed& optimizer, std::int64_t iterations);
 
 }  // namespace dptrain::formats::keras

@@ -1,5 +1,5 @@
-// A model as a `.keras` file of Keras 3: a zip archive of metadata.json, config.json and model.weights.h5. What Keras
-// passes over, class names and what was learned from the data, stands in the root of model.weights.h5.
+// Writes a model as a `.keras` file of Keras 3: a zip archive of metadata.json, config.json and model.weights.h5. Class
+// names and fitted statistics, which Keras ignores, are in the root of model.weights.h5.
 
 #include <map>
 
@@ -17,7 +17,7 @@
 namespace dptrain::formats::keras {
 namespace {
 
-/// What Keras 3 calls the part of a layer that a weight belongs to, from the scope in which Keras 2 names the weight.
+/// Keras 3's name of the part of a layer that owns a weight, from the weight's scope in Keras 2.
 std::string part_of(const std::string& scope) {
   if (scope == "query" || scope == "key" || scope == "value") return scope + "_dense";
   if (scope == "attention_output") return "output_dense";
@@ -38,7 +38,7 @@ std::string variables_of(const graph::Layer& layer, const std::string& weight) {
   return path + "vars";
 }
 
-/// Groups are named after classes, the second of a class "conv2d_1"; within a part of a layer variables are counted.
+/// Groups have the names of classes, the second of a class is "conv2d_1"; variables of a part are numbered.
 void put_layers(Hdf5Writer& file, const graph::Model& model) {
   std::map<std::string, int> of_class;
   for (const int index : graph::keras_order(model.graph)) {
@@ -57,7 +57,7 @@ void put_layers(Hdf5Writer& file, const graph::Model& model) {
   }
 }
 
-/// In the order that slot_names() says.
+/// In the order of slot_names().
 void put_optimizer(Hdf5Writer& file, const Exported& exported) {
   const Compiled& compiled = exported.compiled;
   if (!exported.optimizer_state || !compiled.optimizer || compiled.outputs.empty()) return;
@@ -105,7 +105,7 @@ std::uint64_t write_archive(const std::string& path, const Exported& exported) {
                           {"model.weights.h5", file.bytes()}});
 }
 
-/// Weights alone, `model.load_weights`: what stands in a .keras beside the model.
+/// Weights alone, for `model.load_weights`: a .keras without the model.
 std::uint64_t write_weights(const std::string& path, const Exported& exported) {
   Hdf5Writer file(expected_bytes(exported.model) + exported.learned.size());
   put_all(file, exported);

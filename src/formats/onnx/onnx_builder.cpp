@@ -50,8 +50,8 @@ std::int64_t product(const Dims& dims) {
   return all;
 }
 
-/// For Reshape, what does not say how many steps there are: 0 where an extent stays in its place, -1 where the steps,
-/// axis 1, come to another one and the batch stays.
+/// The shape for Reshape without the number of steps. An extent that keeps its axis is 0. The steps, axis 1, are -1 if
+/// they move to another axis and the batch does not.
 Dims without_steps(const Dims& from, const Dims& to) {
   Dims told = to;
   for (std::size_t i = 1; i < std::min(from.size(), to.size()); ++i)
@@ -107,7 +107,7 @@ Value Builder::integers(std::vector<std::int64_t> values) {
 
 Value Builder::named(const std::string& name, const Dims& dims, const std::function<std::vector<float>()>& values) {
   const auto found = graph_.constants.find(name);
-  if (found != graph_.constants.end() && found->second.dims != dims)  // the same weights in another form
+  if (found != graph_.constants.end() && found->second.dims != dims)  // equal weights in another shape
     return named(name + "/" + Shape(dims).str(), dims, values);
   if (found == graph_.constants.end()) {
     taken_.insert(name);
@@ -220,7 +220,7 @@ Value Builder::flip(const Value& x, std::int64_t axis) {
 Value Builder::pad(const Value& x, const std::vector<std::int64_t>& before, const std::vector<std::int64_t>& after) {
   Dims dims = x.dims;
   std::vector<std::int64_t> pads(2 * dims.size());
-  for (std::size_t i = 0; i < before.size(); ++i) {  // of the axes behind the batch
+  for (std::size_t i = 0; i < before.size(); ++i) {  // axes after the batch
     dims[i + 1] += before[i] + after[i];
     pads[i + 1] = before[i];
     pads[dims.size() + i + 1] = after[i];
@@ -303,7 +303,7 @@ std::vector<float> permuted(std::span<const float> values, const Dims& dims, con
   std::size_t from = 0;
   for (float& value : out) {
     value = values[from];
-    for (std::size_t axis = rank; axis-- > 0;) {  // the next place: an odometer
+    for (std::size_t axis = rank; axis-- > 0;) {  // the next index, like an odometer
       from += steps[axis];
       if (++at[axis] < extents[axis]) break;
       from -= steps[axis] * extents[axis];

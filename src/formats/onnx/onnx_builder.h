@@ -1,8 +1,8 @@
 #pragma once
 
-// Builder adds nodes to an ONNX graph and keeps book of names and shapes. Values of activations are in dptrain's
-// layout, the batch first and channels last; ops of ONNX that want channels behind the batch get a Transpose before and
-// one behind them, and transposes.h takes away those that meet. Owned by whoever writes a file; one thread.
+// Builder adds nodes to an ONNX graph and tracks names and shapes. Activations are in dptrain's layout, batch first and
+// channels last. Ops that need channels-first data get a Transpose before and after them, and transposes.h removes
+// those that cancel. The writer of a file owns it; one thread.
 
 #include <functional>
 #include <set>
@@ -22,46 +22,46 @@ class Builder {
   using Attributes = std::vector<Attribute>;
   using Perm = std::vector<std::int64_t>;
 
-  /// `prefix`: of the constants' names, which in a graph inside of another one must be others than out there.
+  /// `prefix`: for names of constants, which in a nested graph must differ from those of the outer one.
   Builder(std::string name, int opset, std::string prefix = "") : opset_(opset), prefix_(std::move(prefix)) {
     graph_.name = std::move(name);
   }
 
   int opset() const noexcept { return opset_; }
-  /// Of the nodes that follow: axis 1 may have any extent, and the file says none where it can be read of a tensor.
+  /// For later nodes: axis 1 may have any extent, and the file omits it if a tensor determines it.
   void free_steps(bool free) { steps_are_free_ = free; }
   bool steps_are_free() const noexcept { return steps_are_free_; }
-  /// Of the nodes that follow: the step's name.
+  /// For later nodes: the step's name.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const noexcept { return scope_; }
   Graph& graph() noexcept { return graph_; }
-  /// A name that nothing has: `wanted`, else with a number.
+  /// An unused name: `wanted`, with a number if necessary.
   std::string unique(const std::string& wanted);
 
   Value input(const std::string& name, const Dims& dims, Element type);
 
-  // Constants. Those with a name are in the file once, whoever asks again.
+  // Constants. Each name is in the file once.
   Value scalar(float value);
   Value floats(const Dims& dims, std::vector<float> values);
   Value doubles(const Dims& dims, std::vector<double> values);
   Value integers(std::vector<std::int64_t> values);
   Value named(const std::string& name, const Dims& dims, const std::function<std::vector<float>()>& values);
 
-  // Nodes. `dims` and `type` are those of the output.
+  // Nodes. `dims` and `type` describe the output.
   Value node(const std::string& op, const std::vector<Value>& inputs, Dims dims, Attributes attributes = {},
              Element type = Element::kFloat);
   std::vector<Value> node(const std::string& op, const std::vector<Value>& inputs, const std::vector<Dims>& outputs,
                           Attributes attributes = {});
   /// Elementwise, with the shape of x.
   Value unary(const std::string& op, const Value& x, Attributes attributes = {});
-  /// Elementwise, extents of 1 and missing axes in front stretched.
+  /// Elementwise; broadcasts extents of 1 and missing leading axes.
   Value binary(const std::string& op, const Value& a, const Value& b, Element type = Element::kFloat);
   Value matmul(const Value& a, const Value& b);
   Value transpose(const Value& x, const Perm& perm);
   /// [batch, H, W, C] to [batch, C, H, W], for any number of axes, and back.
   Value channels_first(const Value& x);
   Value channels_last(const Value& x);
-  /// One extent may be -1; 0 is none.
+  /// One extent may be -1; 0 has no special meaning.
   Value reshape(const Value& x, const Dims& dims);
   /// To samples of that shape.
   Value to_samples(const Value& x, const Shape& shape);
@@ -86,7 +86,7 @@ class Builder {
   std::set<std::string> taken_;
 };
 
-/// Of one sample.
+/// The shape of one sample.
 Shape sample_of(const Value& value);
 Dims with_batch(const Shape& sample);
 /// Row-major values with their axes in another order: axis i of the result is axis perm[i].

@@ -1,4 +1,4 @@
-// ONNX files: the model as a graph, and dptrain's words about it in the file's metadata.
+// Writes ONNX files: the model as a graph, and dptrain's facts about it in the file's metadata.
 
 #include <limits>
 #include <span>
@@ -19,7 +19,7 @@
 namespace dptrain::formats::onnx {
 namespace {
 
-/// Of the module, which is opened here and stays open.
+/// Opens the module on the first call; it stays open.
 Serialize serializer() try {
   static const DynamicLibrary module({.what = "dptrain's module for ONNX",
                                       .files = {kModuleFile},
@@ -30,7 +30,7 @@ Serialize serializer() try {
   throw Error(ErrorKind::kWrite, error.what());
 }
 
-/// Beyond it protobuf writes no message.
+/// Largest message of protobuf.
 void refuse_giants(const graph::Model& model) {
   std::int64_t bytes = 0;
   for (const graph::Weight& weight : model.weights) bytes += weight.def.shape.elements() * 4;

@@ -1,7 +1,7 @@
 #pragma once
 
-// An ONNX graph as plain values: what layers' forms make and passes change, without ONNX's own types, which
-// onnx/module/ alone knows. Plain data.
+// An ONNX graph as plain data, without ONNX's own types, which only onnx/module/ uses. Layers' forms make it, and
+// passes change it.
 
 #include <cstdint>
 #include <map>
@@ -15,12 +15,12 @@ namespace dptrain::formats::onnx {
 
 enum class Element { kFloat, kInt32, kInt64, kBool, kDouble, kUint8, kString };
 
-/// Extents; those below 0 are free, and have names in the file.
+/// Extents. Negative ones are free and have names in the file.
 using Dims = std::vector<std::int64_t>;
 inline constexpr std::int64_t kBatch = -1, kHeight = -2, kWidth = -3, kSteps = -4, kNameless = -5;
 
 struct Graph;
-/// A shared pointer: to the graph inside of a node.
+/// The shared pointer is a nested graph.
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
                                     std::vector<std::string>, std::shared_ptr<const Graph>>;
 struct Attribute {
@@ -31,8 +31,8 @@ struct Attribute {
 struct Node {
   std::string op;                    ///< "Conv"
   std::string name;                  ///< unique in its graph
-  std::vector<std::string> inputs;   ///< "": left out
-  std::vector<std::string> outputs;  ///< "": not wanted
+  std::vector<std::string> inputs;   ///< "": omitted
+  std::vector<std::string> outputs;  ///< "": unused
   std::vector<Attribute> attributes;
   std::string domain{};  ///< "": ONNX's own
 
@@ -49,7 +49,7 @@ struct Constant {
   std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>> values;
 };
 
-/// A tensor that a node, the caller or the file gives.
+/// A tensor from a node, the caller or the file.
 struct Value {
   std::string name;
   Dims dims;
@@ -59,16 +59,16 @@ struct Value {
 struct Graph {
   std::string name;
   std::vector<Value> inputs, outputs;
-  std::vector<Node> nodes;  ///< in an order in which they can be computed
+  std::vector<Node> nodes;  ///< in topological order
   std::map<std::string, Constant> constants;
-  std::map<std::string, Dims> dims{};  ///< of inputs and of what nodes give, for passes; not in the file
+  std::map<std::string, Dims> dims{};  ///< shapes of inputs and of nodes' outputs, for passes; not in the file
 };
 
 /// ONNX's operators for tables and words; this version has LabelEncoder from words to integers.
 inline constexpr const char* kMlDomain = "ai.onnx.ml";
 inline constexpr int kMlOpset = 2;
 
-/// What a file holds.
+/// The contents of a file.
 struct File {
   Graph graph;
   int opset = 0;

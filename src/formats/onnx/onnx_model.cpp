@@ -37,7 +37,7 @@ class Converter {
     const std::vector<std::vector<graph::Mask>> masks = graph::masks(model_.graph);
     for (const graph::Node& node : model_.graph.nodes) {
       std::vector<Value>& own = values_.emplace_back(write(node, masks));
-      // Where a layer does nothing, its value is another one's, with the same mask.
+      // A layer that does nothing returns its input, with the same mask.
       own.resize(node.outputs.size());
     }
     Graph graph = std::move(to_.graph());
@@ -120,7 +120,7 @@ class Converter {
   const Preparation* preparation_;
   Builder to_;
   Preparing preparing_;
-  std::vector<std::vector<Value>> values_;  ///< of each node's outputs
+  std::vector<std::vector<Value>> values_;  ///< outputs of each node
   std::vector<std::string> output_names_;
 };
 

@@ -45,7 +45,7 @@ Value Preparing::column(const PreparedColumn& column) {
 
 namespace {
 
-// Columns of tables: numbers normalised, words and bins as one-hot or as ids.
+// Columns of tables: normalized numbers, and words and bins as one-hot or as ids.
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 

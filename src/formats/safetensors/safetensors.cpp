@@ -113,7 +113,7 @@ class HeaderReader {
     return place;
   }
 
-  /// Its product is bounded by the data, and where that is 0 the extents are: nothing overflows.
+  /// Cannot overflow: the data bound the product, or each extent if the product is 0.
   Shape shape(const std::string& name, const Header& extents) const {
     if (!extents.is_array()) damaged(name, "has a shape that is no list");
     std::vector<std::int64_t> dims;
@@ -179,7 +179,7 @@ struct Named {
   std::vector<std::size_t> order;
 };
 
-/// By slashes where there are any, else by points.
+/// Splits at slashes, or at points if there are no slashes.
 Named parse_name(const std::string& name) {
   const char separator = name.find('/') != std::string::npos ? '/' : '.';
   std::vector<std::string> parts = split(name, separator);

@@ -1,10 +1,9 @@
 #pragma once
 
-// Reads safetensors files: eight bytes with the length of a header, the header (JSON: dtype, shape and place of each
-// tensor, and texts in `__metadata__`), the data. The file may come from anybody: before anything is read, the header's
-// length and depth, every dtype, shape and place are checked, and that the tensors cover the data without a gap and
-// without an overlap, as the format demands. Values are cheap to copy and keep the file open; any thread. All errors
-// are Error{kCheckpoint} and name the file.
+// Reads safetensors files: eight bytes with the length of a header, the header (JSON: dtype, shape and offsets of each
+// tensor, and texts in `__metadata__`), the data. Files are untrusted: the reader first checks the header's length and
+// depth, and every dtype and shape. Tensors must cover the data without gaps and overlaps, as the format requires.
+// Values are cheap to copy and keep the file open; any thread. All errors are Error{kCheckpoint} and name the file.
 
 #include <cstdint>
 #include <map>
@@ -20,7 +19,7 @@ namespace dptrain::formats {
 
 struct StoredLayers;
 
-/// One tensor; its values stay in the file until they are asked for.
+/// One tensor. floats() reads its values from the file.
 class SafetensorsArray {
  public:
   SafetensorsArray(std::shared_ptr<const FileBytes> file, DType dtype, Shape shape, std::uint64_t offset)
@@ -46,12 +45,12 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// Whether the file begins as one does.
+/// Whether the file begins like a safetensors file.
 bool is_safetensors(const FileBytes& file);
 Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file);
 
 /// The layers of the file: "conv1/kernel" is the kernel of conv1, "layer1.0.conv.weight" the weight of "layer1.0.conv".
-/// Weights of a layer in Keras's order, whatever the order in the file: the names say it.
+/// The weights' names determine their order in a layer, which is Keras's.
 StoredLayers layers_of(const Safetensors& file);
 
 }  // namespace dptrain::formats

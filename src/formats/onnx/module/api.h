@@ -1,7 +1,7 @@
 #pragma once
 
-// What the executable and its module for ONNX, libdptrain_onnx.so, have in common. Both come from one build, so C++
-// types cross.
+// The interface of the module for ONNX, libdptrain_onnx.so. It can use C++ types, because one build makes the
+// executable and the module.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace dptrain::formats::onnx {
 inline constexpr const char* kModuleFile = "libdptrain_onnx.so";
 inline constexpr const char* kSerialize = "dptrain_onnx_serialize";
 
-/// Puts the ModelProto's bytes into `bytes`; returns what went wrong, or "".
+/// Puts the ModelProto's bytes into `bytes`; returns an error message, or "".
 using Serialize = std::string (*)(const File& file, std::string& bytes);
 
 }  // namespace dptrain::formats::onnx

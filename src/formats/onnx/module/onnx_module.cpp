@@ -1,5 +1,5 @@
-// The module for ONNX: turns the graph into ONNX's own message. The one source that sees the headers of ONNX and of
-// protobuf; the executable opens it when the first file is written, and starts without these libraries.
+// The module for ONNX converts the graph to ONNX's message. Only this source includes ONNX and protobuf; the executable
+// opens the module for the first file, so it starts without these libraries.
 
 #include <algorithm>
 #include <climits>
@@ -121,7 +121,7 @@ void put_graph(const Graph& graph, bool with_shapes, ::onnx::GraphProto& out) {
   }
 }
 
-/// Graphs inside of nodes have ops of ONNX's own domain alone.
+/// Graphs in nodes use ONNX's own domain only.
 bool uses_domain(const Graph& graph, const char* domain) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) { return node.domain == domain; });
 }
