@@ -17,9 +17,8 @@ namespace {
 
 thread_local bool at_work = false;
 
-/// Leaves the core that the caller of the work is on, if there is another to go to. Beside a stranger's thread the
-/// system tends to leave helper and caller together on one core and the other to the stranger: nobody's share is unfair
-/// then, but half of the machine is more than a stranger is due. After the move the system is free to do as it likes.
+/// Moves a helper off the caller's core if another core is allowed. Next to another process's thread, the scheduler
+/// tends to keep helper and caller on one core, so that they share half of two cores. After the move it is free again.
 class StepAside {
  public:
   void from(int core) noexcept {
@@ -36,19 +35,18 @@ class StepAside {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kAtMostEvery{2};  // for where there are more threads than cores
+  static constexpr std::chrono::milliseconds kAtMostEvery{2};  // limits moves if there are more threads than cores
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// A calling thread and its helpers. Each of the first threads, as many as there are pieces, has a range of them, which
-/// it takes in order, and then takes what is left of the others': what a thread wrote in one kernel it tends to read in
-/// the next, out of its own core's caches. The other helpers are left alone.
+/// A calling thread and its helpers. Each of the first threads, as many as there are pieces, takes the pieces of its
+/// own range in order, then the rest of other ranges: a thread tends to read in one kernel what it wrote in the one
+/// before, from its core's caches.
 ///
-/// `call_` says which of them may join, and is closed as soon as one thread finds no piece left. Between many cores a
-/// line moves in some hundred nanoseconds and one after the other, so nobody counts who is there: a helper says so in a
-/// place of its own, where the caller alone looks. It says so before it looks whether the call is open, and the caller
-/// looks when it is closed, all sequentially consistent: either the helper finds it closed, and touches nothing, or the
-/// caller waits for it. So the description of the work is written while nobody reads it.
+/// `call_` contains the number of threads that may join, and is closed when a thread finds no piece left. There is no
+/// shared counter of running helpers, as its cache line would move between cores. A helper sets its own `work` flag
+/// before it reads `call_`, and the caller reads the flags after the call is closed (sequentially consistent). So
+/// either the helper finds the call closed and accesses nothing, or the caller waits for it.
 class Team {
  public:
   Team() = default;
@@ -80,7 +78,8 @@ class Team {
     const uint64_t number = (call_.load(std::memory_order_relaxed) >> kSlotBits) + 1;
     const uint64_t call = number << kSlotBits | static_cast<uint64_t>(count);
     call_.store(call);
-    // Who counts as asleep only after this has not slept through the call: it looks once more before it sleeps.
+    // A helper that counts as asleep only after this line does not miss the call: it reads call_ again before it
+    // sleeps.
     const bool wakes = sleepers_.load() != 0;
     if (wakes) {
       next_to_wake_.store(1, std::memory_order_relaxed);
@@ -92,27 +91,26 @@ class Team {
   }
 
  private:
-  /// A call: its number, and in the lowest bits how many slots may join it, 0 when it is closed.
+  /// A call: its number, and in the lowest bits the number of slots that may join; 0: closed.
   static constexpr int kSlotBits = 16;
   static constexpr uint64_t kSlots = (uint64_t{1} << kSlotBits) - 1, kEnd = ~uint64_t{0};
   static constexpr int64_t kMostSlots = kSlots - 1;  // no call is kEnd
   static int64_t slots_of(uint64_t call) noexcept { return static_cast<int64_t>(call & kSlots); }
 
-  /// What a helper says of itself. kAwaited is what the caller, which goes to sleep, makes of kAtWork.
+  /// States of a helper. A caller that goes to sleep changes kAtWork to kAwaited.
   static constexpr uint32_t kAway = 0, kAtWork = 1, kAwaited = 2;
-  /// Helpers that a thread wakes before it takes pieces: waking one takes a microsecond or two, so that who woke a
-  /// hundred would do nothing else while the work waits.
+  /// Maximum number of helpers that a thread wakes before it takes pieces: waking one takes a microsecond or two.
   static constexpr int kWakes = 4;
   static constexpr int kNobody = std::numeric_limits<int>::max();
 
-  /// A thread's, the caller's first.
+  /// One per thread; the caller has the first.
   struct Seat {
-    alignas(kApart) std::atomic<int64_t> next{0};  // of its pieces, those that nobody has taken; all threads take
+    alignas(kApart) std::atomic<int64_t> next{0};  // the next piece of its range; all threads take pieces
     int64_t end = 0;
-    alignas(kApart) std::atomic<uint32_t> work{kAway};  // of a helper, which writes it twice in a call
-    std::atomic<uint32_t> asleep{0};                    // 1: it sleeps, or is about to
+    alignas(kApart) std::atomic<uint32_t> work{kAway};  // state of a helper, written twice per call
+    std::atomic<uint32_t> asleep{0};                    // 1: sleeping or about to sleep
   };
-  static_assert(sizeof(Seat) == 2 * kApart, "what all threads take from and what the helper says lie apart");
+  static_assert(sizeof(Seat) == 2 * kApart, "`next` and `work` are in different cache lines");
 
   void end_helpers() noexcept {
     call_.store(kEnd);
@@ -122,15 +120,14 @@ class Team {
     call_.store(0);
   }
 
-  /// Until no piece is left to take; nobody joins after that.
+  /// Takes pieces until none is left, then closes the call.
   void take_pieces(int slot, uint64_t call) noexcept {
     at_work = true;
     const auto count = static_cast<size_t>(slots_of(call));
-    // One thread has looked at all ranges when the call is closed: there is nothing to find, and the others need not
-    // fetch them all.
+    // Once the call is closed, all ranges are empty: other threads need not read them all.
     for (size_t i = 0; i < count && call_.load(std::memory_order_relaxed) == call; ++i) {
       Seat& seat = seats_[(static_cast<size_t>(slot) + i) % count];
-      // Looked at first: who finds nothing left, at the end of every kernel, should not write to the others' lines.
+      // Read before fetch_add, so that threads do not write to the cache lines of empty ranges.
       while (seat.next.load(std::memory_order_relaxed) < seat.end) {
         const int64_t piece = seat.next.fetch_add(1, std::memory_order_relaxed);
         if (piece < seat.end) function_(work_, piece, slot);
@@ -162,7 +159,7 @@ class Team {
     }
   }
 
-  /// The caller's, of a call that is closed: until the helper has left it.
+  /// Called by the caller after the call is closed: waits until the helper has left it.
   static void wait_for(Seat& seat) noexcept {
     const auto away = [&] { return seat.work.load() == kAway; };
     if (away() || spin_until(away)) return;
@@ -173,7 +170,7 @@ class Team {
     }
   }
 
-  /// Either who opens a call sees the sleeper or the sleeper sees the call.
+  /// Either the caller that opens a call sees the sleeper, or the sleeper sees the call.
   void sleep(Seat& seat, int slot) noexcept {
     sleepers_.fetch_add(1);
     seat.asleep.store(1);
@@ -188,9 +185,8 @@ class Team {
     return true;
   }
 
-  /// The next sleepers that the call is for. Whoever joins it takes part in this before it takes pieces, so the
-  /// sleepers wake in a tree, and a branch whose thread comes late is no longer than that thread. The caller begins:
-  /// helpers that join before it has are none that slept.
+  /// Wakes the next sleepers that may join the call. Each thread that joins does so before it takes pieces, so sleepers
+  /// wake in a tree. The caller begins.
   void wake_some(uint64_t call) noexcept {
     const int64_t count = slots_of(call);
     for (int woken = 0; woken < kWakes && next_to_wake_.load(std::memory_order_relaxed) < count;) {
@@ -201,14 +197,14 @@ class Team {
 
   std::vector<Seat> seats_ = std::vector<Seat>(1);
   std::vector<std::thread> helpers_;
-  // Written by the caller before it opens a call, and read by those who have just read the call.
+  // Written by the caller before it opens a call, and read by helpers after they have read the call.
   alignas(kApart) std::atomic<uint64_t> call_{0};
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
-  int core_ = -1;  // the caller's, when the work began
-  // Written only where somebody sleeps.
+  int core_ = -1;  // the caller's core when the work began
+  // Written only while helpers sleep.
   alignas(kApart) std::atomic<int> sleepers_{0};
-  std::atomic<int> next_to_wake_{kNobody};  // the slot; tells who joins that there is somebody to wake
+  std::atomic<int> next_to_wake_{kNobody};  // the next slot to wake
 };
 
 thread_local Team team;
