@@ -1,8 +1,7 @@
 #pragma once
 
-// Callbacks: what happens between steps and epochs, with Keras's names, arguments and meaning (docs/numerics.md). They
-// run on the trainer's thread; whatever they must remember goes through save() and restore(), so that a resumed run
-// goes on as if it had never stopped.
+// Callbacks run between steps and epochs, with the names, arguments and semantics of Keras (docs/numerics.md), on the
+// trainer's thread. save() and restore() must cover their whole state, so that a resumed run continues exactly.
 
 #include <cstdint>
 #include <memory>
@@ -22,55 +21,54 @@
 
 namespace dptrain::train {
 
-/// The values of something, by name.
 struct NamedValues {
   std::string name;
   std::vector<float> values;
 };
 
-/// What a callback may ask of the trainer.
+/// The trainer as a callback sees it.
 class TrainingControl {
  public:
   virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
-  /// The writer of a file of the callback's own: itself in the process that writes for all, else a silent one.
+  /// Returns the writer of a callback's own file in the process that writes, else a silent one.
   virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
-  /// Whether validation comes every so many steps: validation_end() is called then, and an epoch's logs have the values
-  /// of its last validation, if it had one.
+  /// Whether validation runs every N steps. Then validation_end() is called, and an epoch's logs have the values of its
+  /// last validation, if any.
   virtual bool validates_by_steps() const = 0;
-  /// Whether smaller or larger values of that name are better; kUnknown if neither a metric nor a loss has the name.
+  /// Whether smaller or larger values are better; kUnknown if neither a metric nor a loss has that name.
   virtual nn::Direction direction_of(const std::string& value) const = 0;
   virtual double learning_rate() const = 0;
   virtual bool has_schedule() const = 0;
   virtual void set_learning_rate(double rate) = 0;
-  /// Part of learning_rate(): what rollbacks (train.on_nonfinite) multiply each rate by.
+  /// The factor that rollbacks (train.on_nonfinite) apply to each rate; part of learning_rate().
   virtual double rate_factor() const = 0;
-  /// Ends training after this step or epoch; the first reason stays ("early_stopping", "diverged").
+  /// Ends training after this step or epoch. The first reason is kept ("early_stopping", "diverged").
   virtual void stop(const std::string& reason) = 0;
-  /// Saves the current state in the background under checkpoints/<name>. `weights_only` leaves the private state out.
+  /// Saves the current state to checkpoints/<name> in the background; `weights_only` omits the private state.
   virtual void save(const std::string& name, bool weights_only, const std::string& note) = 0;
-  /// Waits for that save; false: the file is the one of before, or none.
+  /// Waits for that save. False: the file is absent or an earlier one.
   virtual bool is_saved(const std::string& name) = 0;
-  /// Whether the run's folder holds checkpoints/<name>. All processes together.
+  /// Whether the run's folder contains checkpoints/<name>. Collective over all processes.
   virtual bool has_checkpoint(const std::string& name) = 0;
-  /// As soon as checkpoints/<successor> is on the disk; never if it could not be written.
+  /// Removes a checkpoint once checkpoints/<successor> is on disk; keeps it if that could not be written.
   virtual void remove_checkpoint(const std::string& name, const std::string& successor) = 0;
-  /// The template model with the replicas' current weights; until training goes on.
+  /// The template model with the current weights of the replicas; valid until training continues.
   virtual const graph::Model& pulled_model() = 0;
   virtual void push_weights(const std::vector<std::vector<float>>& weights) = 0;
-  /// Of the mean loss of the last step, summed over the replicas, by weight ("conv1/kernel"), in the device's order of
-  /// elements: as backward has left them, before penalties and clipping. With nothing queued. Copies all of them.
+  /// Gradients of the last step's mean loss, summed over the replicas, before penalties and clipping. Named by weight
+  /// ("conv1/kernel"), in the device's order of elements. Requires an empty queue; copies all.
   virtual std::vector<NamedValues> gradients() = 0;
-  /// So many samples, evenly spread over the training data, as training draws them in this epoch (counted from 0);
-  /// nothing where the model takes no images, and where they cannot be read. Reads them anew.
+  /// Samples spread evenly over the training data, as training reads them in this epoch (counted from 0). Reads them
+  /// again; nothing if the model takes no images or they cannot be read.
   virtual std::optional<plot::RgbImage> sample_sheet(std::int64_t samples, std::int64_t epoch) = 0;
-  /// As config.resolved.yaml has it; `minimal`: only what is not a default.
+  /// The config as in config.resolved.yaml; `minimal` omits defaults.
   virtual config::Node resolved_config(bool minimal) const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
   virtual std::int64_t global_batch() const = 0;
   /// Samples consumed after `step` updates, in batches of global_batch(). Differs from `step` after a resume with
-  /// another batch.
+  /// another batch size.
   virtual double batches(std::int64_t step) const = 0;
 };
 
@@ -81,42 +79,41 @@ class Callback {
   virtual void train_begin(TrainingControl& control, bool resumed) {
     static_cast<void>(control), static_cast<void>(resumed);
   }
-  /// Before the first step of an epoch (counted from 0), resumed or not.
+  /// Called before the first step of an epoch (counted from 0), also after a resume.
   virtual void epoch_begin(TrainingControl& control, std::int64_t epoch) {
     static_cast<void>(control), static_cast<void>(epoch);
   }
-  /// Whether step_end() of this step (StepReport::step) will look at weights or state; asked once, when the step is
-  /// queued. No other one is queued before it then; otherwise the devices may be some steps ahead of what step_end()
-  /// hears of.
+  /// Whether step_end() of this step (StepReport::step) reads weights or state. Called once, when the step is queued.
+  /// If true, no further step is queued before step_end(); otherwise the devices may be some steps ahead of it.
   virtual bool stops_at(TrainingControl& control, std::int64_t step) {
     return static_cast<void>(control), static_cast<void>(step), false;
   }
   virtual void step_end(TrainingControl& control, const StepReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }
-  /// Only where validation comes every so many steps. A checkpoint of that step is written when all have seen it.
+  /// Called if validation runs every N steps. The checkpoint of that step is written after all callbacks.
   virtual void validation_end(TrainingControl& control, const ValidationReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }
-  /// May add to the logs (ReduceLROnPlateau: learning_rate), seen by the callbacks after it.
+  /// May add to the logs (ReduceLROnPlateau: learning_rate), which later callbacks see.
   virtual void epoch_end(TrainingControl& control, EpochReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }
   virtual void train_end(TrainingControl& control) { static_cast<void>(control); }
-  /// Once more what could not be written to the callback's own files; false: some of it is lost.
+  /// Retries failed writes to the callback's own files; false if data is lost.
   virtual bool flush() { return true; }
 
-  /// What its state is about, beside its name: of two callbacks of one type each finds its own again when the list is
-  /// edited. Arguments that may change from one part of a run to the next (patience) are not in it.
+  /// Distinguishes the states of two callbacks of one type, also after the list is edited. Excludes arguments that may
+  /// change when a run is resumed (patience).
   virtual std::string subject() const { return ""; }
   virtual nlohmann::json save() const;
   virtual void restore(const nlohmann::json& state);
-  /// Weights to keep beside the JSON, one array per Model::weights entry (EarlyStopping); empty: none.
+  /// Weights stored with the JSON state, one array per Model::weights entry (EarlyStopping); empty: none.
   virtual const std::vector<std::vector<float>>& kept_weights() const;
   virtual void restore_weights(std::vector<std::vector<float>> weights);
 };
 
-/// By its definition (train/callback_def.h).
+/// Creates it from its definition (train/callback_def.h).
 std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config);
 
 }  // namespace dptrain::train

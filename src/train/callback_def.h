@@ -1,8 +1,7 @@
 #pragma once
 
-// The whole definition of a callback: its experiment::CallbackType, and how it is made. One per callback,
-// in train/callbacks/<name>.{h,cpp}; the .h holds the spec struct, the .cpp the class and one `callback<Spec>(...)`
-// expression that registers it before main.
+// The definition of a callback: its experiment::CallbackType and its factory. In train/callbacks/<name>.{h,cpp}: the
+// header has the spec, the source the class and a `callback<Spec>(...)` expression that registers it before main.
 
 #include <functional>
 #include <memory>
@@ -22,7 +21,7 @@ struct CallbackDef final : experiment::CallbackType {
   std::function<std::unique_ptr<Callback>(const void* spec)> make;
 };
 
-/// Builder, one expression per callback; RegisteredCallback puts it into the registry:
+/// Builder, one expression per callback; RegisteredCallback adds it to the registry:
 ///   const RegisteredCallback kTimeHistory = callback<TimeHistorySpec>("TimeHistory").runs<TimeHistory>();
 template <class Spec>
 class CallbackBuilder : public config::TypeBuilder<CallbackBuilder<Spec>, Spec, CallbackDef> {
@@ -39,7 +38,7 @@ class CallbackBuilder : public config::TypeBuilder<CallbackBuilder<Spec>, Spec, 
   CallbackBuilder&& files(std::vector<std::string> (*f)(const Spec&)) {
     return type_->files = this->untyped(f), self();
   }
-  /// C is made from the spec.
+  /// The class C is constructed from the spec.
   template <class C>
   CallbackBuilder&& runs() {
     type_->make = [](const void* s) { return std::make_unique<C>(*static_cast<const Spec*>(s)); };
@@ -54,7 +53,7 @@ CallbackBuilder<Spec> callback(std::string name) {
 
 using RegisteredCallback = config::Registration<experiment::callback_family>;
 
-/// A callback from its spec, without a config: tests.
+/// A callback from its spec without a config, for tests.
 template <class Spec>
 std::unique_ptr<Callback> make_callback(const Spec& spec) {
   return make_callback(experiment::CallbackConfig(spec));

@@ -66,7 +66,7 @@ bool CheckpointManager::is_usable() {
 void CheckpointManager::submit(const std::string& name, bool private_state) {
   if (!run_.directory.is_here()) return;
   const trace::Span span("save", "snapshot for", &name);
-  const Stopwatch stall;  // the copy, and waiting for the writer when saves come faster than the disk
+  const Stopwatch stall;  // the copy, and the wait for the writer if saves are faster than the disk
   const std::string path = run_.directory.checkpoint(name);
   formats::WriteJob job{
       .model = snapshot(),

@@ -1,8 +1,8 @@
 #pragma once
 
-// CheckpointManager: the weights at the run's current step, and the files that store them. It writes checkpoints while
-// training continues and measures the cost. Owned by the trainer, on its thread; the thread of
-// formats::CheckpointWriter writes the files. In a process without the run's directory it writes and removes nothing.
+// CheckpointManager: snapshots the weights of the current step and writes checkpoints while training continues. Owned
+// by the trainer, on its thread; the thread of formats::CheckpointWriter writes the files. In a process without the
+// run's directory it writes and removes nothing.
 
 #include <cstdint>
 #include <functional>

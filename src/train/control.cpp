@@ -22,7 +22,7 @@ bool Control::has_checkpoint(const std::string& name) {
 std::vector<NamedValues> Control::gradients() {
   runtime::ReplicaSet& replicas = run_.session.replicas();
   std::vector<float> arena;
-  double scale = 1;  // of the loss, in mixed_float16
+  double scale = 1;  // loss scale of mixed_float16
   replicas.on_each([&](int lane, runtime::Replica& replica) {
     if (lane == 0) arena = replica.pull_gradients();
   });

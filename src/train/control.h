@@ -1,6 +1,6 @@
 #pragma once
 
-// Control: what callbacks may ask, answered by the parts of the trainer. Owned by the trainer, on its thread.
+// Control: implements TrainingControl with the parts of the trainer. Owned by the trainer, on its thread.
 
 #include <memory>
 #include <string>
@@ -58,7 +58,7 @@ class Control final : public TrainingControl {
 
  private:
   Run& run_;
-  std::unique_ptr<session::SampleReader> samples_;  ///< null until somebody asks
+  std::unique_ptr<session::SampleReader> samples_;  ///< null until first used
   CheckpointManager& checkpoints_;
 };
 

@@ -152,7 +152,7 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
   return panel;
 }
 
-/// A small one, of a column that is no metric.
+/// A small panel for a column that is not a metric.
 Panel side_panel(const std::vector<RunCurves>& runs, const std::string& column, const std::string& title) {
   Panel panel{.title = title, .x_label = "epoch", .from_zero = true, .whole_x = true, .height = 165, .half = true};
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -169,7 +169,7 @@ double last_epoch(const RunCurves& run) {
   return last;
 }
 
-/// The x of epochs as percent of the run's last one.
+/// Converts epochs to percent of the run's last epoch.
 std::vector<RunCurves> as_shares(std::vector<RunCurves> runs) {
   for (RunCurves& run : runs) {
     const double last = std::max(1.0, last_epoch(run));
@@ -186,7 +186,7 @@ bool changes(const Panel& panel) {
   return false;
 }
 
-/// What dashes, lines and rings mean.
+/// Explains dashes, lines and rings.
 std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_validation) {
   const bool one = runs.size() == 1;
   const auto style = [&](std::size_t i) { return one ? plot::line_style(i) : plot::LineStyle{.ink = Ink::kMuted}; };
@@ -204,7 +204,7 @@ std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_v
   return keys;
 }
 
-/// "loss 0.312, epoch 7": of validation, where there is one.
+/// "loss 0.312, epoch 7": the best value, of validation if there is one.
 std::string legend_note(const RunCurves& run, const std::string& metric) {
   for (const std::string& column : {"val_" + metric, metric})
     if (const std::vector<Point>* const points = find_column(run, column)) {
@@ -278,7 +278,7 @@ plot::Chart curves_chart(const std::string& title, const std::vector<RunCurves>&
     for (Panel& panel : chart.panels) {
       panel.x_label = "share of the run's epochs, %";
       panel.whole_x = false;
-      panel.x_limits = {.low = 0, .high = 102};  // room for the mark of a run's last epoch
+      panel.x_limits = {.low = 0, .high = 102};  // leaves space for the mark of a run's last epoch
       panel.x_ticks = {0, 25, 50, 75, 100};
     }
   if (runs.size() > 1)

@@ -21,7 +21,7 @@
 namespace dptrain::train {
 namespace {
 
-/// Updates the best of the values that a metric or loss defines.
+/// Updates the best values of metrics and losses.
 void remember_best(const experiment::Logs& logs, std::int64_t epoch, Run& run) {
   for (const auto& [name, value] : logs.items()) {
     const nn::Direction better = experiment::direction_of(run.logged, name);
@@ -36,14 +36,14 @@ void add(const experiment::Logs& from, experiment::Logs& to) {
   for (const auto& [name, value] : from.items()) to.set(name, value);
 }
 
-/// Fields of the line with --log json.
+/// Fields of the epoch's line with --log json.
 nlohmann::ordered_json epoch_fields(const EpochReport& report) {
   nlohmann::ordered_json fields{{"ev", "epoch"}, {"epoch", report.epoch + 1}, {"step", report.step}};
   for (const auto& [name, value] : report.logs.items()) fields[name] = value;
   fields.update({{"lr", report.learning_rate},
                  {"examples_per_second", report.examples_per_second()},
                  {"seconds", report.seconds}});
-  if (!report.whole) fields["whole"] = false;  // the run ends within it
+  if (!report.whole) fields["whole"] = false;  // the run ends inside it
   return fields;
 }
 
@@ -52,7 +52,7 @@ nlohmann::ordered_json epoch_fields(const EpochReport& report) {
 void Epochs::begin(const std::string& of) {
   if (run_.position.samples > 0) return;
   log::info(fmt::format("Epoch {}{}", run_.position.epoch + 1, of));
-  run_.progress.draw({.done = 0, .total = run_.session.steps_per_epoch()});  // in place of the epoch before
+  run_.progress.draw({.done = 0, .total = run_.session.steps_per_epoch()});  // replaces the bar of the previous epoch
   for (const auto& callback : run_.callbacks) callback->epoch_begin(control_, run_.position.epoch);
 }
 
@@ -68,7 +68,7 @@ bool Epochs::validates_after(std::int64_t step) const {
   return every > 0 && step > 0 && step % every == 0 && run_.session.validation_loader() != nullptr;
 }
 
-/// Nothing where it was stopped.
+/// Returns nothing if validation was stopped.
 std::optional<experiment::Logs> Epochs::validate() {
   const trace::Span span("trainer", "validation");
   data::Loader& loader = *run_.session.validation_loader();
@@ -154,9 +154,9 @@ bool Epochs::end() {
   report.seconds += watch.seconds();
 
   log_line(report, run_.session.steps_per_epoch());
-  run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));  // met in validation
+  run_.session.warn_about_bad_samples(run_.directory.file(experiment::kDataErrors));  // found in validation
   remember_best(report.logs, report.epoch, run_);
-  // The state that callbacks save is the one after this epoch.
+  // Callbacks save the state after this epoch.
   run_.position.seconds += report.seconds;
   step_to_next();
   checkpoints_.defer();
@@ -164,7 +164,7 @@ bool Epochs::end() {
     const trace::Span span("trainer", "callbacks at the end of an epoch");
     for (const auto& callback : run_.callbacks) callback->epoch_end(control_, report);
   }
-  run_.sinks->epoch(report);  // before a state that knows of this epoch is on the disk
+  run_.sinks->epoch(report);  // before a checkpoint with this epoch is on disk
   checkpoints_.run_deferred();
   run_.position.last_logs = report.logs;
   checkpoints_.save_last();

@@ -1,8 +1,7 @@
 #pragma once
 
-// Epochs: what happens around the steps: the begin and the end of an epoch, whole or not, and validation, at the ends
-// of epochs or between them (train.validate_every). Owned by the trainer, on its thread; the devices stand where the
-// run stands.
+// Epochs: begin and end of epochs, and validation at their ends or between them (train.validate_every). Owned by the
+// trainer, on its thread; the devices must be at the run's position.
 
 #include <cstdint>
 #include <functional>
@@ -18,23 +17,23 @@ namespace dptrain::train {
 
 class Epochs {
  public:
-  /// `goes_on` is asked after each batch of a validation.
+  /// `goes_on` is called after each batch of a validation; false stops it.
   Epochs(Run& run, CheckpointManager& checkpoints, StepLog& log, TrainingControl& control,
          std::function<bool()> goes_on)
       : run_(run), checkpoints_(checkpoints), log_(log), control_(control), goes_on_(std::move(goes_on)) {}
 
-  /// `of`: "/12", what the run is to reach. Nothing in the middle of one, after a resume.
+  /// `of`: the run's goal, "/12". Does nothing inside an epoch, after a resume.
   void begin(const std::string& of);
-  /// Whether validation comes after that step, by `validate_every: N steps`.
+  /// Whether `validate_every: N steps` requires validation after that step.
   bool validates_after(std::int64_t step) const;
-  /// Validates if it is due at this step and has not been done: before the run stopped, or was killed.
+  /// Validates if that is due at this step and was not done before the run stopped or was killed.
   void validate_if_due();
-  /// Validation, callbacks, checkpoints; the run then stands at the begin of the next one. False: weights are not
-  /// finite, or validation was stopped and will be done again when the run is resumed from here.
+  /// Validates, runs callbacks, saves, and moves to the next epoch. False if weights are not finite, or if validation
+  /// was stopped; a resumed run repeats it.
   bool end();
-  /// The row of a run that ends inside an epoch; the whole epoch's row replaces it after a resume.
+  /// Writes the row of a run that ends inside an epoch; after a resume the whole epoch's row replaces it.
   void end_early();
-  /// Of the frozen prefix; they belong to the epoch that waited for them.
+  /// Adds the time of computing the frozen prefix to the current epoch.
   void add_seconds(double seconds) { extra_seconds_ += seconds; }
 
  private:

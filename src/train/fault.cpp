@@ -21,7 +21,7 @@
 namespace dptrain::train {
 namespace {
 
-/// Steps from `position` on, with a validation after each epoch, until an error comes or the run is past `last_step`.
+/// Runs steps from `position`, with validation after each epoch, until an error or past `last_step`.
 std::optional<Error> go_on(session::Session& session, Position position, std::int64_t last_step) try {
   data::Loader& loader = session.train_loader();
   while (position.step < last_step) {
@@ -52,7 +52,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// A number as people read it, and its bits, for JSON has no NaN.
+/// A number as text and as bits, since JSON has no NaN.
 ordered_json exact(double value) {
   return {{"text", fmt::format("{}", value)}, {"bits", std::bit_cast<std::uint64_t>(value)}};
 }
@@ -81,7 +81,7 @@ session::DeviceRequest devices_of(const ordered_json& saved) {
   return request;
 }
 
-/// In the config; "" for the loss.
+/// Location of the layer in the config; "" for the loss.
 std::string place_of(const runtime::NotFinite& found, const graph::Graph& graph) {
   const auto& nodes = graph.nodes;
   if (found.node >= 0) return nodes[static_cast<std::size_t>(found.node)].mark.str();
@@ -164,7 +164,7 @@ void keep_fault(const std::string& folder, const Fault& fault, const std::string
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path state = fs::path(folder) / kFaultState;
-  fs::remove(state, error);  // of an earlier fault
+  fs::remove(state, error);  // from an earlier fault
   if (fs::exists(checkpoint, error)) fs::copy_file(checkpoint, state);
   write_fault(folder, fault);
 }
@@ -252,7 +252,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   result.again.loss = loss;
   if (result.finite) return result;
   result.again = examine(session, batch, in, position.epoch, loss, result.recorded.what);
-  if (result.confirmed()) result.again.place = result.recorded.place;  // in the run's own config, not in the state's
+  if (result.confirmed()) result.again.place = result.recorded.place;  // as in the run's own config
   return result;
 }
 

@@ -37,7 +37,7 @@ void FaultKeeper::leave_failure(const std::exception& error) noexcept try {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return;
   const auto* known = dynamic_cast<const Error*>(&error);
   Fault fault{.what = error.what(), .error = known != nullptr ? known->kind() : ErrorKind::kInternal};
-  if (!leaves_fault(*fault.error) || run_.world.processes > 1) return;  // the reason may be another process's
+  if (!leaves_fault(*fault.error) || run_.world.processes > 1) return;  // another process may be the cause
   fault.step = run_.position.step + 1;
   fault.epoch = run_.position.epoch + 1;
   fault.last_step = run_.position.step + static_cast<std::int64_t>(ahead_.size()) + 1;

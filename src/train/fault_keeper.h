@@ -1,7 +1,7 @@
 #pragma once
 
-// FaultKeeper: writes RUN/fault (train/fault.h) while the run is still there to be looked at. Owned by the trainer, on
-// its thread; a replica's last words come from another one, when the trainer's stands still.
+// FaultKeeper: writes RUN/fault (train/fault.h) while the run's state still exists. Owned by the trainer, on its
+// thread; a replica's final error is reported from another thread while the trainer's is blocked.
 
 #include <exception>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace dptrain::train {
 
-/// The step that the devices have left out.
+/// The step that the devices have skipped.
 struct BadStep {
   const data::Batch& batch;
   double loss;
@@ -23,9 +23,9 @@ class FaultKeeper {
   FaultKeeper(Run& run, CheckpointManager& checkpoints, const runtime::BatchQueue& ahead)
       : run_(run), checkpoints_(checkpoints), ahead_(ahead) {}
 
-  /// From the weights before the step; null where weights are not finite.
+  /// Records a fault with the weights from before the step; `step` is null if weights are not finite.
   void leave_fault(const std::string& what, const BadStep* step);
-  /// After an error, from the last checkpoint.
+  /// Records an error with the last checkpoint.
   void leave_failure(const std::exception& error) noexcept;
 
  private:

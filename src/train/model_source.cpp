@@ -26,7 +26,8 @@ formats::CheckpointState whole_state(const std::string& path) {
   return state;
 }
 
-/// Of a file with weights alone: the run's that it lies in, or for `own_model` what the file itself says of its layers.
+/// The experiment for a file with only weights: that of its run or, with `own_model`, the layers that the file
+/// describes.
 experiment::Experiment experiment_beside(const std::string& path, const experiment::Overrides& overrides,
                                          const SourceUse& use) {
   const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
@@ -43,8 +44,7 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
   return experiment::load_experiment_text(config::to_yaml(all), path, overrides);
 }
 
-/// A checkpoint may come from an untrusted source: files that its own config names for writing are ignored. Flags may
-/// name them.
+/// A checkpoint may be untrusted: ignores output files that its own config names, unless flags set them.
 void ignore_written_paths(const experiment::Overrides& overrides, const std::string& path,
                           experiment::Experiment& experiment) {
   const auto is_set = [&](const std::string& key) {
@@ -79,7 +79,7 @@ graph::WeightsSpec weights_from(const std::string& path) {
   return weights;
 }
 
-/// A damaged checkpoint is one nevertheless, and says so better than the reader of configs would.
+/// A damaged checkpoint counts as one: its reader reports a better error than the config reader.
 bool meant_as_checkpoint(const std::string& path) {
   const std::string suffix = fs::path(path).extension().string();
   return suffix == ".h5" || suffix == ".hdf5" || suffix == ".keras" || suffix == ".safetensors" ||
@@ -95,7 +95,7 @@ std::string last_state_of(const std::string& run) {
   return fs::exists(file, error) ? file.string() : "";
 }
 
-/// The state in a run's last.h5 if it has these weights: no callback has restored others, and they are no averages.
+/// The state in a run's last.h5 if its weights equal the model's: neither restored by a callback nor averages.
 std::optional<formats::CheckpointState> last_state_with(const graph::Model& model, const std::string& run) {
   const std::string file = last_state_of(run);
   if (file.empty()) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<formats::CheckpointState> last_state_with(const graph::Model& mode
   return formats::read_state(file);
 }
 
-/// The run below a folder whose file is the newest one; "" if there is none.
+/// The run below a folder whose found file is the newest; "" if there is none.
 std::string newest_run(const fs::path& folder, const std::function<std::string(const std::string& run)>& find) {
   std::error_code error;
   std::string newest;
@@ -120,20 +120,20 @@ std::string newest_run(const fs::path& folder, const std::function<std::string(c
   return newest;
 }
 
-/// Nothing if there is no run next to it.
+/// Throws if `newest` names a run.
 void refuse_missing_run(const std::string& path, const std::string& newest, ErrorKind kind) {
   if (newest.empty()) return;
   throw Error(kind, fmt::format("{}: there is no such run; the newest run in {} is {}", path,
                                 fs::path(newest).parent_path().string(), newest));
 }
 
-/// "." for a name alone. "runs/net/999/" is in "runs/net".
+/// "." for a bare name, "runs/net" for "runs/net/999/".
 fs::path folder_of(fs::path path) {
   if (!path.has_filename()) path = path.parent_path();
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// `eval runs/net/999`: a path without a suffix among runs is a run that is not there.
+/// Throws for the path of a missing run, such as `eval runs/net/999`.
 void require_run(const std::string& path) {
   std::error_code error;
   if (path == "-" || fs::exists(path, error) || fs::path(path).has_extension()) return;
@@ -235,7 +235,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
     source.weights = source.experiment.graph.weights;
     if (!source.weights) return source;
     source.checkpoint = source.weights->file.value;
-    // Layers that the file lacks would keep random values.
+    // Missing layers would keep random values.
     source.weights->expect = {"*"};
     return source;
   }
@@ -245,7 +245,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
   try {
     source.state = formats::read_state(source.checkpoint);
   } catch (const Error& only_weights) {
-    log::debug(only_weights.what());  // a file of Keras, or model.h5; load_weights() reports the others
+    log::debug(only_weights.what());  // a Keras file or model.h5; load_weights() reports other files
   }
   return source;
 }

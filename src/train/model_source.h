@@ -1,6 +1,6 @@
 #pragma once
 
-// CONFIG|CKPT: commands that take either look into the file. A checkpoint holds the config it was trained with. Main
+// Opens the CONFIG|CKPT argument of a command: a config, or a checkpoint with the config it was trained with. Main
 // thread.
 
 #include <optional>
@@ -15,34 +15,34 @@ namespace dptrain::train {
 
 struct ModelSource {
   experiment::Experiment experiment;
-  std::string checkpoint;                         ///< where the weights are; "": a config alone
-  std::optional<formats::CheckpointState> state;  ///< of a checkpoint that has one
-  /// How a file is read that belongs to a config (`--weights`, `model.weights`); a checkpoint fits as it is.
+  std::string checkpoint;                         ///< file with the weights; "": only a config
+  std::optional<formats::CheckpointState> state;  ///< if the checkpoint has one
+  /// How to read weights for a config (`--weights`, `model.weights`); a checkpoint fits without it.
   std::optional<graph::WeightsSpec> weights{};
-  std::string learned{};      ///< data::Source::learn() as the file holds it
-  ClassNames class_names{};   ///< as the file has them
+  std::string learned{};      ///< data::Source::learn() as stored in the file
+  ClassNames class_names{};   ///< as stored in the file
   bool is_run_model = false;  ///< the file is the model.h5 of a run
   bool complete = false;      ///< the model must use every layer of the file (`--weights`)
 
-  /// Fills the model; with `averages` the exponential moving averages instead. Throws Error{kCheckpoint}.
+  /// Loads the weights, or with `averages` their exponential moving averages. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;
-  /// Adds what the state of a checkpoint says of loss, optimizer and slots; nothing where weights go to another config.
+  /// Adds loss, optimizer and slots from a checkpoint's state, unless the weights are used with another config.
   void describe_training(formats::Exported& exported) const;
 };
 
-/// What a command can do with a file that holds weights and no config, and what it advises where it can do nothing.
+/// What a command does with a file that has weights but no config, for advice in errors.
 struct SourceUse {
   std::string with_config;  ///< the command line after "dptrain", "{}" for the file
-  bool own_model = false;   ///< the layers that the file describes are enough
+  bool own_model = false;   ///< the layers that the file describes suffice
 };
 
-/// `path` is a config, a checkpoint, or a run's folder (RunDirectory::weights_of). With a config `weights` may name a
-/// file in place of its `model.weights`. A file with weights alone (model.h5, Keras's own) uses the config of its run.
-/// Values that callbacks monitor are not checked. Throws Error{kUsage, kCheckpoint}.
+/// `path` is a config, a checkpoint, or a run's folder (RunDirectory::weights_of). For a config, `weights` replaces its
+/// `model.weights`. A file with only weights (model.h5, Keras) uses the config of its run. Does not check values that
+/// callbacks monitor. Throws Error{kUsage, kCheckpoint}.
 ModelSource open_model_source(const std::string& path, const std::optional<std::string>& weights,
                               experiment::Overrides overrides, const SourceUse& use);
 
-/// A file that the user names; for a run's folder its weights (RunDirectory::weights_of) or its last state,
+/// Resolves a path of the user. For a run's folder: its weights (RunDirectory::weights_of), or its last state,
 /// checkpoints/last.h5. Throws Error{kCheckpoint} if there is none.
 std::string weights_file(const std::string& path);
 std::string last_state_file(const std::string& path);

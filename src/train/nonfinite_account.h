@@ -1,7 +1,6 @@
 #pragma once
 
-// NonfiniteAccount: how often a run has met what is not finite, and what it does about it (train.on_nonfinite).
-// Trainer's thread.
+// NonfiniteAccount: counts non-finite values of a run and chooses the reaction (train.on_nonfinite). Trainer's thread.
 
 #include <cstdint>
 #include <utility>
@@ -13,18 +12,18 @@ namespace dptrain::train {
 
 enum class Reaction { kStop, kSkip, kRollBack };
 
-/// The account of a run's reactions, all parts of a resumed run together.
+/// Includes the counts of earlier parts of a resumed run.
 class NonfiniteAccount {
  public:
   explicit NonfiniteAccount(experiment::OnNonfinite wish) : wish_(std::move(wish)) {}
 
-  /// To the next of them; `step`: it was one that the devices have left out, so that it can be skipped.
+  /// Counts a non-finite value. `step`: the devices have skipped the step, so that kSkip is possible.
   Reaction react(bool step);
 
-  /// Adopts the counts of a checkpoint, unless its own are larger: a rollback subtracts nothing.
+  /// Takes the counts of a checkpoint unless its own are larger: a rollback must not reduce them.
   void restore(std::int64_t skipped_steps, std::int64_t rollbacks);
 
-  double factor() const;  ///< of rollback
+  double factor() const;  ///< of the learning rate, after rollbacks
   std::int64_t skipped_steps() const { return skipped_steps_; }
   std::int64_t rollbacks() const { return rollbacks_; }
 

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Names of the flat state arrays: the optimizer's slots, then "average" with use_ema.
+/// Names of the flat state arrays: the optimizer's slots, and "average" with use_ema.
 std::vector<std::string> state_names(const config::Typed& optimizer) {
   std::vector<std::string> names;
   for (const nn::SlotDef& slot : nn::slots(optimizer)) names.push_back(slot.name);
@@ -45,7 +45,7 @@ std::string kept_name(std::size_t callback, const std::string& weight) {
   return fmt::format("callback{}/{}", callback, weight);
 }
 
-/// Meanings of the plan's sums, one line for each loss and metric; saved sums of other meanings are useless.
+/// Meanings of the plan's sums, one line per loss and metric. Saved sums with other meanings are discarded.
 std::vector<std::string> meanings(const plan::Plan& plan) {
   std::vector<std::string> all;
   for (const plan::LossStep& loss : plan.losses) {
@@ -60,7 +60,7 @@ json sums_json(const runtime::StepSums& sums, const plan::Plan& plan) {
   return {{"loss", sums.loss}, {"outputs", sums.outputs}, {"samples", sums.samples}, {"meanings", meanings(plan)}};
 }
 
-/// Older checkpoints, of one output, have `metrics` in place of `outputs`.
+/// Older checkpoints with one output have `metrics` instead of `outputs`.
 void restore_output_sums(const json& saved, runtime::StepSums& sums) {
   if (!saved.contains("outputs")) sums.outputs.push_back(sums.loss);
   for (const json& sum : saved.contains("outputs") ? saved["outputs"] : saved.at("metrics"))
@@ -133,7 +133,7 @@ void restore_slots(const Arrays& arrays, session::Session& session) {
   session.replicas().push_state(flat);
 }
 
-/// Without mixed_float16 the scale has no effect: the policy may have been changed for the resumed run.
+/// Without mixed_float16 the scale has no effect: the resumed run may use another policy.
 void restore_loss_scale(const json& saved, session::Session& session) {
   kernels::LossScale scale;
   scale.scale = saved.at("scale").get<float>();
@@ -142,8 +142,8 @@ void restore_loss_scale(const json& saved, session::Session& session) {
   session.replicas().push_loss_scale(scale);
 }
 
-/// Order, Splits and random transforms follow from the seed: with another one samples would be seen twice, or never,
-/// and those that were held back would be trained on.
+/// The order, Splits and random transforms depend on the seed: with another one, samples would be repeated or skipped,
+/// and validation samples trained on.
 void compare_data(const json& trainer, const session::Session& session) {
   const std::uint64_t seed = session.experiment().config.seed;
   if (const auto before = trainer.value("seed", seed); before != seed)
@@ -156,7 +156,7 @@ void compare_data(const json& trainer, const session::Session& session) {
     log::warn(fmt::format("the training data are not those of the checkpoint (then {}, now {})", before, data));
 }
 
-/// Labels are class numbers: with other classes, or another order, they would have other meanings.
+/// Labels are class indices: other classes, or another order, would change their meaning.
 void compare_classes(const ClassNames& before, const ClassNames& now) {
   if (!before.differs_from(now)) return;
   throw Error(
@@ -166,7 +166,7 @@ void compare_classes(const ClassNames& before, const ClassNames& now) {
                   before.text(), now.text()));
 }
 
-/// Machines differ in what they were tuned to, and versions in their rules.
+/// Algorithms depend on the machine's tuning and on the version.
 void warn_of_other_convolutions(const json& trainer, const session::Session& session) {
   if (!session.conv_choices() || !trainer.contains("convolutions")) return;
   const auto before = trainer["convolutions"].get<backend::ConvChoices::Names>();
@@ -243,7 +243,7 @@ std::string shuffle_text(const session::Session& session) {
   return shuffle.kind == Kind::kNone ? "none" : "full";
 }
 
-/// Within an epoch the order must be that of the checkpoint, so that each sample is used once. With buckets it depends
+/// Inside an epoch the order must be the checkpoint's, so that each sample is used once. With buckets it also depends
 /// on their window and the batch.
 void check_order(const json& trainer, const Position& position, session::Session& session) {
   if (position.samples == 0 || position.samples == session.train_loader().samples()) return;
@@ -266,7 +266,7 @@ void check_order(const json& trainer, const Position& position, session::Session
                           position.samples, words(batch, window), words(session.global_batch(), now)));
 }
 
-/// Older checkpoints lack the key; the steps and the last batch size give it.
+/// Older checkpoints lack the key; it follows from the steps and the last batch size.
 double saved_earlier_epochs(const json& trainer) {
   if (trainer.contains("earlier_epochs")) return trainer["earlier_epochs"].get<double>();
   const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
@@ -380,7 +380,7 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
                               samples, session.train_loader().samples()));
     check_order(trainer, position, session);
     begin_other_sums(trainer.at("sums"), session.plan(), position.sums);
-    best.clear();  // after a rollback it has values of steps that were given up
+    best.clear();  // after a rollback it contains values of discarded steps
     const json bests = trainer.value("best", json::object());
     for (const auto& [name, entry] : bests.items())
       if (!entry.at("value").is_null()) best[name] = {entry["value"].get<double>(), saved_count(entry, "epoch")};

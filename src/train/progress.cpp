@@ -36,7 +36,7 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-/// " 23ms/step", as Keras has it, or " 5120 samples/s"; "" before the first.
+/// " 23ms/step", as in Keras, or " 5120 samples/s"; "" before the first step.
 std::string step_speed(const BarState& state) {
   if (state.unit == BarState::Unit::kNone || state.done <= 0 || state.seconds <= 0) return "";
   const double each = state.seconds / static_cast<double>(state.done);
@@ -55,7 +55,7 @@ std::vector<std::string> values_of(const std::string& text) {
   return values;
 }
 
-/// The line, without the last values where all do not fit.
+/// Appends values while the line fits.
 std::string fitting(std::string line, const std::string& values, std::size_t columns) {
   for (const std::string& value : values_of(values)) {
     if (terminal::width(line + value) > columns) break;
@@ -86,7 +86,7 @@ std::string bar_line(const BarState& state, std::size_t columns) {
     return fmt::format("{} [{}] {}", count, bar(share, columns - bare - kBrackets), time);
   }
 
-  // The parts in the order of their importance.
+  // Parts in order of importance.
   const auto fits = [&](const std::string& part) {
     if (taken + terminal::width(part) > columns) return false;
     taken += terminal::width(part);
@@ -114,7 +114,7 @@ std::string bar_line(const BarState& state, std::size_t columns) {
 
 namespace {
 
-/// Whose line the terminal shows. A bar that yields neither draws over another's nor clears it.
+/// The bar that the terminal shows. A yielding bar neither draws over nor clears another one.
 struct Shown {
   std::mutex mutex;
   const Progress* bar = nullptr;
@@ -140,7 +140,7 @@ void Progress::draw(const BarState& state) {
   shown().bar = this;
   last_draw_ = now;
   last_done_ = state.done;
-  // A line that wraps could not be drawn over.
+  // A line that wraps could not be redrawn in place.
   log::show_status(bar_line(state, terminal::columns(STDERR_FILENO).value_or(terminal::kUsualColumns) - 1));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The progress bar: on stderr, only on a terminal. Redraws in place at most ten times a second; lines of the log are
-// printed above it. One thread for each Progress.
+// The progress bar on stderr, only on a terminal. It is redrawn at most ten times a second; log lines appear above it.
+// One thread per Progress.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +16,18 @@ struct BarState {
   enum class Unit { kNone, kSteps, kSamples };
 
   std::int64_t done = 0, total = 0;  ///< total 0: unknown
-  double seconds = 0;                ///< of what is done
-  std::optional<double> run_left{};  ///< seconds, if this is a part of something longer
-  bool percent = false;              ///< "42 %" in place of "50/118"
-  Unit unit = Unit::kNone;           ///< of the speed: "23ms/step", "5,120 samples/s"; kNone: not shown
+  double seconds = 0;                ///< elapsed for `done`
+  std::optional<double> run_left{};  ///< seconds, if this is part of a longer run
+  bool percent = false;              ///< "42 %" instead of "50/118"
+  Unit unit = Unit::kNone;           ///< of the speed: "23ms/step", "5,120 samples/s"; kNone: hidden
   std::optional<double> learning_rate{};
   std::string values{};  ///< " - loss: 0.8123 - accuracy: 0.7011"
 };
 
-/// " 50/118 [=====>.....] 12s ETA 3s (run 4:05) 240ms/step lr 0.001 - loss: 0.8123 - accuracy: 0.7011" in at most so
-/// many columns. Parts are added in this order while they fit: the first value, speed, learning rate, further values,
-/// the time left of the run, the elapsed time. The bar fills the line. A line too short for " 50/118 [==>..] ETA 3s"
-/// has no "ETA", then no bar. Without a total "12,345 3s - listing flowers".
+/// Formats " 50/118 [=====>.....] 12s ETA 3s (run 4:05) 240ms/step lr 0.001 - loss: 0.8123 - accuracy: 0.7011". Parts
+/// are added in this order while they fit into `columns`: first value, speed, learning rate, other values, remaining
+/// time of the run, elapsed time. The bar fills the line. A line too short for " 50/118 [==>..] ETA 3s" omits "ETA",
+/// then the bar. Without a total: "12,345 3s - listing flowers".
 std::string bar_line(const BarState& state, std::size_t columns);
 
 class Progress {

@@ -13,14 +13,14 @@ namespace dptrain::train {
 namespace {
 
 constexpr double kKeeps = 0.9, kDiverges = 4, kTenth = 10;
-constexpr std::size_t kFirst = 5;  ///< steps whose mean is of too few losses
+constexpr std::size_t kFirst = 5;  ///< first steps, whose mean covers too few losses
 
 double two_digits(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
   return std::round(value / unit) * unit;
 }
 
-/// Of the smoothed loss over the logarithm of the rate, by least squares over a window around point `i`.
+/// Slope of the smoothed loss over the logarithm of the rate: least squares over a window around point `i`.
 double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t reach) {
   const std::size_t begin = i - std::min(i, reach), end = std::min(points.size(), i + reach + 1);
   const auto count = static_cast<double>(end - begin);
@@ -38,7 +38,7 @@ double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t
   return xx > 0 ? xy / xx : 0;
 }
 
-/// Batches without end.
+/// The next batch, across ends of epochs.
 data::Batch next_batch(data::Loader& loader) {
   data::Batch batch = loader.next();
   if (batch.rows() > 0) return batch;

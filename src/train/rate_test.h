@@ -1,8 +1,8 @@
 #pragma once
 
-// The learning-rate range test (L. N. Smith, "Cyclical learning rates for training neural networks", 2017): some steps
-// with a rate that grows from very small to very large, and what the loss of each says about a good one. RateCurve is
-// the arithmetic, pure; test_rates() trains a session's weights, which are of no use afterwards. Main thread.
+// The learning-rate range test (L. N. Smith, "Cyclical learning rates for training neural networks", 2017): steps with
+// a growing rate, whose losses suggest a good one. RateCurve is pure arithmetic; test_rates() trains a session's
+// weights, which must be discarded. Main thread.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace dptrain::train {
 
-/// Learning rates of the config: before its `lr_scaling`.
+/// Learning rates as in the config, before its `lr_scaling`.
 struct RateRange {
   double low = 1e-7, high = 10;
   std::int64_t steps = 100;  ///< at least 2
@@ -25,11 +25,11 @@ struct RatePoint {
   double smoothed = 0;  ///< m / (1 - b^t) with m = b m + (1 - b) loss, b = 0.9, t counted from 1
 };
 
-/// What a curve says; nothing where its loss does not fall.
+/// The suggested rates; none if the loss does not fall.
 struct RateAdvice {
   double steepest = 0;      ///< where the smoothed loss falls fastest over the logarithm of the rate
   double below_lowest = 0;  ///< a tenth of the rate with the lowest smoothed loss
-  double rate = 0;          ///< the smaller of both, two digits
+  double rate = 0;          ///< the smaller of both, rounded to two digits
 };
 
 class RateCurve {
@@ -38,12 +38,12 @@ class RateCurve {
 
   /// low (high / low)^(step / (steps - 1)), steps counted from 0.
   double rate(std::int64_t step) const;
-  /// The loss of the next step. False: that was the last, because steps are over, the loss is not finite, or the
-  /// smoothed one is four times the lowest.
+  /// Adds the loss of the next step. False ends the test: it was the last step, the loss is not finite, or the smoothed
+  /// loss is four times the lowest.
   bool add(double loss);
 
   bool diverged() const { return diverged_; }
-  const std::vector<RatePoint>& points() const { return points_; }  ///< finite ones
+  const std::vector<RatePoint>& points() const { return points_; }  ///< with finite losses
   std::optional<RateAdvice> advice() const;
 
  private:
@@ -53,7 +53,7 @@ class RateCurve {
   bool diverged_ = false;
 };
 
-/// `tick` hears how many steps are done, and stops the test with false. Data go on from epoch to epoch.
+/// `tick` receives the number of completed steps; false stops the test. Data continue across epochs.
 RateCurve test_rates(session::Session& session, const RateRange& range,
                      const std::function<bool(std::int64_t done)>& tick);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the trainer reports of a run, to callbacks and to the files that the run writes. Values.
+// Reports of the trainer to callbacks and to the files of a run. Plain values.
 
 #include <cstdint>
 #include <map>
@@ -12,12 +12,11 @@
 
 namespace dptrain::train {
 
-/// name -> (best value, epoch counted from 1), of the values that a metric or loss defines
+/// name -> (best value, epoch counted from 1), for values of metrics and losses
 using BestValues = std::map<std::string, std::pair<double, std::int64_t>>;
 
-/// One step.
 struct StepReport {
-  std::int64_t step = 0;    ///< optimizer steps done, this one included
+  std::int64_t step = 0;    ///< optimizer steps done, including this one
   std::int64_t epoch = 0;   ///< counted from 0
   std::int64_t batch = 0;   ///< within the epoch, counted from 1
   double loss = 0;          ///< of this step
@@ -25,20 +24,20 @@ struct StepReport {
   double learning_rate = 0;
 };
 
-/// The steps since the report before (train.log_every).
+/// The steps since the previous report (train.log_every).
 struct IntervalReport {
-  StepReport last;  ///< of them
+  StepReport last;  ///< the last of them
   double loss = 0;  ///< mean over their samples
   double examples_per_second = 0;
   double step_ms = 0, data_wait_ms = 0, comm_exposed_ms = 0;  ///< means
 };
 
-/// A validation between the ends of epochs, with the devices at `step`.
+/// A validation inside an epoch, with the devices at `step`.
 struct ValidationReport {
   std::int64_t step = 0;   ///< optimizer steps done
   std::int64_t epoch = 0;  ///< counted from 0
   std::int64_t batch = 0;  ///< within the epoch, counted from 1
-  experiment::Logs logs;   ///< of the epoch so far, and "val_..." of now
+  experiment::Logs logs;   ///< of the epoch so far, and "val_..." of this validation
 };
 
 struct EpochReport {
@@ -48,8 +47,8 @@ struct EpochReport {
   double train_seconds = 0;
   std::int64_t samples = 0;
   std::int64_t step = 0;     ///< optimizer steps done
-  double learning_rate = 0;  ///< of the last of them
-  bool whole = true;         ///< false: the run ends within it
+  double learning_rate = 0;  ///< of the last step
+  bool whole = true;         ///< false: the run ends inside the epoch
 
   double examples_per_second() const { return static_cast<double>(samples) / train_seconds; }
 };
@@ -62,14 +61,14 @@ struct FitResult {
   experiment::Logs final;                         ///< values of the last epoch
 };
 
-/// Whether a run with this `exit` was completed or stopped early, in contrast to one that was interrupted or diverged.
+/// Whether a run with this `exit` completed or stopped early, rather than being interrupted or diverging.
 inline bool has_reached_its_end(const std::string& exit) { return exit == "completed" || exit == "early_stopping"; }
 
 struct EndReport {
   FitResult result;
-  std::int64_t epochs = 0;  ///< whole ones
+  std::int64_t epochs = 0;  ///< whole epochs
   std::int64_t steps = 0;
-  double seconds = 0;  ///< resumed parts included, as in the samples
+  double seconds = 0;  ///< including resumed parts, like the samples
   double examples_per_second = 0;
   BestValues best;
   std::vector<experiment::LoggedValue> logged{};  ///< with the directions of `best`

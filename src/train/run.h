@@ -1,6 +1,6 @@
 #pragma once
 
-// Run: what the parts of the trainer share of one run. Owned by the trainer, on its thread.
+// Run: state of one run that the parts of the trainer share. Owned by the trainer, on its thread.
 
 #include <cstdint>
 #include <memory>
@@ -26,21 +26,21 @@ struct Run {
   std::vector<experiment::LoggedValue> logged;
   std::unique_ptr<RunSink> sinks;
   Progress progress;
-  Position position;  ///< of the steps whose sums have come; devices may be ahead of it
+  Position position;  ///< of the steps with collected sums; the devices may be ahead
   Callbacks callbacks;
   BestValues best;
-  std::string stop_reason;  ///< the first: "early_stopping", "diverged", ...; "" while it goes on
-  bool rolls_back = false;  ///< as soon as the devices have caught up
+  std::string stop_reason;  ///< the first reason: "early_stopping", "diverged", ...; "" while the run continues
+  bool rolls_back = false;  ///< once the devices have caught up
 
   void stop(const std::string& reason);
   bool is_stopping() const { return !stop_reason.empty(); }
-  /// Weights or loss are not finite: nothing may be kept.
+  /// Whether weights or loss are not finite: nothing may be saved.
   bool failed() const { return stop_reason == kDiverged || rolls_back; }
 
   double rate_of(std::int64_t step) const;  ///< the learning rate
   double learning_rate() const { return rate_of(position.step); }
   experiment::Logs logs() const;  ///< of the epoch so far
-  /// Steps between two validations; 0: they come at the ends of epochs.
+  /// Steps between two validations; 0: at the ends of epochs.
   std::int64_t validation_steps() const;
 };
 

@@ -37,7 +37,7 @@ namespace {
               fmt::format("{}: cannot write: {}; choose another folder with --run-dir", path, reason));
 }
 
-/// The name as one component of a path.
+/// The name as one path component.
 std::string folder_name(const std::string& name) {
   std::string folder;
   for (const char c : name) folder += c == '/' || static_cast<unsigned char>(c) <= ' ' ? '-' : c;
@@ -70,7 +70,7 @@ void make_folders(const fs::path& path) {
   if (const std::error_code error = create_folders(path.string())) cannot_write(path.string(), error.message());
 }
 
-/// Makes and returns the first folder from `number` on that is not there; mkdir() decides when two runs start at once.
+/// Creates and returns the first free folder from `number` on; mkdir() arbitrates between concurrent runs.
 std::string make_numbered(const fs::path& runs, const std::string& prefix, int number) {
   for (;; ++number) {
     const std::string path = (runs / fmt::format("{}{:03}", prefix, number)).string();
@@ -86,7 +86,7 @@ std::string make_next(const fs::path& runs) {
   return make_numbered(runs, "", present.empty() ? 1 : present.back().first + 1);
 }
 
-/// Of a model with several.
+/// The outputs of a model with several; otherwise empty.
 std::vector<std::string> outputs_of(const experiment::Experiment& experiment) {
   const std::vector<std::string> names = experiment::output_names(experiment.graph);
   return names.size() > 1 ? names : std::vector<std::string>{};
@@ -98,7 +98,7 @@ void wipe(const fs::path& path, const std::vector<std::string>& outputs) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored))
     if (experiment::is_run_file(target_of_temporary(entry.path().filename().string()), outputs))
       fs::remove(entry.path(), ignored);
-  if (fs::is_symlink(path / "checkpoints", ignored)) return;  // what lies there is not this run's
+  if (fs::is_symlink(path / "checkpoints", ignored)) return;  // its contents belong to another run
   std::vector<fs::path> gone;
   for (fs::recursive_directory_iterator entry(path / "checkpoints", ignored), end; !ignored && entry != end;
        entry.increment(ignored))
@@ -108,7 +108,7 @@ void wipe(const fs::path& path, const std::vector<std::string>& outputs) {
   for (const fs::path& file : gone) fs::remove(file, ignored);
 }
 
-/// Where the config's callbacks write, below the run's folder: files, and folders with all in them.
+/// Files and folders of the config's callbacks, below the run's folder.
 std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   std::vector<fs::path> logs;
   for (const std::string& name : experiment::callback_files(experiment.config))
@@ -116,7 +116,7 @@ std::vector<fs::path> logs_of(const experiment::Experiment& experiment) {
   return logs;
 }
 
-/// Nothing lies there but what a run writes before its first checkpoint is whole: nothing is lost when it goes.
+/// Whether the folder contains only files that a run writes before its first checkpoint, so that it can be removed.
 bool killed_at_start(const fs::path& path, const experiment::Experiment& experiment) {
   const std::vector<fs::path> logs = logs_of(experiment);
   const std::vector<std::string> outputs = outputs_of(experiment);
@@ -194,7 +194,7 @@ void RunDirectory::describe(const experiment::Experiment& experiment, const RunO
   const std::string resolved_config = config::to_yaml(resolved(experiment));
   const bool from_file = fs::is_regular_file(experiment.file, error) && fs::path(experiment.file).extension() != ".h5";
   const bool own_config = from_file && fs::equivalent(experiment.file, file("config.resolved.yaml"), error);
-  if (!own_config || !fs::exists(file("config.yaml"), error))  // a resumed run keeps the config that its user wrote
+  if (!own_config || !fs::exists(file("config.yaml"), error))  // a resumed run keeps the user's config
     write_text(file("config.yaml"), from_file ? read_text(experiment.file) : resolved_config);
   write_text(file("config.resolved.yaml"), resolved_config);
   const std::string before = options.resuming_here ? read_text(file("command.txt")) : "";
@@ -251,7 +251,7 @@ std::string owner_of(int file) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
 }
 
-/// "process 4711 on gauss", for people.
+/// "process 4711 on gauss".
 std::string this_process() {
   std::array<char, 65> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) return fmt::format("process {}", getpid());
@@ -281,7 +281,7 @@ RunLock::RunLock(const std::string& directory) {
   }
   const std::string owner = this_process();
   if (ftruncate(file_, 0) != 0 || pwrite(file_, owner.data(), owner.size(), 0) < 0)
-    log::warn(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));  // the lock is there all the same
+    log::warn(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));  // the lock is held nevertheless
 }
 
 RunLock::RunLock(RunLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
@@ -300,7 +300,7 @@ std::string exit_text(const std::string& exit) {
   if (exit == "max_time") return "stopped: time limit reached";
   if (exit == "signal") return "stopped by a signal, state saved";
   if (exit == "diverged") return "training diverged";
-  return exit.empty() ? "ended (no exit status recorded)" : exit;  // "completed", or what a later version calls it
+  return exit.empty() ? "ended (no exit status recorded)" : exit;  // "completed", or a value of a later version
 }
 
 }  // namespace dptrain::train

@@ -44,9 +44,9 @@ std::unique_ptr<RunSink> make_run_sinks(const RunDirectory& directory, bool vali
   all->add(make_epoch_table(directory.file("train.csv"), validated));
   all->add(make_step_table(directory.file("steps.csv")));
   all->add(make_data_errors(directory.file(experiment::kDataErrors)));
-  all->add(make_curves_picture(directory.path()));  // reads train.csv, which is written by now
+  all->add(make_curves_picture(directory.path()));  // reads train.csv, which is complete by now
   all->add(make_result_file(directory));
-  all->add(make_event_lines(directory.file("events.jsonl")));  // whose "end" says that result.json is there
+  all->add(make_event_lines(directory.file("events.jsonl")));  // its "end" event implies that result.json exists
   return all;
 }
 

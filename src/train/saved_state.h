@@ -1,6 +1,6 @@
 #pragma once
 
-// Values of the JSON state of a run in a checkpoint. The file is untrusted and may be damaged.
+// Values in the JSON state of a checkpoint, which is untrusted and may be damaged.
 
 #include <cstdint>
 #include <optional>
@@ -18,13 +18,13 @@ namespace dptrain::train {
 /// do not overflow.
 std::int64_t saved_count(const nlohmann::json& state, const char* name);
 
-/// A number; NaN for null, which JSON has for numbers that are not finite.
+/// A number; NaN for null, which JSON uses for numbers that are not finite.
 double saved_number(const nlohmann::json& value);
 
-/// The best value so far; none where it was not finite.
+/// The best value so far; none if it was not finite.
 std::optional<double> saved_best(const nlohmann::json& state);
 
-/// Values by name, in their order: [["loss", 0.5], ...].
+/// Values by name, in order: [["loss", 0.5], ...].
 nlohmann::json logs_json(const experiment::Logs& logs);
 experiment::Logs saved_logs(const nlohmann::json& saved);
 

@@ -1,12 +1,11 @@
 #pragma once
 
-// Signals as requests to a run. While training: SIGINT and SIGTERM request to finish the step, save and exit (130,
-// 143), and print that at once; a second one prints that nothing was saved and ends the process (kStoppedUnsaved).
-// Before and after training they end the process. SIGHUP requests a checkpoint, SIGUSR1 a status line; outside of
-// training they are pending, or have no effect.
+// Signals as requests to a run. While training, SIGINT and SIGTERM request to finish the step, save and exit (130,
+// 143); a second one ends the process without saving (kStoppedUnsaved). Before and after training they end the process.
+// SIGHUP requests a checkpoint, SIGUSR1 a status line; outside of training they stay pending or have no effect.
 //
-// One thread receives them all, and all others block them. A handler on the stack of a thread inside a vector kernel
-// breaks some libraries (oneDNN 2.6's sgemm for AVX-512).
+// One thread receives all signals; all other threads block them. A handler on the stack of a thread inside a vector
+// kernel breaks some libraries (oneDNN 2.6's sgemm for AVX-512).
 
 #include <thread>
 
@@ -14,7 +13,7 @@ namespace dptrain::train {
 
 constexpr int kStoppedUnsaved = 11;  ///< exit code
 
-/// Made before any other thread is started, for they inherit what is blocked. One at a time.
+/// Create it before any other thread, because threads inherit the signal mask. One at a time.
 class Signals {
  public:
   Signals();
@@ -22,7 +21,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  static int stop_signal();   ///< SIGINT or SIGTERM when asked to stop, else 0
+  static int stop_signal();   ///< SIGINT or SIGTERM if a stop was requested, else 0
   static bool take_save();    ///< SIGHUP since the last call
   static bool take_status();  ///< SIGUSR1 since the last call
 
@@ -32,7 +31,7 @@ class Signals {
   std::thread listener_;
 };
 
-/// While one lives, SIGINT and SIGTERM are requests. The first prints `first`, a second one `second` before it ends the
+/// While it exists, SIGINT and SIGTERM are requests. The first prints `first`; a second prints `second` and ends the
 /// process. Both are literals without quotes or backslashes, for --log json.
 class Training {
  public:

@@ -19,7 +19,7 @@
 namespace dptrain::train {
 namespace {
 
-/// Fields of the line with --log json: the values of the epoch so far, and steps.csv's of the interval.
+/// Fields of the step's line with --log json: values of the epoch so far, and the interval's values as in steps.csv.
 nlohmann::ordered_json step_fields(const IntervalReport& report) {
   nlohmann::ordered_json fields{{"ev", "step"}, {"epoch", report.last.epoch + 1}, {"step", report.last.step}};
   for (const auto& [name, value] : report.last.logs.items()) fields[name] = value;
@@ -31,7 +31,7 @@ nlohmann::ordered_json step_fields(const IntervalReport& report) {
   return fields;
 }
 
-/// Other processes of this run count as other programs, so with several the load is left out.
+/// Omits the load if the run has several processes: their threads would count as other programs.
 MachineUse machine_use(session::Session& session) {
   const session::DeviceRequest& devices = session.devices();
   MachineUse use{.workers = session.train_loader().workers(), .on_cpus = !devices.on_gpus(), .cores = machine::cpus()};
@@ -101,7 +101,7 @@ bool StepLog::due() const {
   const config::Duration& every = session.experiment().config.train.log_every;
   if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - interval_.started >= every.value;
   const std::int64_t steps = std::max<std::int64_t>(1, every.steps(session.steps_per_epoch(), session.global_batch()));
-  return batch() % steps == 0;  // never in an epoch with fewer steps, whose end writes a line
+  return batch() % steps == 0;  // never in an epoch with fewer steps; its end writes a line
 }
 
 void StepLog::write() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// StepLog: what the steps since the last line took, and that line: in the log, and as a report to the files of the run.
+// StepLog: measures the steps since the last line and writes the next one, to the log and to the files of the run.
 // Owned by the trainer, on its thread.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dptrain::train {
 
-/// Seconds in which the trainer waited, of those that passed.
+/// Seconds that the trainer waited, and the elapsed seconds.
 struct Waits {
   double for_data = 0, for_replicas = 0, elapsed = 0;
 };
@@ -35,17 +35,17 @@ class StepLog {
  public:
   explicit StepLog(Run& run) : run_(run) {}
 
-  void restart();  ///< an interval begins now
-  /// Seconds of the trainer's thread: for its batch, and until the step was queued or collected.
+  void restart();  ///< begins an interval
+  /// Seconds of the trainer's thread: waiting for the batch, and until the step was queued or collected.
   void add_queued(double waited, double seconds, double comm);
   void add_collected(double seconds) { interval_.step_seconds += seconds; }
   void add_sums(double loss, std::int64_t samples);
 
-  /// Whether `train.log_every` requires a line: at the same steps of each epoch. An epoch with fewer steps has none.
+  /// Whether `train.log_every` requires a line: at the same steps of each epoch, never in an epoch with fewer steps.
   bool due() const;
-  /// Writes it and restarts; nothing where no step was made.
+  /// Writes the line and restarts; does nothing without a step.
   void write();
-  /// Batches of the epoch that the run has behind it.
+  /// Batches of the epoch that are done.
   std::int64_t batch() const;
 
  private:
@@ -53,7 +53,7 @@ class StepLog {
 
   Run& run_;
   bool warned_of_waiting_ = false;
-  std::optional<double> watched_from_;  ///< the end of the first interval, which holds the start
+  std::optional<double> watched_from_;  ///< the end of the first interval, which includes the start-up
   Waits waits_;                         ///< since then
   struct Interval {
     double started = 0, waited = 0, step_seconds = 0, comm = 0, loss = 0;

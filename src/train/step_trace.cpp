@@ -33,7 +33,7 @@ std::string microseconds(std::int64_t nanoseconds) {
   return fmt::format("{}.{:03}", least / 1000, least % 1000);
 }
 
-/// The order of the lines: the trainer, replicas and slots, the loader's workers.
+/// Order of the lines: the trainer, replicas and slots, the loader's workers.
 auto line_order(const trace::ThreadEntries& thread) {
   return std::tuple(!thread.thread.starts_with("trainer"), thread.thread.starts_with("loader"), thread.thread);
 }
@@ -61,7 +61,7 @@ StepRange parse_step_range(const std::string& text) {
 std::string trace_events(std::vector<trace::ThreadEntries> threads, int process, const std::string& name,
                          std::int64_t origin) {
   std::ranges::stable_sort(threads, {}, line_order);
-  // Viewers take thread 1000 of process 1000 for its main one, and process 0 for none.
+  // Viewers treat thread 1000 of process 1000 as its main thread, and process 0 as none.
   const std::size_t id = 1000 * (static_cast<std::size_t>(process) + 1);
   std::string text = fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)"
                                  "\n",

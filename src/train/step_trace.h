@@ -1,8 +1,7 @@
 #pragma once
 
-// StepTrace: trace.json, what every thread of a run did during some of its steps, as time lines (core/trace.h). In the
-// Trace Event Format, which chrome://tracing and Perfetto open: a process of the run is a process there, a thread a
-// line. Owned by the trainer, on its thread; all processes of a run call it alike.
+// StepTrace: trace.json, a timeline of all threads of a run during some steps (core/trace.h), in the Trace Event Format
+// of chrome://tracing and Perfetto. Owned by the trainer, on its thread; all processes of a run make the same calls.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +14,7 @@
 
 namespace dptrain::train {
 
-/// Optimizer steps of the run, counted from 1, both included.
+/// Optimizer steps of the run, counted from 1, inclusive.
 struct StepRange {
   std::int64_t first = 0, last = 0;
 
@@ -27,30 +26,30 @@ StepRange parse_step_range(const std::string& text);
 
 class StepTrace {
  public:
-  /// Without steps it does nothing. `processes`: null where there is one.
+  /// Inactive without steps. `processes`: null for a single process.
   StepTrace(const std::optional<StepRange>& steps, const RunDirectory& directory, distributed::Processes* processes);
   ~StepTrace();
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
-  /// Before the batch of this step is asked for.
+  /// Called before the batch of this step is requested.
   void before(std::int64_t step);
-  /// The devices must have caught up behind this step.
+  /// Whether the devices must catch up after this step.
   bool ends_with(std::int64_t step) const { return begun_ && !written_ && step == steps_->last; }
-  /// All is done up to this step. Writes the file if it is the last one; what cannot be written is a warning.
+  /// Called when all work up to this step is done. Writes the file after the last step; a failed write is a warning.
   void after(std::int64_t step);
-  /// The run is over: writes what there is.
+  /// Ends the run: writes the events so far.
   void finish(std::int64_t steps);
 
  private:
   void write(std::int64_t last);
 
   const std::optional<StepRange> steps_;
-  std::int64_t first_ = 0;  ///< the one at which it has begun
+  std::int64_t first_ = 0;  ///< the first traced step
   const RunDirectory& directory_;
   distributed::Processes* const processes_;
   bool begun_ = false, written_ = false;
-  std::int64_t origin_ = 0;  ///< the time that is 0 in the file
+  std::int64_t origin_ = 0;  ///< time 0 of the file
 };
 
 /// The events of one process, each followed by ",\n". Spans are in microseconds since `origin`.

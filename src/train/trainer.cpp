@@ -24,12 +24,12 @@
 namespace dptrain::train {
 namespace {
 
-/// What a process may want of the run. All processes learn of it with the sums of a step and do it behind the same one.
+/// Control requests of a process. All processes receive them with the sums of a step and act after the same step.
 enum Wish : std::uint32_t {
   kStopForInterrupt = 1,
   kStopForTerminate = 2,
   kStopForTime = 4,
-  kSave = 8,  ///< SIGHUP, or last.h5 is to roll along
+  kSave = 8,  ///< SIGHUP, or last.h5 is old
   kStatus = 16,
 };
 
@@ -85,13 +85,13 @@ void Trainer::begin() {
                           counted(run_.position.epoch, "epoch"), counted(run_.position.step, "step"),
                           goal_.epochs ? fmt::format("--epochs {} or more", run_.position.epoch + 1)
                                        : fmt::format("--steps {} or more", run_.position.step + 1)));
-  // A rollback needs the file, and a path that cannot be written fails now rather than after an epoch.
+  // A rollback needs the file. An unwritable path fails now rather than after an epoch.
   if (!resumed_ || !control_.has_checkpoint("last.h5")) checkpoints_.save_last();
   if (session_.caches_prefix() && !finished()) compute_features();
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }
 
-/// Features of the frozen prefix, from the weights that training starts with.
+/// Computes the features of the frozen prefix from the initial weights.
 void Trainer::compute_features() {
   const Stopwatch watch;
   const std::int64_t all = session_.prefix_samples();
@@ -113,15 +113,15 @@ void Trainer::compute_features() {
   run_.sinks->event("features", {{"samples", all}, {"seconds", seconds}});
 }
 
-/// Up to its end, or to where the run ends or goes back; the devices have then caught up.
+/// Trains to the end of the epoch, or until the run ends or rolls back; the devices have then caught up.
 void Trainer::train_epoch() {
   data::Loader& loader = session_.train_loader();
   log_.restart();
-  epochs_.validate_if_due();  // a run that was resumed where it should have validated
+  epochs_.validate_if_due();  // if the run was resumed at a validation
   while (queued_samples() < loader.samples() && !finished() && !run_.rolls_back) {
     trace_.before(queued_steps() + 1);
     data::Batch batch = loader.next();
-    if (batch.rows() == 0) {  // the last ones could not be read
+    if (batch.rows() == 0) {  // the last samples could not be read
       catch_up();
       if (!run_.failed()) run_.position.samples = loader.samples();
       break;
@@ -134,7 +134,7 @@ void Trainer::train_epoch() {
   catch_up();
 }
 
-/// Devices that run behind the host are kept some steps ahead of what is collected, so that they never wait for it.
+/// Asynchronous devices are kept some steps ahead of the collected step, so that they never wait for the host.
 void Trainer::train_step(data::Batch batch) {
   const Stopwatch watch;
   const std::int64_t number = queued_steps();
@@ -164,11 +164,11 @@ void Trainer::collect_step() {
   const double seconds = watch.seconds();
   run_.position.epoch_seconds += seconds;
   log_.add_collected(seconds);
-  if (run_.failed()) return;  // the devices have left it out, too, or it was queued after the loss became NaN
+  if (run_.failed()) return;  // the devices skipped it too, or it was queued after the loss became NaN
   after_step(sums, *batch);
 }
 
-/// Until the devices stand where Run::position does.
+/// Collects all queued steps, so that the devices are at Run::position.
 void Trainer::catch_up() {
   while (!ahead_.empty()) collect_step();
 }
@@ -190,7 +190,7 @@ void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch
   const double loss = sums.loss / rows + sums.penalty;
   const BadStep bad{batch, loss};
   if (!std::isfinite(loss)) {
-    const std::string value = std::isnan(loss) ? "nan" : fmt::format("{}", loss);  // whose sign says nothing
+    const std::string value = std::isnan(loss) ? "nan" : fmt::format("{}", loss);  // the sign of NaN is meaningless
     return not_finite(fmt::format("the loss of step {} is {}", position.step + 1, value), &bad);
   }
   if (sums.left_out)
@@ -220,7 +220,7 @@ void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch
                         .values = values_text(report.logs.items())});
 }
 
-/// Epochs of the whole run; remaining steps count with the present batch size.
+/// Epochs of the whole run; remaining steps count with the current batch size.
 double Trainer::epochs_in_all() const {
   if (goal_.epochs) return static_cast<double>(*goal_.epochs);
   const Position& position = run_.position;
@@ -228,7 +228,7 @@ double Trainer::epochs_in_all() const {
   return batches / static_cast<double>(session_.steps_per_epoch());
 }
 
-/// Remaining seconds of the run at its speed so far; none in the last epoch.
+/// Remaining seconds at the run's speed so far; none in the last epoch.
 std::optional<double> Trainer::seconds_left() const {
   const Position& position = run_.position;
   const double epochs = epochs_in_all();
@@ -243,13 +243,13 @@ void Trainer::count(const data::Batch& batch) {
   ++run_.position.step;
 }
 
-/// Copies the counts to the position, which checkpoints hold.
+/// Copies the counts to the position, which checkpoints contain.
 void Trainer::keep_account() {
   run_.position.skipped_steps = nonfinite_.skipped_steps();
   run_.position.rollbacks = nonfinite_.rollbacks();
 }
 
-/// `step`: the one that was left out; null where weights are not finite, which nothing can mend in place.
+/// `step`: the skipped step; null if weights are not finite, which cannot be repaired in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const Reaction reaction = nonfinite_.react(step != nullptr);
   keep_account();
@@ -261,7 +261,7 @@ void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const bool skips = reaction == Reaction::kSkip;
   const bool stand_still = !skips && session_.plan().compute != DType::kF16;
   const bool before_the_step =
-      stand_still || ahead_.empty();  // are the weights, on devices that have steps queued behind it
+      stand_still || ahead_.empty();  // true if the devices still have the weights from before the failed step
   if (!skips) catch_up();
   if (before_the_step) faults_.leave_fault(what, step);
   if (skips) count(step->batch);
@@ -280,7 +280,7 @@ void Trainer::roll_back() {
   run_.position.rate_factor = factor;
   checkpoints_.drop_snapshot();
   run_.rolls_back = false;
-  checkpoints_.save_last();  // with the smaller rate and one rollback more: a restarted run does not begin them again
+  checkpoints_.save_last();  // with the smaller rate and the rollback count, so that a restarted run keeps them
   log::info(fmt::format("learning rate {:.3e} from here on", run_.learning_rate()));
   session_.train_loader().seek(run_.position.epoch, run_.position.samples);
 }
@@ -301,7 +301,7 @@ std::uint32_t Trainer::own_wishes() const {
   return own;
 }
 
-/// Of all processes; where there is one, without waiting for a step.
+/// Requests of all processes; for a single process, without waiting for a step.
 std::uint32_t Trainer::wishes() {
   const std::uint32_t agreed = session_.replicas().take_wishes();
   return run_.world.processes == 1 ? agreed | own_wishes() : agreed;
@@ -396,7 +396,7 @@ void Trainer::resume(const formats::CheckpointState& state) {
     if (best.empty() && run_.best.contains(name))
       best = fmt::format("; best {} {} (epoch {})", name, metric_text(run_.best[name].first), run_.best[name].second);
   const bool other_rate =
-      position.learning_rate || position.rate_factor != 1;  // than the config's, which the header has
+      position.learning_rate || position.rate_factor != 1;  // differs from the config's, which the header shows
   const std::string rate = other_rate ? fmt::format("; learning rate {:.3e}", run_.learning_rate()) : "";
   log::info(fmt::format("resumed at epoch {}, step {}, sample {}{}{}", position.epoch + 1, position.step,
                         position.samples, rate, best));

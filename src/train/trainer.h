@@ -1,7 +1,7 @@
 #pragma once
 
-// Trainer: the training loop of `fit`. Owns the run's state and the parts that work on it, and the queue of steps;
-// borrows the session and the run directory. One thread, the main one.
+// Trainer: the training loop of `fit`. Owns the run's state, the parts that use it and the queue of steps; borrows the
+// session and the run directory. Main thread only.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@
 namespace dptrain::train {
 
 struct FitOptions {
-  std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: instead of the config's
+  std::optional<std::int64_t> epochs, steps;  ///< --epochs, --steps: replace the config's
   ProgressMode progress = ProgressMode::kAuto;
   std::optional<StepRange> traced{};  ///< --trace
 };
@@ -34,12 +34,13 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Everything from a checkpoint: the session's model must have its weights already. Throws Error{kCheckpoint}.
+  /// Restores everything from a checkpoint; the session's model must already have its weights. Throws
+  /// Error{kCheckpoint}.
   void resume(const formats::CheckpointState& state);
-  /// The optimizer goes on from there, everything else begins. Throws Error{kCheckpoint}.
+  /// Continues the optimizer from `state`; everything else starts anew. Throws Error{kCheckpoint}.
   void begin_with(const formats::OptimizerState& state);
   FitResult fit();
-  /// After fit().
+  /// Valid after fit().
   const EndReport& ended() const { return ended_; }
 
  private:
@@ -72,7 +73,7 @@ class Trainer {
   session::Session& session_;
   const experiment::Goal goal_;
   Run run_;
-  runtime::BatchQueue ahead_;  ///< the steps that are queued beyond Run::position
+  runtime::BatchQueue ahead_;  ///< the steps queued beyond Run::position
   CheckpointManager checkpoints_;
   StepLog log_;
   Control control_;
@@ -80,7 +81,7 @@ class Trainer {
   FaultKeeper faults_;
   NonfiniteAccount nonfinite_;
   StepTrace trace_;
-  std::string diverged_;  ///< why
+  std::string diverged_;  ///< the reason
   EndReport ended_;
   bool resumed_ = false;
   int signal_ = 0;

@@ -18,13 +18,13 @@ namespace {
 /// Keras's format: columns sorted and fixed at the first row, epochs from 0, missing values NA, CRLF line ends.
 class CsvLog final : public RunSink {
  public:
-  /// `columns` are the callback's, which keeps them in checkpoints; empty until the first row.
+  /// The callback owns `columns` and stores them in checkpoints; empty until the first row.
   CsvLog(std::string path, std::string separator, const std::vector<std::string>& columns)
       : path_(std::move(path)), separator_(std::move(separator)), columns_(columns), file_(path_) {}
 
   void cut(std::int64_t epochs, std::int64_t) override {
     if (epochs == 0) {
-      std::error_code failed;  // then the first line tells
+      std::error_code failed;  // then the first write reports it
       std::filesystem::remove(path_, failed);
       return;
     }
@@ -33,7 +33,7 @@ class CsvLog final : public RunSink {
   }
 
   void epoch(const EpochReport& report) override {
-    std::error_code failed;  // then the line tells
+    std::error_code failed;  // then the write reports it
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
     std::string row = std::to_string(report.epoch);
     for (const std::string& column : columns_) {
@@ -61,7 +61,7 @@ class CSVLogger final : public Callback {
   void train_begin(TrainingControl& control, bool resumed) override {
     const std::filesystem::path path = std::filesystem::path(control.run_directory()) / spec_.filename;
     file_ = control.admit(std::make_unique<CsvLog>(path.string(), spec_.separator, columns_));
-    // Rows of epochs that the resumed state does not know yet are written again.
+    // Removes rows of epochs after the resumed state: they are written again.
     if (resumed || !spec_.append) file_->cut(resumed ? rows_ : 0, 0);
   }
 

@@ -4,7 +4,7 @@
 
 namespace dptrain::train {
 
-/// Keras's CSVLogger: a file of one row per epoch in the run's folder.
+/// Keras's CSVLogger: a file with one row per epoch in the run's folder.
 struct CSVLoggerSpec {
   std::string filename = "log.csv";
   std::string separator = ",";

@@ -11,16 +11,15 @@
 namespace dptrain::train {
 namespace {
 
-/// Keras 3's rule: `wait` counts epochs (or validations, where these come by steps) without improvement and is reset
-/// only by an epoch that also beats the baseline; the best weights come back at the end even when training was not
-/// stopped.
+/// The rule of Keras 3: `wait` counts epochs (or validations, if they run every N steps) without improvement, and only
+/// an epoch that also beats the baseline resets it. The best weights are restored at the end of any run.
 class EarlyStopping final : public Callback {
  public:
   explicit EarlyStopping(const EarlyStoppingSpec& spec) : spec_(spec) {}
 
   std::string name() const override { return "EarlyStopping"; }
 
-  /// A run that it has ended stays ended, unless it may be more patient now.
+  /// A run that was stopped early stays stopped unless patience has grown.
   void train_begin(TrainingControl& control, bool resumed) override {
     if (!resumed || !stopped_) return;
     stopped_ = wait_ >= spec_.patience;

@@ -20,7 +20,7 @@ namespace {
 
 /// printf-style conversion of one Python format spec such as "02d" or ".3f".
 std::string format_value(const std::string& spec, double value, bool integral) {
-  constexpr std::size_t kLongest = 6;  // "010.4f": a name of a file needs no width of thousands
+  constexpr std::size_t kLongest = 6;  // "010.4f": file names need no larger width
   if (spec.empty()) return integral ? fmt::format("{}", static_cast<std::int64_t>(value)) : shortest(value);
   try {
     if (spec.size() > kLongest) throw std::runtime_error("too long");
@@ -41,7 +41,7 @@ class ModelCheckpoint final : public Callback {
   std::string subject() const override { return spec_.filepath.value_or(default_path()); }
 
   void train_begin(TrainingControl& control, bool resumed) override {
-    // A run that goes on in another folder has no best weights yet.
+    // A run that continues in another folder has no best weights yet.
     const std::string file = spec_.filepath.value_or(default_path());
     if (resumed && spec_.save_best_only && file.find('{') == std::string::npos && !control.has_checkpoint(file))
       best_ = spec_.initial_value_threshold;
@@ -80,7 +80,7 @@ class ModelCheckpoint final : public Callback {
   void restore(const nlohmann::json& state) override {
     best_ = saved_best(state);
     written_ = state.value("written", std::deque<std::string>());
-    for (const std::string& file : written_)  // which keep() removes one day
+    for (const std::string& file : written_)  // keep() removes these later
       if (!experiment::stays_inside(file) || !file.ends_with(".h5"))
         throw Error(
             ErrorKind::kCheckpoint,
@@ -90,12 +90,12 @@ class ModelCheckpoint final : public Callback {
   }
 
  private:
-  /// Whether it judges each validation, where these come by steps.
+  /// Whether each validation is judged, if validation runs every N steps.
   bool watches_validations(const TrainingControl& control) const {
     return spec_.save_best_only && judged_at_validation(control, monitor_);
   }
 
-  /// A bare number counts batches, as in Keras. Epochs and samples follow samples, whatever the batch.
+  /// A bare number counts batches, as in Keras. Epochs and samples are counted in samples, whatever the batch size.
   bool due(TrainingControl& control, std::int64_t step) const {
     const config::Duration& every = *spec_.save_freq;
     if (every.unit == config::Duration::Unit::kSeconds) return now_seconds() - last_time_ >= every.value;
@@ -105,7 +105,7 @@ class ModelCheckpoint final : public Callback {
     return std::llround(control.batches(step) - last) >= steps;
   }
 
-  /// What could not be written counts for nothing: neither as the best nor among the last max_to_keep.
+  /// Reverts a save that failed, so that it is neither the best nor one of the last max_to_keep.
   void forget_what_failed(TrainingControl& control) {
     if (!attempt_ || control.is_saved(attempt_->file)) return attempt_.reset();
     best_ = attempt_->best_before;
@@ -136,7 +136,7 @@ class ModelCheckpoint final : public Callback {
     return spec_.save_weights_only ? "weights.h5" : "last.h5";  // last.h5 can always be resumed
   }
 
-  /// The last max_to_keep files of this callback stay; last.h5 and best.h5 are not counted.
+  /// Keeps the last max_to_keep files of this callback; last.h5 and best.h5 are not counted.
   void keep(TrainingControl& control, const std::string& file) {
     if (file == "best.h5" || file == "last.h5") return;
     std::erase(written_, file);
@@ -156,10 +156,10 @@ class ModelCheckpoint final : public Callback {
     std::optional<double> best_before;
     std::deque<std::string> written_before;
   };
-  std::optional<Attempt> attempt_;  ///< the last save, until its result is known
+  std::optional<Attempt> attempt_;  ///< the last save until its result is known
   double last_time_ = 0;
   std::int64_t last_step_ = 0;
-  std::optional<double> last_epochs_;  ///< at last_step_; older checkpoints lack it
+  std::optional<double> last_epochs_;  ///< at last_step_; older checkpoints do not have it
 };
 
 void check_monitor(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
@@ -169,7 +169,7 @@ void check_monitor(const ModelCheckpointSpec& spec, experiment::CallbackCheck& c
         fmt::format("there is no '{}' to monitor; with save_freq there is the loss of the step alone", *spec.monitor));
 }
 
-/// At a validation by steps every value is known, at the end of an epoch those of every epoch.
+/// A validation every N steps provides all values, the end of an epoch those of each epoch.
 void check_filepath(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
   const std::string& pattern = *spec.filepath;
   if (!experiment::stays_inside(pattern))

@@ -22,7 +22,7 @@ struct ModelCheckpointSpec {
   std::int64_t max_to_keep = 2;
 };
 
-/// Python's "{epoch:02d}-{val_loss:.2f}"; throws Error{kUsage} for a name that logs do not have.
+/// Formats like Python's "{epoch:02d}-{val_loss:.2f}". Throws Error{kUsage} for a name that the logs do not have.
 std::string format_filepath(const std::string& pattern, std::int64_t epoch_from_1, std::int64_t batch_from_1,
                             const experiment::Logs& logs);
 

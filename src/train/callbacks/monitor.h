@@ -1,6 +1,6 @@
 #pragma once
 
-// What callbacks that watch one value share: Keras's arguments `monitor` and `mode`, and when a value is better. Pure
+// Shared by callbacks that monitor one value: Keras's arguments `monitor` and `mode`, and the comparison. Pure
 // functions.
 
 #include <array>
@@ -16,14 +16,14 @@ namespace dptrain::train {
 
 enum class MonitorMode { kAuto, kMin, kMax };
 
-/// Whether a larger value is better. For kAuto the metric or loss of that name decides. Throws Error{kUsage} if there
-/// is none, which the check of a config has refused already.
+/// Whether larger values are better; for kAuto the metric or loss of that name decides. Throws Error{kUsage} if there
+/// is none, which the check of a config has already rejected.
 bool is_larger_better(MonitorMode mode, const TrainingControl& control, const std::string& monitor);
-/// Whether a monitored value is better than the best so far (none yet: yes) by more than min_delta.
+/// Whether a value beats the best so far (if any) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
-/// Whether a value is judged at each validation: one of the validation set where validation comes every so many steps.
-/// All others are judged at the ends of epochs.
+/// Whether a value is judged at each validation: a validation value if validation runs every N steps. Other values are
+/// judged at the ends of epochs.
 bool judged_at_validation(const TrainingControl& control, const std::string& monitor);
 
 }  // namespace dptrain::train

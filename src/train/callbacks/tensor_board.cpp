@@ -31,7 +31,7 @@ HyperParameter hyper_parameter(const std::string& name, const config::Node& valu
   return {name, value.str()};
 }
 
-/// Each scalar below a mapping, named by its path: "optimizer.Adam.learning_rate".
+/// Collects each scalar below a mapping, named by its path: "optimizer.Adam.learning_rate".
 void gather_scalars(const std::string& path, const config::Node& node, std::vector<HyperParameter>& all) {
   if (node.is_scalar()) all.push_back(hyper_parameter(path, node));
   if (!node.is_map()) return;
@@ -39,8 +39,8 @@ void gather_scalars(const std::string& path, const config::Node& node, std::vect
     gather_scalars(path.empty() ? entry.key : path + "." + entry.key, entry.value, all);
 }
 
-/// Settings that distinguish runs: optimizer, learning rate (for a schedule its name), seed, and all values of `train`
-/// that differ from their defaults.
+/// Settings that distinguish runs: optimizer, learning rate (or the name of its schedule), seed, and non-default values
+/// of `train`.
 std::vector<HyperParameter> hyper_parameters(const config::Node& config, const config::Node& minimal) {
   std::vector<HyperParameter> all;
   if (const config::Node* const seed = config.find("seed")) gather_scalars("seed", *seed, all);
@@ -120,7 +120,7 @@ class TensorBoard final : public Callback {
   void train_end(TrainingControl&) override { static_cast<void>(flush()); }
   bool flush() override { return sink_ == nullptr || sink_->flush(); }
 
-  /// Also called when a run rolls back to an earlier state.
+  /// Also called when a run rolls back.
   void restore(const nlohmann::json&) override { goes_back_ = true; }
 
  private:
@@ -157,7 +157,7 @@ class TensorBoard final : public Callback {
   const TensorBoardSpec spec_;
   std::unique_ptr<RunSink> sink_;
   Board* board_ = nullptr;  ///< the sink; null if another process writes
-  bool goes_back_ = false;  ///< to an older state, which the next report identifies
+  bool goes_back_ = false;  ///< to an earlier state, which the next report identifies
   Stopwatch watch_;         ///< since steps_ was 0
   std::int64_t steps_ = 0;
 };

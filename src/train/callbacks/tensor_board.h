@@ -9,20 +9,20 @@
 
 namespace dptrain::train {
 
-/// Keras's `update_freq`: scalars of steps never (`epoch`), of each step (`batch`), or of every N-th.
+/// Keras's `update_freq`: scalars of no step (`epoch`), of each step (`batch`), or of every N-th.
 struct UpdateFrequency {
   std::int64_t steps = 0;  ///< 0: `epoch`
 };
 
-/// Keras's TensorBoard: files of events in the run's folder, with Keras's tags (docs/tensorboard.md).
+/// Keras's TensorBoard: event files in the run's folder with Keras's tags (docs/tensorboard.md).
 struct TensorBoardSpec {
   std::string log_dir = "logs";
   std::int64_t histogram_freq = 0;  ///< epochs between two histograms of all weights; 0: none
-  bool write_grads = false;         ///< and of the gradients of the epoch's last step
+  bool write_grads = false;         ///< histograms of the gradients of the epoch's last step, too
   bool write_graph = true;
   bool write_steps_per_second = false;
   bool write_hparams = true;
-  std::int64_t write_samples = 0;  ///< that each epoch shows as training draws them; 0: none
+  std::int64_t write_samples = 0;  ///< samples shown per epoch, as training reads them; 0: none
   UpdateFrequency update_freq{};
 };
 

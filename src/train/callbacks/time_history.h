@@ -2,7 +2,7 @@
 
 namespace dptrain::train {
 
-/// Of each epoch its time and images per second, and the total time.
+/// Time and images per second of each epoch, and the total time.
 struct TimeHistorySpec {};
 
 }  // namespace dptrain::train

@@ -183,7 +183,7 @@ class DataErrors final : public RunSink {
     for (const std::string& row : LineFile::read(path)) known_.insert(row);
   }
 
-  /// Files that cannot be read do not depend on the state of a run: removes only a torn line.
+  /// Unreadable files do not depend on a run's state: removes only a torn line.
   void cut(std::int64_t, std::int64_t) override {
     LineFile::filter(path_, [](const std::string&) { return true; });
   }
@@ -224,7 +224,7 @@ class CurvesPicture final : public RunSink {
   }
 
  private:
-  static constexpr std::chrono::seconds kLeastTime{2};  // between pictures: epochs may be short
+  static constexpr std::chrono::seconds kLeastTime{2};  // between drawings: epochs may be short
 
   void draw() {
     try {
@@ -241,7 +241,7 @@ class CurvesPicture final : public RunSink {
 
   std::string folder_;
   std::chrono::steady_clock::time_point drawn_{};
-  bool stale_ = true;  // also at first: a run that is done may have been killed while drawing
+  bool stale_ = true;  // initially true: a completed run may have been killed while drawing
   bool warned_ = false;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// The files that every run writes while it goes on, each a RunSink of its own (docs/files.md). Made by
-// make_run_sinks().
+// The files that each run writes, one RunSink each (docs/files.md). make_run_sinks() creates them.
 
 #include <cstdint>
 #include <memory>
@@ -16,16 +15,16 @@ namespace dptrain::train {
 std::unique_ptr<RunSink> make_epoch_table(const std::string& path, bool validated);
 /// steps.csv: one row per interval.
 std::unique_ptr<RunSink> make_step_table(const std::string& path);
-/// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields} for all that is reported.
+/// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields} per report.
 std::unique_ptr<RunSink> make_event_lines(const std::string& path);
-/// data-errors.csv: one row per file; a row that is there already (the run was resumed) is not written again.
+/// data-errors.csv: one row per file; rows from before a resume are not repeated.
 std::unique_ptr<RunSink> make_data_errors(const std::string& path);
-/// curves.svg, drawn from train.csv at most every two seconds, and at the end. A failure is a warning.
+/// curves.svg, drawn from train.csv at most every two seconds and at the end. A failure is a warning.
 std::unique_ptr<RunSink> make_curves_picture(const std::string& folder);
-/// result.json, at the end, as a whole.
+/// result.json, written once at the end.
 std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory);
 
-/// The first field of a row as a number; 0 where it is none, as in a header.
+/// The first field of a row as a number; 0 if it is not a number, as in a header.
 std::int64_t leading_number(const std::string& row);
 
 }  // namespace dptrain::train

@@ -21,12 +21,12 @@
 namespace dptrain::train::tensorboard {
 namespace {
 
-// The network as a GraphDef (tensorflow/core/framework/graph.proto), for TensorBoard's tab Graphs: a node for each call
-// of a layer with its arguments, sizes and number of parameters; blocks and networks are scopes. Pure.
+// The network as a GraphDef (tensorflow/core/framework/graph.proto) for TensorBoard's Graphs tab: a node per call of a
+// layer with its arguments, sizes and number of parameters; blocks and networks are scopes. Pure.
 
-constexpr int kProducer = 22;  ///< `versions` of graphs that TensorFlow 1 and 2 write
+constexpr int kProducer = 22;  ///< `versions` of graphs from TensorFlow 1 and 2
 
-/// "stage1/conv1" of "stage1_conv1" in the block "stage1".
+/// "stage1/conv1" for "stage1_conv1" in the block "stage1".
 std::string scoped_name(const graph::Node& node) {
   std::string scope, name = node.name, outer;
   for (const graph::BlockUse& block : node.blocks) {

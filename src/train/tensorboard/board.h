@@ -80,7 +80,7 @@ class Board final : public RunSink {
   std::vector<std::unique_ptr<EventFile>> files_;  ///< by place; null until its first event
 };
 
-/// A folder's files of events, older ones first.
+/// Event files of a folder, oldest first.
 std::vector<std::string> event_files(const std::string& folder);
 
 }  // namespace dptrain::train::tensorboard

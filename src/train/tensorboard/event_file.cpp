@@ -103,7 +103,7 @@ constexpr double kWriteEverySeconds = 2;
 constexpr std::size_t kWriteAtBytes = std::size_t{1} << 20;
 constexpr std::size_t kHeadBytes = 12, kTailBytes = 4;
 
-/// TensorFlow's, so that a checksum of bytes that hold a checksum is sound.
+/// TensorFlow's masking: a CRC of data that contains its own CRC is unreliable.
 std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
 std::string little_endian(std::uint64_t value, std::size_t bytes) {
@@ -156,7 +156,7 @@ void EventFile::append(std::string_view event) {
 bool EventFile::flush() {
   written_ = now_seconds();
   if (pending_.empty()) return true;
-  std::error_code ignored;  // the write tells
+  std::error_code ignored;  // the write reports it
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   const int failure = append_whole(path_, "", pending_);
   if (failure == 0) pending_.clear();
