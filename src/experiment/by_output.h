@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading and writing ByOutput (experiment/sections.h): an argument of training that stands once for all outputs of the
-// model, or once for each by name: `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
+// Reads and writes ByOutput (experiment/sections.h): an argument of training for all outputs of the model, or one per
+// output by name. `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
 
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@
 
 namespace dptrain::experiment {
 
-/// Whether a mapping with this only key is a member of the family (or meant as one), rather than an output's name.
+/// Whether the only key of a mapping is a member of the family, or a misspelt one, rather than an output's name.
 inline bool is_member(const config::Family& family, const std::string& key) {
   return family.find(key) != nullptr || !did_you_mean(key, family.names()).empty();
 }

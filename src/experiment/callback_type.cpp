@@ -13,7 +13,7 @@ namespace dptrain::experiment {
 namespace fs = std::filesystem;
 namespace {
 
-/// Any value does: only the names matter.
+/// An arbitrary value: only the names matter.
 constexpr double kSomeValue = 1;
 
 }  // namespace

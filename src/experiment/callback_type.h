@@ -1,8 +1,8 @@
 #pragma once
 
-// The definition of a callback for configs: its keys, its requirements on the rest of the config, and the files that it
-// writes. The module that runs the callbacks registers one for each (train/callbacks/<name>.cpp). The registry is
-// filled before main and read-only afterwards: any thread may read it.
+// The definition of a callback for configs: its keys, its requirements on the rest of the config, and its files. Each
+// train/callbacks/<name>.cpp registers one. The registry is filled before main and read-only afterwards: any thread may
+// read it.
 
 #include <functional>
 #include <set>
@@ -22,22 +22,22 @@ namespace dptrain::experiment {
 /// order.
 class CallbackCheck {
  public:
-  /// `graph` determines the names of the values. It is null if it could not be built or if nothing will call the
-  /// callbacks; the names are then unavailable. Errors have the callback's place.
+  /// `graph` determines the names of the values; null if it could not be built or if nothing calls the callbacks.
+  /// Errors have the callback's location.
   CallbackCheck(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
   const ConfigFile& file() const { return file_; }
   /// Whether `train.optimizer` has a schedule for a learning rate.
   bool has_schedule() const;
-  /// Whether validation comes every so many steps, not at the ends of epochs.
+  /// Whether validation runs every N steps instead of at the ends of epochs.
   bool validates_by_steps() const;
   bool knows_values() const { return knows_values_; }
-  /// Values of an epoch with validation, each name with some number.
+  /// Values of an epoch with validation, each with an arbitrary number.
   const Logs& values() const { return epoch_; }
-  /// Values of every epoch: without validation in each epoch only those of training.
+  /// Values of every epoch: those of validation only if each epoch has one.
   const Logs& values_of_every_epoch() const { return every_epoch_; }
 
-  /// One error at the place of the callback that is being checked: "EarlyStopping: <message>".
+  /// Reports an error at the location of the callback being checked: "EarlyStopping: <message>".
   void error(const std::string& message);
   /// Reports a message that already names the callback.
   void error_as_is(const std::string& message);
@@ -63,11 +63,10 @@ class CallbackCheck {
 struct CallbackType : config::TypeDef {
   /// Reports conflicts with the rest of the config. May be empty.
   std::function<void(const void* spec, CallbackCheck& check)> check;
-  /// Files and folders of its own, relative to the run's folder; checkpoints are not among them. May be empty.
+  /// Its files and folders relative to the run's folder, without checkpoints. May be empty.
   std::function<std::vector<std::string>(const void* spec)> files;
 };
 
-/// The definition of a callback of a config.
 const CallbackType& type_of(const CallbackConfig& callback);
 
 /// Calls each definition's check, in the order of the callbacks, so that errors appear when the config is read. Pure.
@@ -76,7 +75,7 @@ void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph
 /// Every file or folder that a config's callbacks write, relative to the run's folder.
 std::vector<std::string> callback_files(const ConfigFile& file);
 
-/// Whether a path leads to a file below the folder that it starts from: relative, with a name, without "..".
+/// Whether a path leads to a file below its starting folder: relative, with a name, without "..".
 bool stays_inside(const std::string& path);
 
 }  // namespace dptrain::experiment

@@ -68,7 +68,7 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
 
 namespace {
 
-/// Whether labels have a value for each of several positions of an image. The frames of a clip are no such positions.
+/// Whether labels have a value for each position of an image; the frames of a clip do not count.
 bool has_image_positions(const plan::Objective& objective, const graph::Graph& graph) {
   const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
   const std::int64_t positions = nn::MetricSubject{.output = graph::tensor_of(graph, port).shape}.positions();
@@ -77,7 +77,7 @@ bool has_image_positions(const plan::Objective& objective, const graph::Graph& g
          });
 }
 
-/// A file that a data set, or one nested in it, reads as `inputs` and as `labels`; "" if there is none.
+/// A file that a data set, or a nested one, reads both as `inputs` and as `labels`; "" if there is none.
 std::string file_of_both(const config::Node& dataset) {
   const config::Node *inputs = dataset.find("inputs"), *labels = dataset.find("labels");
   if (inputs != nullptr && labels != nullptr && inputs->is_scalar() && labels->is_scalar() &&
@@ -126,7 +126,7 @@ double number(const config::Node& arguments, const char* key) {
   return node != nullptr && node->is_scalar() ? config::evaluate(node->str()).value_or(0) : 0;
 }
 
-/// Whether this transform is the preprocessing `mode`, under its name or as the arithmetic that it is.
+/// Whether this transform is the preprocessing `mode`, by name or by its arithmetic.
 bool is_preprocessing(const config::Typed& transform, const std::string& mode) {
   const config::Node arguments = transform.def().schema.write(transform.spec());
   if (transform.name() == "PreprocessInput") {

@@ -10,17 +10,17 @@
 
 namespace dptrain::experiment {
 
-/// Reports at `place`, the key's position: a number that is not a power of two, and settings that need more than one
-/// shard or cut batches in another way. `graph` may be null.
+/// Reports at `place`, the key's location: a number that is not a power of two, and settings that need a single shard
+/// or split batches in another way. `graph` may be null.
 void check_virtual_shards(config::Reader& reader, const config::Mark& place, const ConfigFile& file,
                           const graph::Graph* graph);
 
-// Checks of transforms against labels. MixUp and CutMix mix labels, which become rows of values whatever the data set
-// holds. Transforms move no labels that have a value for each position of an image. Main thread.
+// Checks of transforms against labels. MixUp and CutMix turn labels into rows of values. Transforms do not move labels
+// that have a value for each position of an image. Main thread.
 
-/// The first transform that mixes samples; null when there is none.
+/// The first transform that mixes samples, or null.
 const config::Typed* mixing_transform(const DataSection& data);
-/// An error at that transform for each loss that takes class numbers only.
+/// Reports at that transform each loss that only accepts class indices.
 void check_mixed_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                         const graph::Graph& graph);
 

@@ -36,7 +36,7 @@ constexpr std::int64_t kSchemaVersion = 1;
 
 const config::Node* section(const config::Node& root, const char* name) { return root.find(name); }
 
-/// The place of `section.key`, of the section, or of the file's first line.
+/// The location of `section.key`, else of the section, else of the file's first line.
 config::Mark place(const config::Node& root, const char* section_name, const char* key = nullptr) {
   const config::Node* in = section(root, section_name);
   if (in == nullptr) return root.mark();
@@ -48,7 +48,7 @@ config::Mark place(const config::Node& root, const char* section_name, const cha
   return in->mark();
 }
 
-/// The place of the file that `model.weights` names: of `file`, or of the whole value.
+/// The location of the file that `model.weights` names: its key `file`, or the whole value.
 config::Mark weights_place(const config::Node& root) {
   const config::Node* model = section(root, "model");
   const config::Node* weights = model != nullptr && model->is_map() ? model->find("weights") : nullptr;
@@ -57,7 +57,7 @@ config::Mark weights_place(const config::Node& root) {
   return file != nullptr ? file->mark() : weights->mark();
 }
 
-/// Whether a key of `train` is there, under its name or under one that has been reported. Null counts as absent.
+/// Whether a key of `train` is present, under its name or under a misspelling that was reported. Null counts as absent.
 bool given(const config::Node& train, const char* key) {
   const config::Node* value = train.find(key);
   if (value != nullptr) return !value->is_null();
@@ -79,8 +79,8 @@ void exactly_one(config::Reader& reader, const config::Node& root, const char* f
 void check_train(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
   const TrainSection& train = file.train;
   const config::Node* in = section(root, "train");
-  if (in == nullptr) return;                    // a model alone is fine for `summary`; fit asks for more
-  if (!in->is_map() && !in->is_null()) return;  // reported already
+  if (in == nullptr) return;                    // `summary` needs only a model; fit checks more
+  if (!in->is_map() && !in->is_null()) return;  // already reported
   exactly_one(reader, root, "epochs", "steps");
   exactly_one(reader, root, "batch_size", "batch_size_per_replica");
   if (!given(*in, "loss")) reader.error(place(root, "train"), "train: missing argument 'loss'");
@@ -105,7 +105,7 @@ void check_parallel(config::Reader& reader, const config::Node& root, const Conf
     reader.error(place(root, "parallel", "watchdog"), "parallel: watchdog must be a time such as 60s, above 0");
 }
 
-/// Whether some text of the config holds the variable, in use or in a branch that is not.
+/// Whether the text of the config contains the variable, even in an unused branch.
 bool mentions(const config::Node& node, const std::string& variable) {
   if (node.is_scalar()) {
     const std::string& text = node.str();
@@ -122,7 +122,7 @@ bool mentions(const config::Node& node, const std::string& variable) {
          std::ranges::any_of(node.entries(), [&](const config::Node::Entry& entry) { return inside(entry.value); });
 }
 
-/// A --var that nothing uses is a mistake of its name.
+/// Reports a --var that nothing uses, which is probably misspelt.
 void check_variables(const config::Node& root, const Overrides& overrides, config::Diagnostics& diagnostics) {
   const config::Node* vars = section(root, "vars");
   std::vector<std::string> known;
@@ -154,7 +154,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   if (const config::Node* vars = section(root, "vars"); vars != nullptr) reader.read_defaults(*vars);
   config::Node sections = root;
   sections.erase("vars");
-  sections.erase("model");  // its blocks have variables of their own
+  sections.erase("model");  // its blocks have their own variables
   config_schema().read(sections, root.mark(), reader, &file, {"model", "vars"});
   if (file.dptrain != kSchemaVersion)
     reader.error(place(root, "dptrain"),
@@ -176,7 +176,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
                        diagnostics.ok() ? &experiment.graph : nullptr);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
-  if (diagnostics.ok() && overrides.callbacks) {  // earlier runs with these can still be evaluated
+  if (diagnostics.ok() && overrides.callbacks) {  // older runs with these metrics can still be evaluated
     warn_of_step_moments(diagnostics, file.train, experiment.graph);
     check_value_names(reader, place(root, "train"), file.train, experiment.graph);
     check_positional_labels(reader, file.data, file.train, experiment.graph);
@@ -196,13 +196,13 @@ const config::Node* find(const config::Node* map, const char* key) {
   return map != nullptr && map->is_map() ? map->find(key) : nullptr;
 }
 
-/// The value of `Type: value` that is alone in its mapping; else null.
+/// The value of a mapping with the single entry `Type: value`; else null.
 const config::Node* arguments_of(const config::Node* typed) {
   return typed != nullptr && typed->is_map() && typed->entries().size() == 1 ? &typed->entries().front().value
                                                                              : nullptr;
 }
 
-/// Sets the optimizer's learning rate. A schedule stays, with `value` as its highest rate.
+/// Sets the optimizer's learning rate, or the highest rate of its schedule.
 void set_learning_rate(config::Node& root, double value, config::Diagnostics& diagnostics) {
   std::string path = "train.optimizer";
   const config::Node* const optimizer = find(find(&root, "train"), "optimizer");
@@ -227,7 +227,7 @@ void set_learning_rate(config::Node& root, double value, config::Diagnostics& di
       return set != nullptr && !set->is_null();
     });
     if (key == kRates.end()) {
-      if (find(schedule, "values") == nullptr) return;  // the reader names what is missing
+      if (find(schedule, "values") == nullptr) return;  // the reader reports what is missing
       const config::Node::Entry& entry = rate->entries().front();
       diagnostics.error(entry.mark, fmt::format("--learning-rate: {} has several rates; change them here or with "
                                                 "--set {}.values=[...]",
@@ -248,7 +248,7 @@ Experiment finish(config::Node root, const std::string& name, config::Diagnostic
   return read(root, name, diagnostics, overrides);
 }
 
-/// Null means absent wherever a key may be absent.
+/// Removes null entries: null means absent.
 config::Node without_nulls(const config::Node& node) {
   config::Node out = node;
   for (config::Node& item : out.items()) item = without_nulls(item);
@@ -257,7 +257,7 @@ config::Node without_nulls(const config::Node& node) {
   return out;
 }
 
-/// The entries of a map that differ from the defaults' ones, maps inside included.
+/// The entries of a map that differ from the defaults, recursively.
 config::Node without(const config::Node& node, const config::Node& defaults) {
   config::Node out = config::Node::map();
   for (const config::Node::Entry& entry : node.entries()) {
@@ -285,7 +285,7 @@ Experiment load_experiment_text(const std::string& text, const std::string& name
 
 namespace {
 
-/// The same without the arguments of types that equal their defaults.
+/// Omits the arguments of types that equal their defaults.
 void shorten_types(config::Node& all, const ConfigFile& file) {
   const auto put = [&](const char* section, const char* key, const config::Typed& typed) {
     config::Node* const map = all.find(section);
@@ -338,14 +338,14 @@ config::Node resolved(const Experiment& experiment, bool minimal) {
     if (out.find(entry.key) == nullptr && !(entry.key == "gates" && entry.value.is_null()))
       out.set(entry.key, entry.value);
   if (config::Node* run_dir =
-          out.find("run_dir"))  // the default is relative to where one stands, a path in a file to the file
+          out.find("run_dir"))  // the default is relative to the current directory, a path in a file to that file
     *run_dir = config::Node::text(std::filesystem::absolute(run_dir->str()).string());
   return out;
 }
 
 namespace {
 
-/// Of the rules of check_train() those that a schema can say: one of each pair, and a loss.
+/// Adds the rules of check_train() that a schema can express: one key of each pair, and a loss.
 void require_in_train(config::Node& train) {
   using config::Node;
   const auto required = [](const char* key) {
@@ -362,7 +362,7 @@ void require_in_train(config::Node& train) {
   train.set("allOf", Node::sequence({one_of("epochs", "steps"), one_of("batch_size", "batch_size_per_replica")}));
 }
 
-/// Where a map holds what `whole` does, it refers to the definition in its place; other entries stay beside it.
+/// Replaces the entries of `whole` in each map that has them all by a reference to the definition.
 void refer(config::Node& schema, const config::Node& whole, const std::string& definition) {
   using config::Node;
   for (Node& item : schema.items()) refer(item, whole, definition);
@@ -377,8 +377,8 @@ void refer(config::Node& schema, const config::Node& whole, const std::string& d
   for (Node::Entry& entry : schema.entries()) refer(entry.value, whole, definition);
 }
 
-/// What most layers, transforms and optimizers have stands once: an activation's words and the common numbers, which
-/// would otherwise be half of the schema. The larger come first, for they hold the smaller.
+/// Defines common parts once: activation names and common numbers, which would otherwise be half of the schema. Larger
+/// parts come first because they contain the smaller ones.
 void say_once(config::Node& schema, config::Node& definitions) {
   namespace fragment = config::fragment;
   config::Node count = fragment::number("integer"), natural = count, fraction = fragment::number("number"),

@@ -66,7 +66,7 @@ const Schema& schema_of(const SizeLimit&) {
   return schema;
 }
 
-/// A map read by its own schema, whose place is kept.
+/// A map that its own schema reads, with its location.
 template <class T>
 struct Map {
   static bool read(const Node& node, Reader& reader, T& out) {
@@ -85,7 +85,7 @@ struct Map {
   static Node schema() { return schema_of(T()).json_schema(); }
 };
 
-/// The entries of a map of any names, each told to `one`.
+/// Calls `one` for each entry of a map with arbitrary names.
 template <class One>
 bool read_named(const Node& node, Reader& reader, const One& one) {
   Node found;

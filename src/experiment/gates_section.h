@@ -1,7 +1,7 @@
 #pragma once
 
-// The section `gates` of a config, and the whole of a file for --gates: limits that a model must keep. docs/gates.md
-// says what each key means. Plain values.
+// The section `gates` of a config, also the contents of a file for --gates: limits for a model (docs/gates.md). Plain
+// values.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@
 
 namespace dptrain::experiment {
 
-/// {at_least: x, at_most: y}, or one of both.
+/// {at_least: x, at_most: y}, or only one of them.
 struct Limit {
   std::optional<double> at_least{}, at_most{};
   config::Mark mark{};
 };
 
-/// By name, in the order of the file.
+/// By name, in the file's order.
 struct NamedLimits {
   std::vector<std::pair<std::string, Limit>> limits{};
 };
@@ -29,18 +29,18 @@ struct ClassLimits {
 };
 struct NamedClasses {
   std::vector<std::pair<std::string, ClassLimits>> classes{};
-  std::vector<config::Mark> marks{};  ///< of the names
+  std::vector<config::Mark> marks{};  ///< locations of the names
 };
 
-/// A share of right answers that may be lost against the baseline, and where it is written.
+/// The share of correct answers that may be lost against the baseline, with its location.
 struct LostShare {
   double value = 0;
   config::Mark mark{};
 };
 
 struct SpeedLimit {
-  std::optional<double> at_least{};     ///< samples a second
-  std::optional<double> of_baseline{};  ///< the share of the baseline's
+  std::optional<double> at_least{};     ///< samples per second
+  std::optional<double> of_baseline{};  ///< as a fraction of the baseline's rate
   config::Mark mark{};
 };
 struct SizeLimit {
@@ -53,26 +53,25 @@ struct SizeLimit {
 enum class Compared { kTrainings, kModels };
 
 struct GatesSection {
-  std::optional<double> confidence;  ///< none: the values themselves are compared
+  std::optional<double> confidence;  ///< none: compares the values themselves
   NamedLimits metrics;
-  std::optional<Limit> class_recall, class_precision;  ///< of every class that `classes` does not name
+  std::optional<Limit> class_recall, class_precision;  ///< limits of each class that `classes` omits
   NamedClasses classes;
-  std::vector<config::Path> baseline;  ///< folders of runs
-  std::vector<config::Path> runs;      ///< of the same training as the one that is judged
+  std::vector<config::Path> baseline;  ///< run folders
+  std::vector<config::Path> runs;      ///< run folders of the same training as the judged one
   Compared compare = Compared::kTrainings;
   std::optional<LostShare> drop, class_drop;
   std::optional<SpeedLimit> speed;
   std::optional<SizeLimit> size;
   std::optional<config::Path> junit;
 
-  /// Whether answers of a baseline are needed.
+  /// Whether the gates need a baseline's answers.
   bool pairs() const { return drop.has_value() || class_drop.has_value(); }
 };
 
 const config::Schema& gates_schema();
 
-/// A file that holds the keys of the section, or a config with the section `gates`. Throws Error{kUsage} with every
-/// error.
+/// Loads a file with the keys of the section, or a config with a section `gates`. Throws Error{kUsage} with all errors.
 GatesSection load_gates(const std::string& path);
 
 }  // namespace dptrain::experiment

@@ -30,7 +30,7 @@ const config::Schema& source_schema() {
   return schema;
 }
 
-/// Whatever is wrong with the layers of the file is wrong where the config names it.
+/// Errors in the file's layers are reported where the config names the file.
 void set_marks(Node& node, const config::Mark& mark) {
   node.set_mark(mark);
   for (Node& item : node.items()) set_marks(item, mark);

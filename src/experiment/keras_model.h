@@ -1,7 +1,7 @@
 #pragma once
 
-// `model: {from_keras: model.h5}`: the layers come from the file's own description, the weights from the same file
-// unless `weights` says otherwise. What the rest of the program sees is an ordinary `model:` section. Main thread.
+// `model: {from_keras: model.h5}`: takes the layers from the file, and the weights too unless `weights` names another
+// file. The result is an ordinary `model:` section. Main thread.
 
 #include <optional>
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace dptrain::experiment {
 
-/// The section with `layers` in place of `from_keras`; as it is where that key is absent, and after reporting. Throws
-/// Error{kCheckpoint} for a file that cannot be read or holds what is not supported.
+/// Replaces `from_keras` by `layers`; returns the section unchanged without that key or after reporting. Throws
+/// Error{kCheckpoint} for a file that cannot be read or has unsupported contents.
 config::Node with_keras_layers(const config::Node& model, config::Reader& reader);
 
-/// The graph of a Keras file, its weights to come from there. Throws Error{kCheckpoint, kUsage}.
+/// The graph of a Keras file, whose weights are to be loaded from it. Throws Error{kCheckpoint, kUsage}.
 graph::Graph keras_graph(const std::string& path, const std::optional<Shape>& input_shape);
 
 }  // namespace dptrain::experiment

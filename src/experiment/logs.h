@@ -8,7 +8,7 @@
 
 namespace dptrain::experiment {
 
-/// "loss", "accuracy", "val_loss", ... of an epoch, in the order in which Keras reports them.
+/// "loss", "accuracy", "val_loss", ... for an epoch, in Keras's order.
 class Logs {
  public:
   void set(const std::string& name, double value) {
@@ -22,7 +22,7 @@ class Logs {
     return nullptr;
   }
   const std::vector<std::pair<std::string, double>>& items() const { return items_; }
-  /// "loss, accuracy, val_loss" for messages
+  /// "loss, accuracy, val_loss", for messages
   std::string names() const {
     std::string text;
     for (const auto& [key, value] : items_) text += (text.empty() ? "" : ", ") + key;

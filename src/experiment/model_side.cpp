@@ -11,7 +11,7 @@ namespace dptrain::experiment {
 
 namespace {
 
-/// The mask value of the Masking that reads an input; nothing without one.
+/// The mask value of the Masking layer that reads an input; nothing without one.
 std::optional<double> padding_of(const graph::Graph& graph, int input) {
   for (const graph::Node& node : graph.nodes) {
     if (std::ranges::none_of(node.inputs, [&](const graph::Port& port) { return port.node == input; })) continue;

@@ -20,7 +20,7 @@ data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Ob
 data::ModelSide model_side(const Experiment& experiment);
 /// Number of positions of an output: the product of all axes but the last.
 std::int64_t positions_of(const Shape& output);
-/// An error at data.loader.bucket_by_length where no input has lengths.
+/// Reports an error at data.loader.bucket_by_length if no input has lengths.
 void check_length_buckets(config::Reader& reader, const DataSection& data, const graph::Graph& graph);
 
 }  // namespace dptrain::experiment

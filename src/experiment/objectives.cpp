@@ -15,7 +15,7 @@
 namespace dptrain::experiment {
 namespace {
 
-/// Every entry names an output of the model that has a loss.
+/// Checks that each entry names an output of the model with a loss.
 template <class T>
 void check_names(config::Reader& reader, const char* key, const ByOutput<T>& argument, const Losses& losses,
                  const std::vector<std::string>& outputs) {
@@ -32,7 +32,7 @@ void check_names(config::Reader& reader, const char* key, const ByOutput<T>& arg
   }
 }
 
-/// A softmax with a loss that compares each output on its own trains, but seldom as its users expect.
+/// Warns of a softmax with a loss that treats each output separately: it trains, but rarely as intended.
 void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
   for (const plan::Objective& objective : objectives(train, graph)) {
     const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
@@ -51,7 +51,7 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
   }
 }
 
-/// Keras computes these metrics as well, but they are not what their users mean.
+/// Warns of metrics that Keras also computes but that rarely mean what was intended.
 void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {
   for (const plan::Objective& objective : objectives(train, graph)) {
     if (nn::loss_type(objective.loss).reads != nn::Reads::kProbabilities) continue;

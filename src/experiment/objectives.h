@@ -1,7 +1,7 @@
 #pragma once
 
-// What is trained and measured at which output: `loss`, `loss_weights` and `metrics` of the config beside the model's
-// outputs. Pure functions.
+// Losses and metrics per output: combines `loss`, `loss_weights` and `metrics` of the config with the model's outputs.
+// Pure functions.
 
 #include <string>
 #include <vector>
@@ -13,11 +13,10 @@
 
 namespace dptrain::experiment {
 
-/// The outputs' names, in the graph's order.
+/// The names of the outputs, in the graph's order.
 std::vector<std::string> output_names(const graph::Graph& graph);
 
-/// One for each output that has a loss, in the graph's order; none without a loss. Labels and class weights are the
-/// data's business.
+/// An objective per output with a loss, in the graph's order. Labels and class weights belong to the data.
 std::vector<plan::Objective> objectives(const TrainSection& train, const graph::Graph& graph);
 
 /// A value that training logs.
@@ -26,8 +25,8 @@ struct LoggedValue {
   nn::Direction better = nn::Direction::kUnknown;
 };
 
-/// The values that training logs, in that order: "loss", with several outputs the loss of each, the metrics; with
-/// `validates` all of them again as "val_...".
+/// The logged values in order: "loss", the loss of each output if there are several, and the metrics; with `validates`
+/// again as "val_...".
 std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates);
 
 /// The direction of the value with this name; kUnknown if there is none.
@@ -36,10 +35,10 @@ nn::Direction direction_of(const std::vector<LoggedValue>& values, const std::st
 /// Reports outputs that the model does not have, and weights or metrics of an output without a loss.
 void check_objectives(config::Reader& reader, const TrainSection& train, const graph::Graph& graph);
 
-/// Warns of TimeDistributed(BatchNormalization) in a model that is trained: Keras 3 trains it in another way.
+/// Warns of TimeDistributed(BatchNormalization) in a trained model: Keras 3 trains it differently.
 void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph);
 
-/// Reports an output or metric whose name makes a value of training look like one of validation, at `place`.
+/// Reports at `place` an output or metric whose name makes a training value look like a validation value.
 void check_value_names(config::Reader& reader, const config::Mark& place, const TrainSection& train,
                        const graph::Graph& graph);
 

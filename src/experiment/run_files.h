@@ -9,21 +9,20 @@ namespace dptrain::experiment {
 
 inline constexpr const char* kDataErrors = "data-errors.csv";
 inline constexpr const char* kReport = "report.html";
-inline constexpr const char* kRunLock = ".lock";  ///< whose holder writes the folder
+inline constexpr const char* kRunLock = ".lock";  ///< the process that holds it writes the folder
 
-/// "confusion.csv"; of one output among several "confusion-kind.csv"; of a data set `on` that is not the usual one
-/// "confusion-train.csv", "confusion-kind-train.csv". "" stands for the only output and for the usual set.
+/// "confusion.csv"; "confusion-kind.csv" for one of several outputs; "confusion-train.csv" or
+/// "confusion-kind-train.csv" for another data set `on`. "" is the only output, and the default data set.
 std::string evaluation_file(const std::string& stem, const std::string& output, const std::string& on,
                             const std::string& suffix);
 
-/// What --overwrite may take away: the files of a run, and nothing that somebody else has put beside them. `outputs`:
-/// the names of a model that has several.
+/// The files of a run, which --overwrite may remove. `outputs`: names of the outputs if there are several.
 std::vector<std::string> run_files(const std::vector<std::string>& outputs = {});
 
-/// Whether it is one of these.
+/// Whether `name` is one of run_files().
 bool is_run_file(const std::string& name, const std::vector<std::string>& outputs = {});
 
-/// Whether a run has a file of this name, below its folder, for itself.
+/// Whether a run reserves this name below its folder.
 bool is_taken_by_run(const std::string& name);
 
 }  // namespace dptrain::experiment

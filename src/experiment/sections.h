@@ -1,7 +1,7 @@
 #pragma once
 
-// The sections of a config that are not the model: typed structs with Keras's words. Read and written by their schemas
-// (sections.cpp); what each key means for the user is docs/config.md.
+// The sections of a config except the model: typed structs with Keras's names. Their schemas (sections.cpp) read and
+// write them; docs/config.md explains the keys.
 
 #include <cstdint>
 #include <optional>
@@ -22,16 +22,16 @@ using Optimizer = config::Of<optimizer_family>;
 
 namespace dptrain::experiment {
 
-// train.on_nonfinite: what a run does about a step whose loss or gradients are not finite, and about weights that are
-// not. The devices leave such a step's update out (backend/update.h), so the weights are still those before it.
+// train.on_nonfinite: reaction to a step whose loss or gradients are not finite, and to weights that are not finite.
+// The devices skip such an update (backend/update.h), so the weights are those from before the step.
 
-/// Ends the run, exit code 6.
+/// Ends the run with exit code 6.
 struct StopSpec {};
-/// Goes on with the next batch. Random layers and schedules count the step, optimizers do not.
+/// Continues with the next batch. Random layers and schedules count the step, optimizers do not.
 struct SkipStepSpec {
-  std::int64_t at_most = 10;  ///< in a run; one more ends it
+  std::int64_t at_most = 10;  ///< per run; one more ends it
 };
-/// Goes back to last.h5 with the learning rate times `factor`.
+/// Returns to last.h5 and multiplies the learning rate by `factor`.
 struct RollbackSpec {
   double factor = 0.5;
   std::int64_t at_most = 3;
@@ -42,12 +42,12 @@ using OnNonfinite = config::Of<nonfinite_family>;
 
 nn::Optimizer default_optimizer();  ///< RMSprop, as in Keras's compile()
 
-/// "auto" (no value) or a whole number.
+/// "auto" (no value) or an integer.
 struct AutoInt {
   std::optional<int> value;
 };
 
-/// Batches of samples of like lengths (data/length_buckets.h).
+/// Batches of samples with similar lengths (data/length_buckets.h).
 struct BucketByLength {
   std::int64_t window = 0;  ///< batches; 0: none
   config::Mark mark{};
@@ -72,11 +72,11 @@ struct DataSection {
   LoaderSection loader;
 };
 
-/// An argument of training for all outputs of the model, or one for each by name.
+/// An argument of training for all outputs of the model, or one per output by name.
 template <class T>
 struct ByOutput {
   struct Entry {
-    std::string output;  ///< "": all of them
+    std::string output;  ///< "": all outputs
     T value{};
     config::Mark mark{};
   };
@@ -84,7 +84,7 @@ struct ByOutput {
 
   explicit operator bool() const { return !entries.empty(); }
   bool for_all() const { return entries.size() == 1 && entries.front().output.empty(); }
-  /// What stands for the output; null: nothing.
+  /// The value for the output, or null.
   const T* find(const std::string& output) const {
     for (const Entry& entry : entries)
       if (entry.output.empty() || entry.output == output) return &entry.value;
@@ -100,7 +100,7 @@ enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
 std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"
 enum class LrScaling { kNone, kLinear, kSqrt };
 
-/// Keras's class_weight: by class name or number, or from how often each class occurs (session/class_weights.h).
+/// Keras's class_weight: by class name or index, or from class frequencies (session/class_weights.h).
 struct ClassWeight {
   bool balanced = false;
   std::vector<std::pair<std::string, double>> weights{};
@@ -112,7 +112,7 @@ struct TrainSection {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> batch_size;  ///< global, per optimizer update
   std::optional<std::int64_t> batch_size_per_replica;
-  std::optional<std::int64_t> accumulate_steps;  ///< none: session/dry_plan.h
+  std::optional<std::int64_t> accumulate_steps;  ///< none: chosen in session/dry_plan.h
   nn::Optimizer optimizer = default_optimizer();
   Losses loss;
   LossWeights loss_weights;
@@ -127,40 +127,40 @@ struct TrainSection {
   OnNonfinite on_nonfinite{StopSpec{}};
 };
 
-/// "even", one weight per replica, or "auto": as fast as each replica turns out to be.
+/// "even", one weight per replica, or "auto": adapts to the speed of each replica.
 struct Split {
-  std::vector<double> weights;  ///< empty: even, or
-  bool automatic = false;       ///< even at first
+  std::vector<double> weights;  ///< empty: even or automatic
+  bool automatic = false;       ///< starts evenly
 };
 
-/// What GPUs of their own exchange to sum gradients.
+/// The type in which GPUs exchange gradients when each has a replica.
 enum class AllreduceDtype { kFloat32, kBfloat16 };
 
 struct ParallelSection {
   Split split;
   bool sync_batchnorm = false;
-  /// Parts of every batch, whatever the number of replicas: the same bits on 1, 2, 4, ... of them.
+  /// Number of parts of each batch: results are bit-identical on 1, 2, 4, ... replicas.
   std::optional<std::int64_t> virtual_shards;
-  std::optional<config::ByteSize> bucket_size;  ///< none: session/devices.h
+  std::optional<config::ByteSize> bucket_size;  ///< none: chosen in session/devices.h
   AllreduceDtype allreduce_dtype = AllreduceDtype::kFloat32;
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
   config::Duration watchdog{
       60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
 };
 
-/// Which convolution engine: by rule, or by the clock; kAuto: by the clock in training.
+/// How to choose a convolution engine: by rule, or by timing; kAuto: by timing in training.
 enum class Autotune { kAuto, kHeuristic, kTime };
 
-/// Where the features of a frozen prefix are kept, if they are (session/prefix_cache.h).
+/// Where features of a frozen prefix are cached, if at all (session/prefix_cache.h).
 struct CachePrefix {
   enum class Kind { kAuto, kOff, kMemory, kDisk } kind = Kind::kAuto;
   config::Path folder{};  ///< kDisk
 };
 
-/// Where data sets that lie in memory become batches: on the GPU, and kept there where they fit; or in the loader.
+/// Where data sets in memory become batches: on the GPU, which keeps them if they fit, or in the loader.
 enum class Resident { kAuto, kOff };
 
-/// Where choices of convolutions that were timed are kept (session/conv_cache.h).
+/// Where the timed choices of convolution algorithms are stored (session/conv_cache.h).
 struct ConvCache {
   enum class Kind { kAuto, kNone, kFile } kind = Kind::kAuto;
   config::Path file{};  ///< kFile
@@ -183,7 +183,7 @@ struct RuntimeSection {
 config::Family& callback_family();
 using CallbackConfig = config::Of<callback_family>;
 
-/// The file as a whole, but for `model:`.
+/// The whole file except `model:`.
 struct ConfigFile {
   std::int64_t dptrain = 1;  ///< schema version
   std::string name;
@@ -194,7 +194,7 @@ struct ConfigFile {
   ParallelSection parallel;
   RuntimeSection runtime;
   std::vector<CallbackConfig> callbacks;
-  std::optional<GatesSection> gates;  ///< what the model must keep at the end
+  std::optional<GatesSection> gates;  ///< requirements on the model at the end
 };
 
 const config::Schema& config_schema();
