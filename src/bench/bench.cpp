@@ -31,19 +31,19 @@ struct Sample {
   double seconds = 0, examples = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
 };
 
-/// Batches of the train loader without end, or one batch again and again.
+/// Batches of the train loader across epochs, or the same batch each time.
 class BenchBatches {
  public:
   BenchBatches(data::Loader& loader, bool one_batch) : loader_(loader), one_batch_(one_batch) {
     loader_.seek(0, 0);
     batch_ = std::make_shared<const data::Batch>(loader_.next());
   }
-  /// The batch for the next step, to be kept until the step is over, and the seconds it was waited for.
+  /// The batch for the next step, which the caller holds until the step is over, and the seconds of waiting for it.
   std::pair<std::shared_ptr<const data::Batch>, double> next() {
     if (one_batch_) return {batch_, 0};
     const Stopwatch watch;
     if (!first_) {
-      batch_.reset();  // its slot goes back to the workers first, where no step has it
+      batch_.reset();  // returns its buffer to the workers first, if no step uses it
       data::Batch batch = loader_.next();
       if (batch.rows() == 0) {
         loader_.next_epoch();
@@ -70,8 +70,8 @@ class Run {
         batches_(session.train_loader(), options.data == BenchData::kSynthetic),
         ahead_(session.replicas()) {}
 
-  /// Examples per second of the loader while nobody computes: of at most `count` batches or some seconds, after those
-  /// that lie ready.
+  /// Examples per second of the loader without computing: over at most `count` batches or a few seconds, after the
+  /// prefetched ones.
   double loader_alone(std::int64_t count) {
     constexpr double kLongest = 3.0;
     for (int i = 0; i < session_.train_loader().prefetch(); ++i) batches_.next();
@@ -100,7 +100,7 @@ class Run {
   }
 
  private:
-  /// Queued steps are collected as the trainer does it.
+  /// Collects queued steps as the trainer does.
   void step(std::shared_ptr<const data::Batch> batch, Sample& sample) {
     const runtime::StepInputs inputs{number_, session_.scheduled_rate(nn::Progress::at_step(number_)), batch->rows()};
     ++number_;
@@ -119,7 +119,7 @@ class Run {
   runtime::BatchQueue ahead_;
 };
 
-/// Of replica 0.
+/// Profile of replica 0.
 runtime::Replica::Profile profile_of(session::Session& session) {
   runtime::Replica::Profile profile;
   session.replicas().on_each([&](int rank, runtime::Replica& replica) {
@@ -128,13 +128,13 @@ runtime::Replica::Profile profile_of(session::Session& session) {
   return profile;
 }
 
-/// Floats of state for each weight that the optimizer trains.
+/// Floats of optimizer state per trained weight.
 int states_of(const experiment::Experiment& experiment) {
   const auto& optimizer = experiment.config.train.optimizer;
   return static_cast<int>(nn::slots(optimizer).size()) + int{nn::common(optimizer).use_ema};
 }
 
-/// The measured peak is of float32 multiply-adds, and says nothing of products of bfloat16.
+/// The measured peak is that of float32 multiply-adds, so it does not apply to bfloat16 products.
 bool of_float32(const session::Session& session) {
   return session.experiment().config.train.dtype_policy == experiment::DtypePolicy::kFloat32;
 }
@@ -171,7 +171,7 @@ void profile_layers(session::Session& session, Run& run, BenchRow& row, std::int
                           row.limits);
 }
 
-/// Processes have equal threads, and each measures its own.
+/// Processes have the same number of threads, and each measures its own peak.
 void measure_peak(session::Session& session, BenchRow& row) {
   if (session.devices().on_gpus() || !of_float32(session)) return;
   row.peak_gflops = backend::cpu_peak_gflops(threads_in_use(session.devices())) * row.processes;
@@ -185,7 +185,7 @@ std::uint64_t largest_replica(session::Session& session) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-/// Of synthetic data one batch is all that is used: the loader need not keep others ready beside it.
+/// Synthetic data uses a single batch: the loader need not prefetch others.
 experiment::Experiment for_bench(experiment::Experiment experiment, const BenchOptions& options) {
   if (options.data == BenchData::kSynthetic) experiment.config.data.loader.prefetch = {1};
   return experiment;
@@ -223,7 +223,7 @@ std::string bench_outlook(const BenchRow& row, const BenchOptions& options, doub
 
 namespace {
 
-/// A session that is warm, repeats that it is asked for, and what they come to.
+/// A warmed-up session, its repeats, and their results.
 class Measurement {
  public:
   Measurement(const experiment::Experiment& experiment, const BenchOptions& options)
@@ -262,14 +262,14 @@ class Measurement {
     return rate_.back();
   }
 
-  /// `split: auto` moves rows between batches of a run, and this is one batch.
+  /// `split: auto` moves rows between the batches of a run, but a single batch stays as it is.
   void tell_of_even_split() const {
     if (session_.experiment().config.parallel.split.automatic && options_.data == BenchData::kSynthetic &&
         session_.world().is_first() && session_.world().ranks > 1)
       log::info("split auto: one batch again and again keeps its even split; --data real moves its rows");
   }
 
-  /// `alone`: nothing else has taken memory since the beginning.
+  /// `alone`: nothing else has allocated memory since the start.
   BenchRow finish(bool alone) {
     tell_of_even_split();
     row_.examples_per_second = median(rate_);
@@ -284,7 +284,8 @@ class Measurement {
     if (options_.data == BenchData::kLoaderOnly) row_.loader_examples_per_second = row_.examples_per_second;
     if (options_.data == BenchData::kReal) row_.loader_examples_per_second = run_.loader_alone(options_.steps);
     if (alone)
-      row_.peak_bytes = session::peak_resident_bytes();  // before the rates of memory are measured, which takes some
+      row_.peak_bytes = session::peak_resident_bytes();  // before the measurement of memory rates, which allocates
+                                                         // memory
     if (options_.layers && options_.data != BenchData::kLoaderOnly)
       profile_layers(session_, run_, row_, options_.steps);
     if (options_.data != BenchData::kLoaderOnly) measure_peak(session_, row_);
@@ -299,7 +300,7 @@ class Measurement {
   session::Session session_;
   Run run_;
   BenchRow row_;
-  std::vector<double> rate_, step_, forward_backward_, comm_, optimizer_, wait_;  ///< of each repeat
+  std::vector<double> rate_, step_, forward_backward_, comm_, optimizer_, wait_;  ///< one value per repeat
 };
 
 }  // namespace
@@ -316,7 +317,7 @@ BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& opt
     without.emplace(other, options);
   }
   std::vector<double> ratios, rates;
-  for (std::int64_t r = 0; r < options.repeats; ++r) {  // in turns: the machine may have other work
+  for (std::int64_t r = 0; r < options.repeats; ++r) {  // alternating, since other programs may use the machine
     const double rate = asked.repeat();
     if (!without) continue;
     rates.push_back(without->repeat());
@@ -347,7 +348,7 @@ std::string alone(const BenchRow& row, BenchData data) {
                      rate_text(row.loader_examples_per_second), counted(row.workers, "worker"));
 }
 
-/// The bound of a step, by the largest share of its time.
+/// The bottleneck of a step, by the largest share of its time.
 std::string bound_by(const BenchRow& row) {
   const double wait = 100 * row.data_wait_ms / row.step_ms, comm = 100 * row.comm_exposed_ms / row.step_ms;
   if (wait > 20)

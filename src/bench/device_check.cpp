@@ -19,10 +19,10 @@ namespace {
 constexpr std::int64_t kSteps = 2, kTrainingSteps = 4, kRecordedSteps = 7;
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 22;
 constexpr std::uint64_t kSummedBytes = 16U << 20, kEmulatedBytes = 64U << 10;
-/// For everything: these networks take milliseconds, but a first step loads kernels.
+/// Limit of a first step and of the watchdog: these networks take milliseconds, but a first step loads kernels.
 constexpr double kPatienceSeconds = 45;
 
-/// The largest difference, and of what.
+/// The largest difference and its location.
 struct Worst {
   double value = 0;
   std::string of;
@@ -59,7 +59,7 @@ experiment::Experiment in_float32(experiment::Experiment experiment) {
   return experiment;
 }
 
-/// Steps from the reference's weights: what verify judges, and an evaluation.
+/// Compares steps from the reference's weights, as verify does, and an evaluation.
 Outcome compare_steps(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                       const DeviceCheck& check) {
   Side reference(in_float32(comparable(experiment, 1)), {.devices = {}});
@@ -175,7 +175,7 @@ Outcome outcome_of(const DeviceCheck& check, int only, const session::DeviceRequ
   return {false, first_line(error.what())};
 }
 
-/// Bytes there and back, through page-locked memory and the stream.
+/// Copies bytes there and back, through page-locked memory and the stream.
 Outcome check_memory(const session::DeviceRequest& devices) try {
   const auto device = session::make_device(devices, 0, {});
   device->enter();

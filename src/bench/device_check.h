@@ -40,8 +40,8 @@ struct DeviceCheckLine {
   double seconds = 0;  ///< time of all networks of the check
 };
 
-/// Checks each device of the request alone, then all of them together; a single device runs two replicas. Calls `told`
-/// after each check. Returns whether all passed.
+/// Checks each device of the request alone, then all of them together; a single device runs two replicas. Calls the
+/// callback after each check. Returns whether all passed.
 bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told);
 

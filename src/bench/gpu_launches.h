@@ -26,7 +26,7 @@ struct LaunchItem {
 int forward_launches(const plan::Plan& plan, const plan::Step& step, const std::string& choice);
 int backward_launches(const plan::Plan& plan, const plan::Step& step, const std::string& choice);
 
-/// Of a training step with so many micro-batches; forward alone if the plan has no loss.
+/// Items of a training step with this many micro-batches; only forward if the plan has no loss.
 std::vector<LaunchItem> launch_items(const session::DryPlan& dry, std::int64_t micro_batches);
 int launches(const std::vector<LaunchItem>& items);
 

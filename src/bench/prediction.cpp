@@ -80,7 +80,7 @@ StepParts measured_parts(const experiment::Experiment& experiment, const session
   bench_options.layers = true;
   bench_options.devices = device;
   bench_options.devices.replicas = side_by_side;
-  bench_options.devices.cpus.clear();  // the binding is for other replicas
+  bench_options.devices.cpus.clear();  // the binding is for another number of replicas
   bench_options.batch = rows * side_by_side;
   const BenchRow row = bench(alone, bench_options);
   session::DryPlan dry;

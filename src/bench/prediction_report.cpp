@@ -39,7 +39,7 @@ std::string algorithm_of(const PredictedRow& row) {
   return row.cluster.ranks == 1 ? "-" : name_of(row.predicted.algorithm);
 }
 
-/// JSON has no infinity.
+/// Infinite bandwidth becomes null, since JSON has no infinity.
 Json link_of(const MessageLink& link) {
   return {{"bytes_per_second", std::isfinite(link.bytes_per_second) ? Json(link.bytes_per_second) : Json(nullptr)},
           {"latency_seconds", link.latency}};
@@ -152,7 +152,7 @@ std::string prediction_json(const PredictionReport& report) {
 
 namespace {
 
-/// 1, 2, 4 and so on up to the ranks of a node, then so many nodes, up to all; and those that were measured.
+/// 1, 2, 4, ... up to the ranks of a node, then doubling up to all ranks; also the measured counts.
 std::vector<int> rank_counts(const PredictionRequest& request, const std::vector<BenchRow>& measured) {
   std::set<int> counts{request.ranks()};
   for (int n = 1; n < request.ranks_per_node(); n *= 2) counts.insert(n);
@@ -220,7 +220,7 @@ class Predictor {
           counted(cluster_.cores, "core"), counted(cluster_.lanes, "replica"), counted(cluster_.threads, "thread")));
   }
 
-  /// Within a node of so many ranks.
+  /// The link between ranks of one node.
   MessageLink inner_link(const Cluster& cluster) {
     constexpr MessageLink kAssumed{.bytes_per_second = 150e9, .latency = 2e-6};
     MessageLink link = kAssumed;
@@ -232,7 +232,7 @@ class Predictor {
       if (known == links_.end())
         known = links_.emplace(measured.ranks, measure_link_in_processes(measured.ranks)).first;
       link = known->second;
-      measured.lanes = 1;  // replicas wait meanwhile
+      measured.lanes = 1;  // replicas wait during the measurement
       measured.threads = 1;
       measured.cores = machine::cpus();
       link.turns = measured.turns();
@@ -268,10 +268,9 @@ class Predictor {
                                                  "replica, or --mode weak",
                                                  replicas, row.global_batch));
     StepParts parts = parts_of(row);
-    if (!request_.on_gpus()) ++parts.gathers;  // of the sums of losses and metrics, at the end of a step
-    // Twice in a step a thread that sleeps has to be woken: the communication thread, from a pause of up to 200 us
-    // (distributed/processes.cpp), at the last bucket, and the trainer's at that gather. So much by measurement, not by
-    // a model.
+    if (!request_.on_gpus()) ++parts.gathers;  // gathers the sums of losses and metrics at the end of a step
+    // Two threads have to wake up in each step: the communication thread from a pause of up to 200 us
+    // (distributed/processes.cpp) at the last bucket, and the trainer's thread at that gather. The cost is measured.
     constexpr double kMissed = 100e-6;
     if (!request_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.turns();
     row.predicted = predict(parts, row.cluster, algorithms);
@@ -281,7 +280,7 @@ class Predictor {
     report_.rows.push_back(row);
   }
 
-  /// The config with the buckets of GPUs, also where a CPU makes the plan.
+  /// The config with the buckets of GPUs, even if the plan is made on a CPU.
   experiment::Experiment with_buckets() const {
     experiment::Experiment planned = experiment_;
     auto& parallel = planned.config.parallel;
@@ -296,7 +295,7 @@ class Predictor {
       if (!given_) given_ = given_parts(with_buckets(), device_, std::min(whole_batch(), kPlanRows), *request_.step);
       return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
     }
-    Cluster alike = row.cluster;  // here, in one process
+    Cluster alike = row.cluster;  // measured here, in one process
     alike.lanes = 1;
     alike.ranks = 1;
     if (!request_.on_gpus()) {
@@ -341,9 +340,9 @@ class Predictor {
     report_.assumptions.push_back("nobody is late, nothing else is on the links, no loader is waited for");
   }
 
-  /// More than these say no more about how they share cores.
+  /// More replicas than these show nothing new about sharing cores.
   static constexpr int kMostSideBySide = 8;
-  static constexpr std::int64_t kPlanRows = 8;  // buckets and operations of a sample do not depend on them
+  static constexpr std::int64_t kPlanRows = 8;  // buckets and operations per sample do not depend on it
 
   const experiment::Experiment& experiment_;
   const PredictionCall& call_;

@@ -18,33 +18,33 @@ namespace dptrain::bench {
 
 /// The cluster of a prediction. Absent values are measured or assumed.
 struct PredictionRequest {
-  std::optional<int> gpus;                     ///< of a node
-  std::optional<session::DeviceRequest> cpus;  ///< of a process
+  std::optional<int> gpus;                     ///< per node
+  std::optional<session::DeviceRequest> cpus;  ///< per process
   std::optional<int> nodes;
-  std::optional<int> processes;                  ///< of all nodes
-  std::optional<int> cores;                      ///< of a node
-  std::optional<double> link, inner;             ///< bytes per second, between nodes and within one
+  std::optional<int> processes;                  ///< on all nodes
+  std::optional<int> cores;                      ///< per node
+  std::optional<double> link, inner;             ///< bytes per second, between nodes and within a node
   std::optional<double> latency, inner_latency;  ///< seconds
-  std::optional<double> step;                    ///< seconds of one replica
-  std::optional<int> batch;                      ///< of one replica
+  std::optional<double> step;                    ///< step time of one replica in seconds
+  std::optional<int> batch;                      ///< per replica
   std::optional<SumAlgorithm> algorithm;
 
   bool on_gpus() const { return gpus.has_value(); }
-  /// GPUs, or processes.
+  /// Number of GPUs or processes.
   int ranks() const;
   int ranks_per_node() const;
 };
 
 struct PredictedRow {
   Cluster cluster;
-  std::int64_t rows = 0;  ///< samples of one replica
+  std::int64_t rows = 0;  ///< samples per replica
   std::int64_t global_batch = 0;
   Prediction predicted{};
-  std::optional<double> measured{};  ///< seconds of a step
+  std::optional<double> measured{};  ///< step time in seconds
 
   int replicas() const { return cluster.ranks * cluster.lanes; }
   double examples_per_second() const { return static_cast<double>(global_batch) / predicted.step; }
-  /// Predicted over measured.
+  /// Predicted time divided by measured time.
   std::optional<double> ratio() const;
 };
 
@@ -56,7 +56,7 @@ struct PredictionReport {
   std::vector<PredictedRow> rows;        ///< speedup and efficiency are relative to the first
 };
 
-/// `columns`: width of the terminal; none: any width.
+/// `columns`: width of the terminal; none: unlimited.
 std::string prediction_table(const PredictionReport& report, std::optional<std::size_t> columns = std::nullopt);
 std::string prediction_csv(const PredictionReport& report);
 std::string prediction_json(const PredictionReport& report);
@@ -69,8 +69,8 @@ struct PredictionCall {
   std::vector<BenchRow> measured{};  ///< rows of --sweep processes, to compare with predictions
 };
 
-/// Throws Error{kUsage} for a wrong flag and for more replicas than samples of a batch; Error{kDevice} if a device to
-/// measure is missing.
+/// Throws Error{kUsage} for an invalid flag and for more replicas than samples in a batch; Error{kDevice} if a device
+/// to measure is missing.
 PredictionReport predict_steps(const experiment::Experiment& experiment, const PredictionCall& call);
 
 }  // namespace dptrain::bench

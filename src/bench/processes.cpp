@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is gone with the object.
+/// A temporary folder, removed by the destructor.
 class Scratch {
  public:
   Scratch() {
@@ -55,8 +55,8 @@ std::string last_words(const std::string& text) {
   return trim(text.size() > kMost ? text.substr(text.size() - kMost) : text);
 }
 
-/// What Open MPI asks for before it starts several processes on one machine: the user has asked for exactly that. Other
-/// launchers do not know these words.
+/// Settings without which Open MPI refuses to oversubscribe one machine; the user has requested it. Other launchers
+/// ignore them.
 void allow_many_on_one_machine() {
   setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
@@ -69,7 +69,7 @@ void allow_many_on_one_machine() {
   }
 }
 
-/// Runs this executable in so many processes, stdout and stderr into the folder. `what` stands in messages.
+/// Runs this executable in several processes with stdout and stderr in the folder. `what` names the run in messages.
 void launch(std::int64_t processes, const std::vector<std::string>& words, const Scratch& scratch,
             const std::string& what) {
   std::error_code failed;

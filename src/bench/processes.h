@@ -1,7 +1,7 @@
 #pragma once
 
-// `bench --sweep processes=1,2,4`: the same bench, started anew by mpirun for each number of processes; and the link
-// between them, for `bench --predict`. Main thread.
+// `bench --sweep processes=1,2,4`: mpirun starts the same bench for each number of processes. Also measures their link,
+// for `bench --predict`. Main thread.
 
 #include <cstdint>
 #include <string>
@@ -12,14 +12,13 @@
 
 namespace dptrain::bench {
 
-/// The rows that `dptrain bench` of so many processes has measured. `words`: its command line behind the executable,
-/// without what is swept by processes and without --output. The launcher is `mpirun`, or what DPTRAIN_MPIRUN names with
-/// its flags. Throws Error: the launcher is not there, or the bench has failed, with its last words.
+/// Runs `dptrain bench` in several processes and returns its rows. `words`: the arguments without the sweep over
+/// processes and --output. The launcher is `mpirun` or DPTRAIN_MPIRUN with its flags. Throws Error if the launcher is
+/// missing or the bench fails; the message has the last lines of its output.
 std::vector<BenchRow> bench_in_processes(std::int64_t processes, const std::vector<std::string>& words,
                                          const session::DeviceRequest& devices);
 
-/// What messages between so many processes of this machine reach, by `dptrain devices --p2p` in them, started like
-/// those above.
+/// Measures the link between processes on this machine with `dptrain devices --p2p`, started in the same way.
 MessageLink measure_link_in_processes(int processes);
 
 }  // namespace dptrain::bench

@@ -24,7 +24,7 @@ double speedup(const BenchRow& row, const Rows& rows) {
   return row.examples_per_second / rows.front().examples_per_second;
 }
 
-/// Of replicas, against the first row's.
+/// Parallel efficiency relative to the first row.
 double efficiency(const BenchRow& row, const Rows& rows) {
   const double cores = static_cast<double>(row.replicas * row.threads) / (rows.front().replicas * rows.front().threads);
   return speedup(row, rows) / cores;
@@ -32,7 +32,7 @@ double efficiency(const BenchRow& row, const Rows& rows) {
 
 double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
 
-/// The levels, the passes and the sum of their bounds.
+/// Adds the memory levels, the passes and the sum of their bounds.
 void add_passes(const BenchRow& row, nlohmann::json& entry) {
   if (row.passes.empty()) return;
   entry["levels"] = nlohmann::json::array();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The results of `bench`: table, CSV, JSON. Pure functions over rows; any thread. `columns`: of the
-// terminal that shows a table; none: of any width.
+// The results of `bench`: table, CSV, JSON. Pure functions over rows; any thread. `columns`: width of the terminal;
+// none: unlimited.
 
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace dptrain::bench {
 
-/// Columns of the table and of bench.csv; speedup and efficiency against the first row. A verdict for each row follows
-/// the table.
+/// Columns of the table and of bench.csv, with speedup and efficiency relative to the first row. A verdict per row
+/// follows the table.
 std::string bench_table(const std::vector<BenchRow>& rows, BenchData data,
                         std::optional<std::size_t> columns = std::nullopt);
 std::string bench_csv(const std::vector<BenchRow>& rows);
@@ -22,21 +22,22 @@ std::vector<BenchRow> rows_of_json(const std::string& text);
 /// The time of each layer in a step, on CPUs also as a fraction of the measured peak.
 std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
 
-/// Rows of an earlier bench.json that are the same work, matched by replicas, threads and batch: messages for those
-/// that are slower now by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} when the file cannot be read.
+/// Compares with the rows of an earlier bench.json that have the same replicas, threads and batch. Returns a message
+/// for each row that is slower by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} if the file cannot be
+/// read.
 std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<BenchRow>& rows,
                                      double max_regression);
 
-// The table of `bench --layers` about the machine's limit: every pass with its bound.
+// The table of `bench --layers` with the machine's limits: each pass with its bound.
 
-/// "L1 96 KiB 412 GB/s, memory 23.1 GB/s": the better of each level's rates.
+/// "L1 96 KiB 412 GB/s, memory 23.1 GB/s": the higher rate of each level.
 std::string levels_text(const backend::CpuLimits& limits);
 
-/// Each pass of replica 0 with its work and its bound, then the network's own limit and the rate that is reached; ""
-/// without passes. `columns`: of the terminal; none: of any width.
+/// Each pass of replica 0 with its work and bound, then the network's limit and its actual rate; "" without passes.
+/// `columns`: width of the terminal; none: unlimited.
 std::string bounds_table(const BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
 
-/// Samples per second with all passes at their bounds, of all replicas; 0 without passes.
+/// Samples per second of all replicas if all passes reach their bounds; 0 without passes.
 double limit_rate(const BenchRow& row);
 
 }  // namespace dptrain::bench

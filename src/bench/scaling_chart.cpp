@@ -34,7 +34,7 @@ double x_of(const BenchRow& row, bool over_batch) {
   return over_batch ? static_cast<double>(row.global_batch) : row.replicas;
 }
 
-/// Two rows of one line above the same x: something else was swept, too.
+/// Whether a line has two rows at the same x, because something else was swept, too.
 bool stands_twice(const Lines& lines) {
   return std::ranges::any_of(lines.groups, [&](const auto& group) {
     std::set<double> seen;
@@ -124,7 +124,7 @@ plot::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& 
   }
   for (plot::Panel* const panel : {&speed, &time}) {
     panel->x_ticks.assign(xs.begin(), xs.end());
-    panel->log_x = xs.size() > 2 && *xs.rbegin() >= 8 * *xs.begin();  // 1, 2, 4, 8: evenly apart
+    panel->log_x = xs.size() > 2 && *xs.rbegin() >= 8 * *xs.begin();  // 1, 2, 4, 8: equal distances
     panel->height = 280;
   }
   chart.panels = {std::move(speed), std::move(time)};

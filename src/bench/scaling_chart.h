@@ -10,9 +10,9 @@
 
 namespace dptrain::bench {
 
-/// Throughput and the time for so many samples, against the number of replicas, or against the batch where that alone
-/// was swept. A line for each value of what else was swept: the batch, of all replicas or of each, and the threads.
-/// Over replicas the ideal of each line goes from its first row as the cores do. `rows`: one or more.
+/// Throughput and the time for `samples` samples over the number of replicas, or over the batch if only that was swept.
+/// A line per batch (global or per replica) and number of threads. Over replicas, each line's ideal scales its first
+/// row with the cores. `rows` must not be empty.
 plot::Chart scaling_chart(const std::vector<BenchRow>& rows, const std::string& title, double samples);
 
 }  // namespace dptrain::bench

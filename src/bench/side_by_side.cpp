@@ -25,7 +25,7 @@ struct Difference {
   double relative() const { return std::sqrt(relative_difference(difference, norm)); }
 };
 
-/// |a - b| / |b| of each layer, over arrays that there are one of per weight.
+/// |a - b| / |b| of each layer over arrays, one per weight.
 template <class ValuesOf>
 Differences layer_differences(const graph::Model& model, const ValuesOf& values_of) {
   std::map<std::string, Difference> sums;
@@ -50,7 +50,8 @@ experiment::Experiment comparable(experiment::Experiment experiment, std::option
   train.accumulate_steps = accumulate;
   experiment.config.runtime.tf32 = false;
   experiment.config.runtime.conv_cache.kind =
-      experiment::ConvCache::Kind::kNone;  // timed for a number of threads; the sides may differ
+      experiment::ConvCache::Kind::kNone;  // its choices depend on the number of threads, which may differ between the
+                                           // sides
   return experiment;
 }
 

@@ -14,13 +14,13 @@
 namespace dptrain::bench {
 namespace {
 
-/// The loss of a step, regularizers included; NaN without a sign, which has no meaning.
+/// The loss of a step with regularizers; NaN always without a sign.
 double mean_loss(const runtime::StepSums& sums) {
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   return std::isnan(loss) ? NAN : loss;
 }
 
-/// Names the first step whose loss is not finite, and the side; equal losses that are not finite prove nothing.
+/// Reports the first step whose loss is not finite, and the side: equal non-finite losses prove nothing.
 void check_losses(double tested, double reference, std::int64_t step, VerifyResult& result) {
   if (!result.not_finite.empty()) return;
   std::vector<std::string> bad;
@@ -32,7 +32,7 @@ void check_losses(double tested, double reference, std::int64_t step, VerifyResu
   if (!bad.empty()) result.not_finite = fmt::format("the loss {} in step {}", join(bad, " and "), step + 1);
 }
 
-/// Each step from the reference's weights of that step: what is judged.
+/// Starts each step from the reference's weights; these steps decide the verdict.
 void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
@@ -52,7 +52,7 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
   }
 }
 
-/// Both sides train on their own: the drift, which is reported and decides nothing.
+/// Trains both sides independently and reports their drift, which does not affect the verdict.
 void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
@@ -86,7 +86,7 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
   const backend::DeviceKind kind = kind_of(options.devices);
   const bool same_rows =
       kind != backend::DeviceKind::kCuda && kind_of(options.against.value_or(options.devices)) == kind;
-  // As a replica's rounding of its gradient to 8 bits shows in a layer's.
+  // Rounding a replica's gradient to 8 bits is visible in a layer's gradient.
   if (experiment.config.parallel.allreduce_dtype == experiment::AllreduceDtype::kBfloat16) {
     experiment::Experiment exact = experiment;
     exact.config.parallel.allreduce_dtype = experiment::AllreduceDtype::kFloat32;
@@ -103,13 +103,13 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
 
 VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
   const Activity activity("comparing steps");
-  // Only the side under test knows how many replicas `batch_size_per_replica` is multiplied by.
+  // Only the side under test has the number of replicas that multiplies `batch_size_per_replica`.
   const int replicas = session::seats_of(options.processes, options.devices.replicas).ranks();
   const std::int64_t batch_size = global_batch(experiment.config.train, replicas);
   experiment::Experiment whole = experiment;
   whole.config.parallel.split = {};
   const session::DeviceRequest one = options.against.value_or(one_of(options.devices));
-  // What a CPU makes of a mixed policy is not what GPUs do: beside them it judges in float32.
+  // Mixed policies differ between CPUs and GPUs: as the reference for GPUs, a CPU computes in float32.
   if (!one.on_gpus() && options.devices.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
   Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
   Side tested(comparable(experiment, options.accumulate),
