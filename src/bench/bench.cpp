@@ -26,7 +26,6 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// Sums over one repeat.
 struct Sample {
   double seconds = 0, examples = 0, forward_backward = 0, comm = 0, optimizer = 0, wait = 0;
 };
@@ -70,8 +69,7 @@ class Run {
         batches_(session.train_loader(), options.data == BenchData::kSynthetic),
         ahead_(session.replicas()) {}
 
-  /// Examples per second of the loader without computing: over at most `count` batches or a few seconds, after the
-  /// prefetched ones.
+  /// Examples per second of the loader alone: at most `count` batches or a few seconds, after the prefetched ones.
   double loader_alone(std::int64_t count) {
     constexpr double kLongest = 3.0;
     for (int i = 0; i < session_.train_loader().prefetch(); ++i) batches_.next();
@@ -119,7 +117,6 @@ class Run {
   runtime::BatchQueue ahead_;
 };
 
-/// Profile of replica 0.
 runtime::Replica::Profile profile_of(session::Session& session) {
   runtime::Replica::Profile profile;
   session.replicas().on_each([&](int rank, runtime::Replica& replica) {
@@ -249,7 +246,6 @@ class Measurement {
     row_.peak_bytes = session::peak_resident_bytes();
   }
 
-  /// Examples per second.
   double repeat() {
     const Sample sample = run_.steps(options_.steps);
     const double per_step_ms = 1e3 / static_cast<double>(options_.steps);
@@ -283,9 +279,7 @@ class Measurement {
     row_.workers = session_.train_loader().workers();
     if (options_.data == BenchData::kLoaderOnly) row_.loader_examples_per_second = row_.examples_per_second;
     if (options_.data == BenchData::kReal) row_.loader_examples_per_second = run_.loader_alone(options_.steps);
-    if (alone)
-      row_.peak_bytes = session::peak_resident_bytes();  // before the measurement of memory rates, which allocates
-                                                         // memory
+    if (alone) row_.peak_bytes = session::peak_resident_bytes();  // before memory rates are measured
     if (options_.layers && options_.data != BenchData::kLoaderOnly)
       profile_layers(session_, run_, row_, options_.steps);
     if (options_.data != BenchData::kLoaderOnly) measure_peak(session_, row_);

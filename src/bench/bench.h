@@ -1,8 +1,7 @@
 #pragma once
 
-// bench: measures the speed of a step and its parts. After a warm-up, runs `repeats` times `steps` steps and reports
-// medians over the repeats. Synthetic data reuses one batch in memory, so only computing is measured. Loader-only data
-// computes nothing. Main thread.
+// bench: measures a step and its parts, as medians over `repeats` of `steps` steps after a warm-up. Synthetic data
+// reuses one batch, so that only computing is measured; loader-only data computes nothing. Main thread.
 
 #include <optional>
 #include <string>
@@ -67,8 +66,7 @@ std::string row_name(const BenchRow& row);
 /// With parallel.virtual_shards and any computation, also measures the same run without shards.
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options);
 
-/// Message about the number of steps and minutes to come, given the time of one step; "" for a short run. bench() logs
-/// it after the second step.
+/// Number of steps and minutes to come, given the time of one step; "" for a short run. Logged after the second step.
 std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds);
 
 /// One sentence with numbers: input-bound, compute-bound, or bound by the all-reduce. With real data also the separate
@@ -78,8 +76,7 @@ std::string verdict(const BenchRow& row, BenchData data);
 /// Cost of virtual shards: "8 virtual shards: 0.91 of the 14,210 samples/s without"; "" if there are none.
 std::string price_of_shards(const BenchRow& row);
 
-// The passes of a step compared with their bounds, for one replica on the CPU: forward and backward of every layer, and
-// all work outside of layers. Any thread.
+// The passes of a step on a CPU replica compared with their bounds, and all work outside of layers. Any thread.
 
 /// Number of threads of all replicas of this process, which run at the same time.
 int threads_in_use(const session::DeviceRequest& devices);

@@ -1,9 +1,8 @@
 #pragma once
 
-// Distance of a network from the machine's limit. A pass of a layer cannot be faster than its operations at the
-// measured peak of multiply-adds. Nor can it be faster than its bytes, each moved once, at the measured rate of the
-// nearest cache that fits its working set. The sum over all passes is the bound of the network. Pure functions; any
-// thread.
+// Distance of a network from the machine's limit. The bound of a pass is the larger of two times: its operations at the
+// measured peak, and its bytes, each moved once, at the measured rate of the nearest cache that fits its working set.
+// The network's bound is the sum over all passes. Pure functions; any thread.
 
 #include <string>
 #include <vector>
@@ -41,8 +40,7 @@ struct PassTime {
 /// Milliseconds of a step if every pass takes as long as its bound.
 double bound_ms(const std::vector<PassTime>& passes);
 
-/// The up to three passes that lose most: "farthest from their bounds: conv2 backward 3.21 ms (bound 1.20), ...". "":
-/// no pass is slower than its bound.
+/// "farthest from their bounds: conv2 backward 3.21 ms (bound 1.20), ...", up to three passes; "" if there are none.
 std::string farthest(const std::vector<PassTime>& passes);
 
 }  // namespace dptrain::bench

@@ -22,7 +22,6 @@ constexpr std::uint64_t kSummedBytes = 16U << 20, kEmulatedBytes = 64U << 10;
 /// Limit of a first step and of the watchdog: these networks take milliseconds, but a first step loads kernels.
 constexpr double kPatienceSeconds = 45;
 
-/// The largest difference and its location.
 struct Worst {
   double value = 0;
   std::string of;

@@ -27,10 +27,8 @@ struct DeviceCheck {
   bool tf32 = false;                  ///< products may be rounded to TF32
 };
 
-/// All checks of one device.
 std::vector<DeviceCheck> device_checks();
 
-/// The result of one check.
 struct DeviceCheckLine {
   std::string device;  ///< "gpu:0", "gpu:0, gpu:1"
   std::string name;    ///< "Conv2D"

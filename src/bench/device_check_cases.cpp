@@ -32,8 +32,7 @@ std::string step_of(const std::string& type, const std::string& arguments, const
   return fmt::format("{}: {{{}{}{}}}", type, arguments, arguments.empty() ? "" : ", ", rest);
 }
 
-/// Layers before the branches. They make tensors of any shape with 42 positions and any number of channels, or with
-/// channels alone.
+/// Layers before the branches, which make tensors with any channels, with 42 positions or without positions.
 class Stem {
  public:
   /// The name of the `copy`-th tensor of this shape.
@@ -61,7 +60,6 @@ class Stem {
   std::string text_ = line("Input: {shape: [7, 6, 3], name: input}");
 };
 
-/// A layer in its own branch.
 struct Branch {
   std::string type;
   nn::LayerExample use;
@@ -98,7 +96,6 @@ DeviceCheck check_of(std::vector<Branch> all) {
   return check;
 }
 
-/// A check of one network.
 DeviceCheck one(const std::string& name, const std::string& text, DeviceCheck::Kind kind = DeviceCheck::Kind::kSteps) {
   DeviceCheck check;
   check.names = {name};
@@ -172,8 +169,7 @@ void add_layers(std::vector<DeviceCheck>& all) {
   all.push_back(std::move(check));
 }
 
-/// Shapes common in networks: first convolutions with three channels, 1x1, 3x3, strides, dilation, groups, odd
-/// channels.
+/// Common shapes: first convolutions with three channels, 1x1, 3x3, strides, dilation, groups, odd channels.
 void add_convolutions(std::vector<DeviceCheck>& all) {
   const std::vector<std::pair<std::string, std::string>> shapes{
       {"convolution 3x3, 32 to 32", "filters: 32, kernel_size: 3, padding: same, inputs: wide"},

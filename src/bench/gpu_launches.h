@@ -30,7 +30,6 @@ int backward_launches(const plan::Plan& plan, const plan::Step& step, const std:
 std::vector<LaunchItem> launch_items(const session::DryPlan& dry, std::int64_t micro_batches);
 int launches(const std::vector<LaunchItem>& items);
 
-/// A table of the items with their sum.
 std::string launches_text(const std::vector<LaunchItem>& items);
 
 }  // namespace dptrain::bench

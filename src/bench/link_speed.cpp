@@ -57,8 +57,7 @@ struct Rank {
   }
 };
 
-/// Seconds per repeat of the slowest replica of this process. Its replicas have the ranks from `first_rank` on, out of
-/// `all_ranks`.
+/// Seconds per repeat of the slowest replica of this process, whose ranks begin at `first_rank` of `all_ranks`.
 std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::Connector& connector,
                                 std::int64_t floats, int repeats, int first_rank, int all_ranks) {
   const plan::Plan plan = plan_of(floats);

@@ -24,8 +24,7 @@ LinkSpeed measure_all_reduce(const session::DeviceRequest& request, std::uint64_
 
 /// Sums over processes with one CPU replica each; collective. Returns the median of the slowest process's times.
 LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats);
-/// Bandwidth and latency of messages between the processes, from sums of few and of many bytes: the inverse of
-/// SumAlgorithm::kDirect.
+/// Bandwidth and latency of messages, from sums of few and of many bytes: the inverse of SumAlgorithm::kDirect.
 MessageLink message_link(const LinkSpeed& few, const LinkSpeed& many, int processes);
 
 }  // namespace dptrain::bench

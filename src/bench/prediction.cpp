@@ -11,8 +11,7 @@
 namespace dptrain::bench {
 namespace {
 
-/// Gathers for the statistics of the global batch: one in forward, one in backward of each synchronized
-/// BatchNormalization.
+/// Gathers of global statistics: one in forward, one in backward of each synchronized BatchNormalization.
 int gathers_of(const plan::Plan& plan) {
   int gathers = 0;
   for (const plan::Step& step : plan.steps) {

@@ -61,8 +61,7 @@ struct Cluster {
   int ranks = 1;     ///< GPUs or processes that exchange messages
   int per_node = 1;  ///< the last node may have fewer
   MessageLink inner, between;
-  /// CPUs: cores of a node, for the threads of `lanes` replicas in each process. 0: devices that sum while they
-  /// compute.
+  /// CPUs: cores of a node for the threads of all its replicas. 0: devices that sum while they compute.
   int cores = 0;
   int lanes = 1, threads = 1;
 
@@ -91,22 +90,19 @@ struct Prediction {
 /// Uses the fastest of `algorithms` for each bucket, as NCCL chooses one for each call. `algorithms` must not be empty.
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms);
 
-// The parts of a replica's step for a prediction, from times or operations of the plan's steps. They include when each
-// bucket of gradients is ready. Main thread.
+// The parts of a step, from times or operations of the plan's steps, and when each bucket is ready. Main thread.
 
 /// Cost of forward and backward of a step of the plan, in any unit.
 struct StepWeight {
   double forward = 0, backward = 0;
 };
 
-/// Splits `seconds`, the time of forward and backward over all micro-batches. Backward is that of the last one, which
-/// completes the buckets; forward is the rest. `weights`: one per step of the plan; all zero: every step counts the
-/// same.
+/// Splits `seconds` of forward and backward over all micro-batches. Backward is that of the last one, which completes
+/// the buckets; forward is the rest. `weights`: one per step of the plan; all zero: equal weights.
 StepParts parts_of(const plan::Plan& plan, const std::vector<StepWeight>& weights, double seconds,
                    std::int64_t micro_batches);
 
-/// Splits `seconds`, the time of a whole step of a replica with `rows` rows, into forward and backward by the
-/// operations of the plan's ops.
+/// Splits `seconds` of a whole step with `rows` rows into forward and backward by the plan's operations.
 StepParts given_parts(const experiment::Experiment& experiment, const session::DeviceRequest& device, std::int64_t rows,
                       double seconds);
 

@@ -220,7 +220,6 @@ class Predictor {
           counted(cluster_.cores, "core"), counted(cluster_.lanes, "replica"), counted(cluster_.threads, "thread")));
   }
 
-  /// The link between ranks of one node.
   MessageLink inner_link(const Cluster& cluster) {
     constexpr MessageLink kAssumed{.bytes_per_second = 150e9, .latency = 2e-6};
     MessageLink link = kAssumed;

@@ -55,8 +55,7 @@ std::string last_words(const std::string& text) {
   return trim(text.size() > kMost ? text.substr(text.size() - kMost) : text);
 }
 
-/// Settings without which Open MPI refuses to oversubscribe one machine; the user has requested it. Other launchers
-/// ignore them.
+/// Open MPI needs these settings to oversubscribe one machine; other launchers ignore them.
 void allow_many_on_one_machine() {
   setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);

@@ -1,7 +1,6 @@
 #pragma once
 
-// `bench --sweep processes=1,2,4`: mpirun starts the same bench for each number of processes. Also measures their link,
-// for `bench --predict`. Main thread.
+// `bench --sweep processes=1,2,4`: mpirun starts the bench for each number; also measures their link. Main thread.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 
-// The results of `bench`: table, CSV, JSON. Pure functions over rows; any thread. `columns`: width of the terminal;
-// none: unlimited.
+// Results of `bench`: table, CSV, JSON. Pure functions; any thread. `columns`: terminal width; none: unlimited.
 
 #include <optional>
 #include <string>
@@ -11,8 +10,7 @@
 
 namespace dptrain::bench {
 
-/// Columns of the table and of bench.csv, with speedup and efficiency relative to the first row. A verdict per row
-/// follows the table.
+/// Table and bench.csv, with speedup and efficiency relative to the first row; a verdict per row follows the table.
 std::string bench_table(const std::vector<BenchRow>& rows, BenchData data,
                         std::optional<std::size_t> columns = std::nullopt);
 std::string bench_csv(const std::vector<BenchRow>& rows);
@@ -22,9 +20,8 @@ std::vector<BenchRow> rows_of_json(const std::string& text);
 /// The time of each layer in a step, on CPUs also as a fraction of the measured peak.
 std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns = std::nullopt);
 
-/// Compares with the rows of an earlier bench.json that have the same replicas, threads and batch. Returns a message
-/// for each row that is slower by more than `max_regression` (0.03 is 3 %). Throws Error{kUsage} if the file cannot be
-/// read.
+/// Compares with an earlier bench.json by replicas, threads and batch: a message for each row that is slower by more
+/// than `max_regression` (0.03 is 3 %). Throws Error{kUsage} if the file cannot be read.
 std::vector<std::string> regressions(const std::string& baseline_path, const std::vector<BenchRow>& rows,
                                      double max_regression);
 

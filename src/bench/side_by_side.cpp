@@ -49,9 +49,7 @@ experiment::Experiment comparable(experiment::Experiment experiment, std::option
   train.optimizer = nn::Optimizer(sgd);
   train.accumulate_steps = accumulate;
   experiment.config.runtime.tf32 = false;
-  experiment.config.runtime.conv_cache.kind =
-      experiment::ConvCache::Kind::kNone;  // its choices depend on the number of threads, which may differ between the
-                                           // sides
+  experiment.config.runtime.conv_cache.kind = experiment::ConvCache::Kind::kNone;  // depends on the number of threads
   return experiment;
 }
 

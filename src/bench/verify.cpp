@@ -71,7 +71,6 @@ bool has_batch_normalization(const graph::Graph& graph) {
   });
 }
 
-/// The first replica of a request, alone.
 session::DeviceRequest one_of(const session::DeviceRequest& devices) {
   return devices.on_gpus() ? session::request_of({devices.gpus.front()}) : session::DeviceRequest{};
 }

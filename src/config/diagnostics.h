@@ -35,8 +35,7 @@ class Diagnostics {
   /// followed by "2 errors; nothing was run (exit 2)".
   std::string render(ErrorKind kind = ErrorKind::kUsage) const;
   std::string render_warnings() const;
-  /// The errors and then their notes (level "note") as JSON lines {"level","file","line","column","message"}, for
-  /// `--log json`.
+  /// Errors, then their notes, as JSON lines {"level","file","line","column","message"}, for `--log json`.
   std::string render_json() const;
   /// Throws ConfigError of this kind if there is an error.
   void throw_if_errors(ErrorKind kind = ErrorKind::kUsage) const;
@@ -45,8 +44,7 @@ class Diagnostics {
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-/// The errors of a config, or (kinds other than kUsage) of what it refers to. what() is render(), with locations;
-/// json() is render_json().
+/// The errors of a config or of what it refers to. what() is render(), with locations; json() is render_json().
 class ConfigError : public Error {
  public:
   explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)

@@ -24,12 +24,10 @@ std::optional<double> evaluate(std::string_view text);
 /// Values of the names in an expression: {{"epoch", 3}, {"lr", 0.1}}.
 using NamedValues = std::span<const std::pair<std::string_view, double>>;
 
-/// Evaluates an expression with names. Nothing if it is not an expression of these names; NaN if its value is not
-/// finite.
+/// Evaluates an expression with names. Nothing if it is invalid, NaN if its value is not finite.
 std::optional<double> evaluate(std::string_view text, NamedValues values);
 
-/// Rounds channels as Keras Applications do: to the nearest multiple of 8, at least 8, and 8 more if rounding down
-/// would lose more than a tenth.
+/// Keras Applications' rounding of channels to a multiple of 8: at least 8, and never down by more than a tenth.
 double multiple_of_8(double x);
 
 /// One decimal number with an optional sign: "3", "-1e-3".

@@ -1,8 +1,7 @@
 #pragma once
 
-// A family is a set of types: layers, optimizers, losses, schedules, initializers, callbacks, data sets, transforms. A
-// value, Typed, has one of these types and is written `Type: {keras arguments}`. Families are filled before main or at
-// first use and are read-only afterwards.
+// A family is a set of types, such as layers or optimizers; a value, Typed, is written `Type: {keras arguments}`.
+// Families are filled before main or at first use and are read-only afterwards.
 
 #include <functional>
 #include <memory>
@@ -47,7 +46,6 @@ class Family {
   /// Inserts in the order of names: members register themselves before main in an unspecified order.
   Family& add_by_name(std::unique_ptr<TypeDef> def);
   const std::string& what() const noexcept { return what_; }
-  /// By name or alias; null when unknown.
   const TypeDef* find(std::string_view name) const noexcept;
   const TypeDef* find(std::type_index type) const noexcept;
   std::vector<std::string> names() const;

@@ -42,7 +42,6 @@ std::string other_config(const std::string& path) {
   return what_to_try_for(path);
 }
 
-/// Advice for a file that is not a config.
 std::string advice_for(const std::string& path, FileKind::Use use) {
   switch (use) {
     case FileKind::Use::kModel:

@@ -88,8 +88,7 @@ int depth(const Node& node) noexcept;
 
 /// YAML that reads back as the same tree (strings are quoted where YAML or the reader would read another type).
 std::string to_yaml(const Node& node);
-/// JSON, indented by one space because schemas are deep. Plain scalars that are a number or a boolean are written as
-/// such (`1/255` stays text).
+/// JSON, indented by one space. Plain numbers and booleans are written as such (`1/255` stays text).
 std::string to_json(const Node& node);
 
 }  // namespace dptrain::config

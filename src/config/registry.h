@@ -19,7 +19,6 @@ class Registry {
  public:
   void add(const Key& key, Entry entry) { entries_[key] = std::move(entry); }
   bool has(const Key& key) const { return entries_.contains(key); }
-  /// Null if absent.
   const Entry* find(const Key& key) const {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second;

@@ -56,7 +56,6 @@ bool check_tabs(const SourceText& source, Diagnostics& diagnostics) {
   return false;
 }
 
-/// Whether this is a UTF-8 continuation byte.
 bool is_inner(char byte) { return (byte & 0xC0) == 0x80; }
 
 constexpr std::size_t kStride = 64;

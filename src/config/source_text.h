@@ -15,8 +15,7 @@
 
 namespace dptrain::config {
 
-/// The line of a YAML file at `location` with a caret below the word, as in errors of a config. "" for other files and
-/// for files that cannot be read.
+/// The line of a YAML file at `location` with a caret below the word; "" for other or unreadable files.
 std::string excerpt_of(const SourceLocation& location);
 
 /// Number of code points in UTF-8 text, the unit of columns in messages.

@@ -26,8 +26,7 @@ std::span<const Synonym> synonyms();
 /// The row for this word, or null. `allowed`: the words that are accepted here, for contexts such as ".filters".
 const Synonym* find_synonym(std::string_view word, std::string_view context, std::span<const std::string> allowed = {});
 
-/// "; ..." for a message about an unknown word: its synonym, else the nearest allowed word, else "". Ignores module
-/// prefixes: 'tf.nn.relu' is 'relu'.
+/// "; ..." for an unknown word: its synonym, else the nearest allowed word, else "". 'tf.nn.relu' counts as 'relu'.
 std::string hint_for(std::string_view word, std::string_view context, std::span<const std::string> allowed = {});
 
 /// "{L2: 0.01}" for 'l2(0.01)' and "L2"; "" without arguments, or with nested calls.

@@ -53,8 +53,7 @@ struct Path {
   bool operator==(const Path& other) const { return value == other.value; }
 };
 
-/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h. A bare integer has unit kBare, whose meaning is that
-/// of the Keras argument.
+/// "N steps|epochs|samples|seconds|minutes|hours" or 30s, 10m, 2h. kBare: an integer, with the unit of Keras.
 struct Duration {
   enum class Unit { kBare, kSteps, kEpochs, kSamples, kSeconds };  ///< minutes and hours become seconds
   double value = 0;
@@ -105,7 +104,6 @@ class Typed {
   Mark mark_;
 };
 
-/// The member of the family that has this spec type.
 Typed make_typed(const Family& family, std::type_index spec, std::shared_ptr<const void> value);
 
 /// The type of a key that holds a member of a family: `Of<initializer_family> kernel_initializer{GlorotUniform{}}`.

@@ -46,8 +46,7 @@ Node Value<std::int64_t>::schema() { return fragment::number("integer"); }
 bool Value<std::uint64_t>::read(const Node& node, Reader& reader, std::uint64_t& out) {
   const Node found = reader.substituted(node);
   const std::string& text = found.str();
-  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), out);  // also reads the upper half
-                                                                                            // of the range
+  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), out);  // the upper half, too
   if (found.is_scalar() && !found.quoted() && fault == std::errc() && rest == text.data() + text.size()) return true;
   const auto value = reader.integer(found);
   if (!value) return false;

@@ -1,5 +1,4 @@
-// The only file that uses yaml-cpp (0.7 and 0.8). It uses events, because yaml-cpp's nodes hide duplicate keys, `<<`
-// and the locations of aliases.
+// The only user of yaml-cpp (0.7, 0.8), by events: its nodes hide duplicate keys, `<<` and the locations of aliases.
 
 #include "config/source_text.h"
 
@@ -118,7 +117,6 @@ class Events final : public YAML::EventHandler {
     return word == "~" || word == "null" || word == "Null" || word == "NULL";
   }
 
-  /// Skips `&anchor` and `!tag`.
   std::size_t skip_properties(std::size_t at) const {
     const std::string& text = source_.text();
     while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
@@ -184,7 +182,6 @@ std::string misplaced_colon(const Mark& at) {
   return "a key cannot stand here; check the indentation, and that a ':' ends the key above";
 }
 
-/// Translates an error of yaml-cpp for the user.
 void report(const YAML::ParserException& e, const SourceText& source, const Events& events, Diagnostics& diagnostics) {
   namespace say = YAML::ErrorMsg;
   const auto says = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 appends names to some

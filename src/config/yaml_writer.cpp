@@ -1,5 +1,4 @@
-// Writes readable YAML: shallow values that fit into 100 columns in flow style (`Conv2D: {filters: 32, kernel_size: [3,
-// 3]}`), everything else in blocks.
+// Writes readable YAML: shallow values of up to 100 columns in flow style, everything else in blocks.
 
 #include <optional>
 #include <string>

@@ -1,8 +1,7 @@
 #pragma once
 
-// The definition of a callback for configs: its keys, its requirements on the rest of the config, and its files. Each
-// train/callbacks/<name>.cpp registers one. The registry is filled before main and read-only afterwards: any thread may
-// read it.
+// The definition of a callback for configs: its keys, its checks against other sections, and its files. Each
+// train/callbacks/<name>.cpp registers one before main; the registry is read-only afterwards, for any thread.
 
 #include <functional>
 #include <set>
@@ -18,12 +17,10 @@
 
 namespace dptrain::experiment {
 
-/// Gives callbacks access to a config and reports their errors. One object checks all callbacks of a config, in their
-/// order.
+/// Gives callbacks access to a config and reports their errors. One object checks all callbacks in order.
 class CallbackCheck {
  public:
-  /// `graph` determines the names of the values; null if it could not be built or if nothing calls the callbacks.
-  /// Errors have the callback's location.
+  /// `graph` names the values; null if it could not be built or if nothing calls the callbacks.
   CallbackCheck(config::Reader& reader, const ConfigFile& file, const graph::Graph* graph);
 
   const ConfigFile& file() const { return file_; }

@@ -39,7 +39,6 @@ Experiment load_with_warnings(const std::string& path, const Overrides& override
 
 /// The complete config: each key with its value, blocks expanded, paths absolute. Loads to an equal experiment.
 config::Node resolved(const Experiment& experiment, bool minimal = false);
-/// JSON Schema of config files, for editors.
 config::Node json_schema();
 
 /// Global batch size for a number of replicas, from the key that the config has.

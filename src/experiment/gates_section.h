@@ -1,7 +1,6 @@
 #pragma once
 
-// The section `gates` of a config, also the contents of a file for --gates: limits for a model (docs/gates.md). Plain
-// values.
+// The section `gates` of a config, or the contents of a --gates file: limits for a model (docs/gates.md). Plain values.
 
 #include <cstdint>
 #include <optional>

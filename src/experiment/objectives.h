@@ -1,7 +1,6 @@
 #pragma once
 
-// Losses and metrics per output: combines `loss`, `loss_weights` and `metrics` of the config with the model's outputs.
-// Pure functions.
+// Combines `loss`, `loss_weights` and `metrics` of the config with the model's outputs. Pure functions.
 
 #include <string>
 #include <vector>
@@ -13,20 +12,17 @@
 
 namespace dptrain::experiment {
 
-/// The names of the outputs, in the graph's order.
 std::vector<std::string> output_names(const graph::Graph& graph);
 
 /// An objective per output with a loss, in the graph's order. Labels and class weights belong to the data.
 std::vector<plan::Objective> objectives(const TrainSection& train, const graph::Graph& graph);
 
-/// A value that training logs.
 struct LoggedValue {
   std::string name;
   nn::Direction better = nn::Direction::kUnknown;
 };
 
-/// The logged values in order: "loss", the loss of each output if there are several, and the metrics; with `validates`
-/// again as "val_...".
+/// Logged values in order: "loss", losses per output if several, metrics; with `validates` again as "val_...".
 std::vector<LoggedValue> logged_values(const TrainSection& train, const graph::Graph& graph, bool validates);
 
 /// The direction of the value with this name; kUnknown if there is none.

@@ -304,7 +304,6 @@ const Schema& schema_of(const experiment::TrainSection&);
 const Schema& schema_of(const experiment::ParallelSection&);
 const Schema& schema_of(const experiment::RuntimeSection&);
 
-/// A section is a map that its own schema reads.
 template <class T>
 struct Section {
   static bool read(const Node& node, Reader& reader, T& out) {

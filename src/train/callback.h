@@ -34,8 +34,8 @@ class TrainingControl {
   /// Returns the writer of a callback's own file in the process that writes, else a silent one.
   virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
-  /// Whether validation runs every N steps. Then validation_end() is called, and an epoch's logs have the values of its
-  /// last validation, if any.
+  /// Whether validation runs every N steps, which calls validation_end(). An epoch's logs then have its last values, if
+  /// any.
   virtual bool validates_by_steps() const = 0;
   /// Whether smaller or larger values are better; kUnknown if neither a metric nor a loss has that name.
   virtual nn::Direction direction_of(const std::string& value) const = 0;
@@ -67,8 +67,7 @@ class TrainingControl {
   virtual config::Node resolved_config(bool minimal) const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
   virtual std::int64_t global_batch() const = 0;
-  /// Samples consumed after `step` updates, in batches of global_batch(). Differs from `step` after a resume with
-  /// another batch size.
+  /// Samples consumed after `step` updates, in batches of global_batch(); not `step` after a resume with another batch.
   virtual double batches(std::int64_t step) const = 0;
 };
 
@@ -103,8 +102,7 @@ class Callback {
   /// Retries failed writes to the callback's own files; false if data is lost.
   virtual bool flush() { return true; }
 
-  /// Distinguishes the states of two callbacks of one type, also after the list is edited. Excludes arguments that may
-  /// change when a run is resumed (patience).
+  /// Distinguishes the states of callbacks of one type. Excludes arguments that a resumed run may change (patience).
   virtual std::string subject() const { return ""; }
   virtual nlohmann::json save() const;
   virtual void restore(const nlohmann::json& state);
@@ -113,7 +111,6 @@ class Callback {
   virtual void restore_weights(std::vector<std::vector<float>> weights);
 };
 
-/// Creates it from its definition (train/callback_def.h).
 std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config);
 
 }  // namespace dptrain::train

@@ -38,7 +38,6 @@ class CallbackBuilder : public config::TypeBuilder<CallbackBuilder<Spec>, Spec, 
   CallbackBuilder&& files(std::vector<std::string> (*f)(const Spec&)) {
     return type_->files = this->untyped(f), self();
   }
-  /// The class C is constructed from the spec.
   template <class C>
   CallbackBuilder&& runs() {
     type_->make = [](const void* s) { return std::make_unique<C>(*static_cast<const Spec*>(s)); };

@@ -44,8 +44,8 @@ class CheckpointManager {
   void remove(const std::string& name, const std::string& successor);
   /// Copies weights that a callback has kept into the replicas.
   void push_weights(const std::vector<std::vector<float>>& weights);
-  /// Writes model.h5, with the averages of use_ema unless a callback has restored weights. A returned error has already
-  /// been logged.
+  /// Writes model.h5, with the averages of use_ema unless a callback has restored weights. Logs the error that it
+  /// returns.
   std::optional<Error> export_model();
   /// Waits until everything is on disk; returns the error of the last save if it failed.
   std::optional<Error> drain();
@@ -56,7 +56,6 @@ class CheckpointManager {
   void run_deferred();
 
   formats::Compiled compiled() const;
-  /// The state that a checkpoint stores at this step.
   formats::CheckpointState state() const;
 
   std::int64_t saves() const { return saves_; }

@@ -79,7 +79,6 @@ std::map<std::string, Direction> directions_of_config(const std::string& folder)
   return better;
 }
 
-/// The metrics of all runs, in the order of the files.
 std::vector<std::string> metrics_of(const std::vector<RunCurves>& runs) {
   std::vector<std::string> metrics;
   for (const RunCurves& run : runs)
@@ -169,7 +168,6 @@ double last_epoch(const RunCurves& run) {
   return last;
 }
 
-/// Converts epochs to percent of the run's last epoch.
 std::vector<RunCurves> as_shares(std::vector<RunCurves> runs) {
   for (RunCurves& run : runs) {
     const double last = std::max(1.0, last_epoch(run));

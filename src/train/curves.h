@@ -1,7 +1,6 @@
 #pragma once
 
-// Learning curves: charts of the train.csv of one or more runs, for `dptrain plot` and for each run. Pure, except for
-// read_run(); any thread.
+// Learning curves: charts of train.csv, for `dptrain plot` and for each run. Pure, except for read_run(); any thread.
 
 #include <map>
 #include <string>
@@ -12,7 +11,6 @@
 
 namespace dptrain::train {
 
-/// One run's train.csv.
 struct RunCurves {
   std::string name;
   std::vector<std::string> columns;                          ///< in the file's order, including "epoch"
@@ -39,12 +37,10 @@ enum class EpochAxis {
   kShare,  ///< percent of each run's own epochs, to compare runs of different length
 };
 
-/// A panel per metric, two in a row: training dashed if there is validation, a ring at each run's best value. Then the
-/// learning rate, if it changes, and the throughput. `log` makes metrics logarithmic; a loss that spans decades always
-/// is.
+/// A panel per metric: training dashed if there is validation, a ring at each run's best value; then the learning rate,
+/// if it changes, and the throughput. `log` makes metrics logarithmic; a loss that spans decades always is.
 plot::Chart curves_chart(const std::string& title, const std::vector<RunCurves>& runs, bool log,
                          EpochAxis axis = EpochAxis::kEpochs);
-/// Whether the runs have different numbers of epochs.
 bool differ_in_length(const std::vector<RunCurves>& runs);
 
 }  // namespace dptrain::train

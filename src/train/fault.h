@@ -1,8 +1,7 @@
 #pragma once
 
 // RUN/fault: written when values are not finite or an error ends a run, so that `dptrain replay` can repeat the step.
-// fault.json describes the fault; state.h5 is a checkpoint from before the step or, after an error, the last one. Main
-// thread.
+// fault.json describes it; state.h5 is a checkpoint from before the step or, after an error, the last one. Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -40,11 +39,9 @@ std::optional<Fault> examine(const graph::Model& model, const std::string& what)
 Fault examine(session::Session& session, const data::Batch& batch, const runtime::StepInputs& in, std::int64_t epoch,
               double loss, const std::string& what);
 
-/// Whether an error is worth a fault: errors of data, device and watchdog, and internal ones; not those of the
-/// environment.
+/// Whether an error is worth a fault: errors of data, device and watchdog, and internal ones; not environment errors.
 bool leaves_fault(ErrorKind kind);
 
-/// The samples of a batch, for Fault::samples.
 std::vector<std::pair<std::int64_t, std::string>> samples_of(const session::Session& session, const data::Batch& batch);
 
 /// "layer 'conv2' (net.yaml:14:12), output: 3 of 64 values are not finite, first in sample 7 (a/7.jpg)"
@@ -57,8 +54,7 @@ void keep_fault(const std::string& folder, const Fault& fault, const std::string
 /// Throws Error{kCheckpoint} if there is no fault or it cannot be read.
 Fault read_fault(const std::string& folder);
 
-// `dptrain replay` repeats the step of RUN/fault from its state and samples; after an error, it repeats all steps from
-// the state to the error.
+// `dptrain replay` repeats the step of RUN/fault or, after an error, all steps from the state to the error.
 
 struct Replay {
   Fault recorded, again;

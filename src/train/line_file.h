@@ -21,11 +21,9 @@ class LineFile {
   /// Retries pending lines; false: they are lost when this object is destroyed.
   bool flush();
 
-  /// Whole lines of a file, without a torn last line; empty if there is no file. Throws Error{kWrite} if it cannot be
-  /// read.
+  /// Whole lines of a file without a torn last one; empty if it does not exist. Throws Error{kWrite} if unreadable.
   static std::vector<std::string> read(const std::string& path);
-  /// Keeps the lines for which `keep` returns true and removes a torn one. Throws Error{kWrite}; the file is then
-  /// unchanged.
+  /// Keeps the lines accepted by `keep` and removes a torn one. Throws Error{kWrite}; the file is then unchanged.
   static void filter(const std::string& path, const std::function<bool(const std::string& line)>& keep);
 
  private:

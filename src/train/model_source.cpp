@@ -26,8 +26,7 @@ formats::CheckpointState whole_state(const std::string& path) {
   return state;
 }
 
-/// The experiment for a file with only weights: that of its run or, with `own_model`, the layers that the file
-/// describes.
+/// The experiment for a file with only weights: that of its run or, with `own_model`, the layers in the file.
 experiment::Experiment experiment_beside(const std::string& path, const experiment::Overrides& overrides,
                                          const SourceUse& use) {
   const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
@@ -86,7 +85,6 @@ bool meant_as_checkpoint(const std::string& path) {
          formats::is_checkpoint(path);
 }
 
-/// Finds a file in the folder of a run; "" if there is none.
 using FindFile = std::string (*)(const std::string& run);
 
 std::string last_state_of(const std::string& run) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Opens the CONFIG|CKPT argument of a command: a config, or a checkpoint with the config it was trained with. Main
-// thread.
+// Opens the CONFIG|CKPT argument of a command: a config, or a checkpoint that contains its config. Main thread.
 
 #include <optional>
 #include <string>
@@ -47,8 +46,7 @@ ModelSource open_model_source(const std::string& path, const std::optional<std::
 std::string weights_file(const std::string& path);
 std::string last_state_file(const std::string& path);
 
-/// Throws Error{kData} if the folder of a run does not exist, or if `file`, such as train.csv, is in runs below it
-/// instead. The message names the newest run.
+/// Throws Error{kData} if the folder does not exist or only runs below it have `file`; names the newest run.
 void require_run_with(const std::string& folder, const std::string& file);
 
 /// The folder of the run that a checkpoint belongs to, or "".

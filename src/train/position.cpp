@@ -142,8 +142,7 @@ void restore_loss_scale(const json& saved, session::Session& session) {
   session.replicas().push_loss_scale(scale);
 }
 
-/// The order, Splits and random transforms depend on the seed: with another one, samples would be repeated or skipped,
-/// and validation samples trained on.
+/// With another seed, samples would be repeated or skipped, and validation samples of Splits trained on.
 void compare_data(const json& trainer, const session::Session& session) {
   const std::uint64_t seed = session.experiment().config.seed;
   if (const auto before = trainer.value("seed", seed); before != seed)
@@ -243,8 +242,7 @@ std::string shuffle_text(const session::Session& session) {
   return shuffle.kind == Kind::kNone ? "none" : "full";
 }
 
-/// Inside an epoch the order must be the checkpoint's, so that each sample is used once. With buckets it also depends
-/// on their window and the batch.
+/// Inside an epoch the order must be the checkpoint's. With buckets it also depends on their window and the batch.
 void check_order(const json& trainer, const Position& position, session::Session& session) {
   if (position.samples == 0 || position.samples == session.train_loader().samples()) return;
   const std::string shuffle = shuffle_text(session);

@@ -48,7 +48,6 @@ struct Position {
   double batches(const session::Session& session) const;
   /// Progress at `number` updates of the run, close to `step`: each update between them counts as one batch.
   nn::Progress progress(const session::Session& session, std::int64_t number) const;
-  /// The learning rate of the update after `number`.
   double rate(const session::Session& session, std::int64_t number) const;
 };
 
@@ -57,8 +56,7 @@ using Callbacks = std::vector<std::unique_ptr<Callback>>;
 formats::CheckpointState make_state(session::Session& session, const Position& position, const Callbacks& callbacks,
                                     const BestValues& best);
 
-/// Restores optimizer state to the replicas and state to the callbacks. Throws Error{kCheckpoint} for another optimizer
-/// or another number of samples per epoch.
+/// Restores replicas and callbacks. Throws Error{kCheckpoint} for another optimizer or number of samples per epoch.
 Position restore_state(const formats::CheckpointState& state, session::Session& session, const Callbacks& callbacks,
                        BestValues& best);
 

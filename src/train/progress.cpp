@@ -86,7 +86,6 @@ std::string bar_line(const BarState& state, std::size_t columns) {
     return fmt::format("{} [{}] {}", count, bar(share, columns - bare - kBrackets), time);
   }
 
-  // Parts in order of importance.
   const auto fits = [&](const std::string& part) {
     if (taken + terminal::width(part) > columns) return false;
     taken += terminal::width(part);

@@ -1,7 +1,6 @@
 #pragma once
 
-// The progress bar on stderr, only on a terminal. It is redrawn at most ten times a second; log lines appear above it.
-// One thread per Progress.
+// The progress bar on stderr, on terminals only. Redrawn at most ten times a second, below the log. One thread each.
 
 #include <cstddef>
 #include <cstdint>

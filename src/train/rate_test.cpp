@@ -38,7 +38,6 @@ double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t
   return xx > 0 ? xy / xx : 0;
 }
 
-/// The next batch, across ends of epochs.
 data::Batch next_batch(data::Loader& loader) {
   data::Batch batch = loader.next();
   if (batch.rows() > 0) return batch;

@@ -49,7 +49,6 @@ fs::path runs_of(const experiment::Experiment& experiment, const std::optional<s
   return fs::path(experiment.config.run_dir.value) / folder_name(name.value_or(experiment.config.name));
 }
 
-/// The number of a folder such as "007".
 std::optional<int> run_number(const fs::path& folder) {
   const std::string name = folder.filename().string();
   int number = 0;

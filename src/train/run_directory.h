@@ -1,8 +1,7 @@
 #pragma once
 
-// RunDirectory: runs/<name>/NNN, its lock, and the files that describe the run (docs/files.md); growing files are
-// RunSinks (train/run_sink.h). Every write is checked; files that scripts may read meanwhile are replaced atomically.
-// Main thread only.
+// RunDirectory: runs/<name>/NNN, its lock, and the files that describe the run (docs/files.md). Checks every write and
+// replaces whole files atomically; growing files are RunSinks (train/run_sink.h). Main thread only.
 
 #include <optional>
 #include <string>
@@ -17,14 +16,12 @@
 
 namespace dptrain::train {
 
-// RunLock: one process at a time trains in a run directory. It locks <directory>/.lock; the kernel releases the lock
-// when the process ends. Movable; main thread.
+// RunLock: locks <directory>/.lock for one process, until it ends. Movable; main thread.
 
 class RunLock {
  public:
   RunLock() = default;
-  /// Throws Error{kUsage} that names the owner, or Error{kWrite} if the file cannot be created. Warns and locks nothing
-  /// if the file system has no locks.
+  /// Throws Error{kUsage} naming the owner, or Error{kWrite}. Warns and locks nothing on file systems without locks.
   explicit RunLock(const std::string& directory);
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&& other) noexcept;

@@ -1,8 +1,7 @@
 #pragma once
 
-// RunSink: receives a run's reports. Each growing file has an implementation (train/sinks/, CSVLogger). Only one
-// process writes; in the others RunSink itself ignores reports. A line that cannot be written is retried later.
-// Trainer's thread.
+// RunSink: receives a run's reports; each growing file has an implementation (train/sinks/, CSVLogger). Processes that
+// do not write have RunSink itself, which ignores reports. A line that cannot be written is retried. Trainer's thread.
 
 #include <cstdint>
 #include <memory>
@@ -25,8 +24,7 @@ class RunSink {
   RunSink& operator=(const RunSink&) = delete;
   virtual ~RunSink();
 
-  /// Resumes from a state with this many whole epochs and steps: removes later and torn lines. Throws Error{kWrite} if
-  /// the file cannot be read.
+  /// Resumes after this many whole epochs and steps: removes later and torn lines. Throws Error{kWrite} if unreadable.
   virtual void cut(std::int64_t epochs, std::int64_t steps);
   virtual void step(const IntervalReport& report);
   virtual void epoch(const EpochReport& report);
@@ -55,9 +53,8 @@ class SinkList final : public RunSink {
   std::vector<std::unique_ptr<RunSink>> sinks_;
 };
 
-/// The files of a run's folder: train.csv, steps.csv, events.jsonl, data-errors.csv, curves.svg, result.json
-/// (docs/files.md). `validated`: train.csv has validation columns from the start. Throws Error{kWrite} if an existing
-/// file cannot be read.
+/// The files of a run's folder (docs/files.md). `validated`: train.csv has validation columns from the start. Throws
+/// Error{kWrite} if an existing file cannot be read.
 std::unique_ptr<RunSink> make_run_sinks(const RunDirectory& directory, bool validated);
 
 /// Returns `sink` in the process that writes, a silent one in the others.

@@ -14,8 +14,7 @@
 
 namespace dptrain::train {
 
-/// A count, 0 if absent. Throws Error{kCheckpoint} for values that no run reaches, so that sums and products of counts
-/// do not overflow.
+/// A count, 0 if absent. Throws Error{kCheckpoint} for absurd values, so that arithmetic on counts does not overflow.
 std::int64_t saved_count(const nlohmann::json& state, const char* name);
 
 /// A number; NaN for null, which JSON uses for numbers that are not finite.

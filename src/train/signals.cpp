@@ -28,7 +28,6 @@ sigset_t set_of(std::initializer_list<int> signals) {
 
 sigset_t taken() { return set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1}); }
 
-/// Applies the signal's default action.
 void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   const sigset_t set = set_of({signal});

@@ -1,7 +1,6 @@
 #pragma once
 
-// StepLog: measures the steps since the last line and writes the next one, to the log and to the files of the run.
-// Owned by the trainer, on its thread.
+// StepLog: measures steps and writes lines to the log and to the files of the run. Trainer's thread.
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +23,7 @@ struct MachineUse {
   double own_threads = 0;  ///< running threads of this run
   int cores = 1;
 };
-/// A warning that states how long the trainer waited and what would reduce it; "" if no wait took two seconds and a
-/// tenth of the time.
+/// A warning about the trainer's waits and a remedy; "" if none took two seconds and a tenth of the time.
 std::string waiting_text(const Waits& waits, const MachineUse& use);
 
 /// " - loss: 0.8123 - accuracy: 0.7011"
@@ -45,7 +43,6 @@ class StepLog {
   bool due() const;
   /// Writes the line and restarts; does nothing without a step.
   void write();
-  /// Batches of the epoch that are done.
   std::int64_t batch() const;
 
  private:

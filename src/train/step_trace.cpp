@@ -27,7 +27,6 @@ std::string name_of(const trace::Entry& entry) {
   return name;
 }
 
-/// Nanoseconds as microseconds, exactly.
 std::string microseconds(std::int64_t nanoseconds) {
   const std::int64_t least = std::max<std::int64_t>(0, nanoseconds);
   return fmt::format("{}.{:03}", least / 1000, least % 1000);

@@ -34,8 +34,7 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Restores everything from a checkpoint; the session's model must already have its weights. Throws
-  /// Error{kCheckpoint}.
+  /// Restores everything but the session's weights, which must be loaded already. Throws Error{kCheckpoint}.
   void resume(const formats::CheckpointState& state);
   /// Continues the optimizer from `state`; everything else starts anew. Throws Error{kCheckpoint}.
   void begin_with(const formats::OptimizerState& state);

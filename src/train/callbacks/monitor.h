@@ -1,7 +1,6 @@
 #pragma once
 
-// Shared by callbacks that monitor one value: Keras's arguments `monitor` and `mode`, and the comparison. Pure
-// functions.
+// For callbacks that monitor one value: Keras's arguments `monitor` and `mode`, and the comparison. Pure functions.
 
 #include <array>
 #include <optional>
@@ -22,8 +21,7 @@ bool is_larger_better(MonitorMode mode, const TrainingControl& control, const st
 /// Whether a value beats the best so far (if any) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
-/// Whether a value is judged at each validation: a validation value if validation runs every N steps. Other values are
-/// judged at the ends of epochs.
+/// Whether a value is a validation value and validation runs every N steps; other values are judged at epoch ends.
 bool judged_at_validation(const TrainingControl& control, const std::string& monitor);
 
 }  // namespace dptrain::train

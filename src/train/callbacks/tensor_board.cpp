@@ -39,8 +39,7 @@ void gather_scalars(const std::string& path, const config::Node& node, std::vect
     gather_scalars(path.empty() ? entry.key : path + "." + entry.key, entry.value, all);
 }
 
-/// Settings that distinguish runs: optimizer, learning rate (or the name of its schedule), seed, and non-default values
-/// of `train`.
+/// Settings that distinguish runs: optimizer, learning rate or schedule, seed, and non-default values of `train`.
 std::vector<HyperParameter> hyper_parameters(const config::Node& config, const config::Node& minimal) {
   std::vector<HyperParameter> all;
   if (const config::Node* const seed = config.find("seed")) gather_scalars("seed", *seed, all);

@@ -21,7 +21,6 @@ std::unique_ptr<RunSink> make_event_lines(const std::string& path);
 std::unique_ptr<RunSink> make_data_errors(const std::string& path);
 /// curves.svg, drawn from train.csv at most every two seconds and at the end. A failure is a warning.
 std::unique_ptr<RunSink> make_curves_picture(const std::string& folder);
-/// result.json, written once at the end.
 std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory);
 
 /// The first field of a row as a number; 0 if it is not a number, as in a header.

@@ -212,7 +212,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-/// The time in a file's name, in seconds.
 std::int64_t second_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   std::int64_t second = 0;

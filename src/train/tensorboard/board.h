@@ -24,16 +24,13 @@ namespace dptrain::train::tensorboard {
 // the bytes of one Event. `step` is an epoch or an optimizer step, depending on the tag. Scalars, histograms and images
 // have the form that every version of TensorBoard and every reader supports. Pure, except for the time of day.
 
-/// The first event of a file.
 std::string version_event();
 std::string scalar_event(const std::string& tag, std::int64_t step, double value);
-/// 30 buckets of one width between the least and the largest finite value; one bucket where they are equal. Values that
-/// are not finite are left out.
+/// 30 equal buckets between the least and the largest finite value; one if they are equal. Omits non-finite values.
 std::string histogram_event(const std::string& tag, std::int64_t step, std::span<const float> values);
 /// A PNG of `channels` 1 or 3.
 std::string image_event(const std::string& tag, std::int64_t step, std::int64_t height, std::int64_t width,
                         std::int64_t channels, std::string_view png);
-/// A GraphDef.
 std::string graph_event(const std::string& graph);
 
 struct HyperParameter {
@@ -55,8 +52,7 @@ class Board final : public RunSink {
  public:
   explicit Board(std::string folder);
 
-  /// Removes events after a state and begins new files. An event counts epochs unless its tag begins with "batch_" or
-  /// "evaluation_".
+  /// Removes events after a state, begins new files. Tags "batch_..." and "evaluation_..." count steps, others epochs.
   void cut(std::int64_t epochs, std::int64_t steps) override;
   bool flush() override;
 
