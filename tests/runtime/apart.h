@@ -1,6 +1,6 @@
 #pragma once
 
-// Connects nothing: every replica goes its own way.
+// A connector for independent replicas: it exchanges nothing.
 
 #include <mutex>
 #include <set>

@@ -1,4 +1,4 @@
-// Weights on their way between a model and a replica's arenas.
+// Copies of weights between a model and a replica's arenas.
 
 #include "runtime/arenas.h"
 
@@ -56,7 +56,7 @@ TEST_P(Arenas, AWeightWithoutValuesIsWhatItsInitializerDraws) {
   f.arenas->pull(pulled);
   EXPECT_EQ(values(pulled), values(drawn));
 
-  // One that has values keeps them, and what the arenas held before is no matter.
+  // Weights with values are pushed and replace the contents of the arenas.
   model.weights.front().values.assign(drawn.weights.front().values.size(), 0.25F);
   f.arenas->push(model);
   f.arenas->pull(pulled);
@@ -83,7 +83,7 @@ TEST_P(Arenas, PullGivesAlsoThoseThatThePlanLeavesOut) {
 INSTANTIATE_TEST_SUITE_P(Devices, Arenas, ::testing::Values("cpu", "emu:0"),
                          [](const auto& test) { return test.param.substr(0, 3); });
 
-// Of a large network a second copy of its weights would be what a run's memory is short of.
+// A second copy of a large network's weights could exceed the memory.
 TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
   const graph::Model drawn = model_of(kToyModel);
   auto owned = std::make_unique<ToyDevice>(0);

@@ -1,4 +1,4 @@
-// Shares that follow the replicas' speed: where they settle, what moves nothing, and when a decision holds.
+// Shares that follow the replicas' speed: their limits, when they do not change, and when a decision is kept.
 
 #include "runtime/balance.h"
 
@@ -23,7 +23,7 @@ std::int64_t rows_in(const std::vector<std::int64_t>& shares) {
   return std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
 }
 
-/// Steps of replicas that take so long for a row, and a fixed time for each step.
+/// Replicas with a time per row, and a fixed time per step.
 struct Machine {
   std::vector<double> seconds_per_row;
   double fixed = 0, noise = 0;
@@ -95,7 +95,7 @@ TEST(Balance, ADecisionHoldsFromABatchThatNobodyHasBegun) {
   EXPECT_THAT(shares->rows, ElementsAre(75, 25));
   EXPECT_THAT(rows_of(balance, 8), ElementsAre(50, 50));
   EXPECT_THAT(rows_of(balance, 9), ElementsAre(75, 25));
-  // Steps with the shares of before say nothing about the new ones.
+  // Steps with the previous shares do not count for the new ones.
   for (std::int64_t number = 4; number < 9; ++number) EXPECT_FALSE(balance.add(number, 100, std::vector{1.0, 3.0}));
   for (std::int64_t number = 9; number < 13; ++number) EXPECT_FALSE(balance.add(number, 100, std::vector{1.5, 1.5}));
 }

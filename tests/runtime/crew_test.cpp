@@ -1,5 +1,5 @@
-// Crew: every lane runs each command once, lane 0 on the caller's thread where that is asked for, and the first
-// exception comes back when all are through.
+// Crew: each lane runs each command once, lane 0 optionally on the caller's thread. The first exception is rethrown
+// when all lanes are done.
 
 #include "runtime/crew.h"
 
@@ -49,7 +49,7 @@ TEST_P(Crews, SleepAndAreWoken) {
   Crew crew(2, GetParam(), ignore);
   std::atomic<int> done{0};
   const auto count = [&](int lane) {
-    if (lane == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than anybody waits awake
+    if (lane == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than any thread spins
     ++done;
   };
   for (int round = 0; round < 5; ++round) {
@@ -65,7 +65,7 @@ TEST_P(Crews, RethrowTheFirstExceptionWhenAllAreThrough) {
     Crew crew(2, GetParam(), [&](int lane, const std::exception_ptr&) { told = lane == failing; });
     EXPECT_THROW(crew.run([&](int lane) {
       if (lane == failing) throw std::runtime_error("no");
-      while (!told) std::this_thread::yield();  // the others hear of it while they are at work
+      while (!told) std::this_thread::yield();  // the others learn of it while they work
     }),
                  std::runtime_error);
     EXPECT_EQ(crew.failed_lane(), failing);

@@ -65,7 +65,7 @@ TEST(Cut, RowsAreThePositionsLessWhatIsMissing) {
   EXPECT_EQ(some.rows_at({9, 0}), (RowRange{5, 0}));
 }
 
-/// Processes of any numbers of replicas have, together, what one process has.
+/// Processes with any numbers of replicas have the same rows in total as one process.
 TEST(Cut, SharesOfProcessesAreThoseOfTheirReplicas) {
   const std::vector<std::vector<double>> splits{{1, 1, 1, 1}, {3, 3, 1, 2}, {0, 1, 0, 1}};
   const std::vector<std::vector<int>> processes{{4}, {2, 2}, {1, 3}, {1, 1, 1, 1}};
@@ -88,7 +88,7 @@ TEST(Cut, SharesOfProcessesAreThoseOfTheirReplicas) {
       }
 }
 
-/// 37 positions in 8 shards: five of 5, three of 4, which four replicas have two by two.
+/// 37 positions in 8 shards, five of 5 and three of 4; each of four replicas has two.
 TEST(Cut, ShardsOfAProcessAreThoseOfItsReplicas) {
   const std::vector<double> even(4, 1.0);
   const World first{.processes = 2, .ranks = 4};

@@ -1,4 +1,4 @@
-// Batches that the GPU code makes are the loader's, to a float's rounding: the same samples, draws and transforms.
+// Batches made by the GPU code equal those of the loader up to rounding: same samples, draws and transforms.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
-/// Samples of one input in memory, in the reverse of their order.
+/// Samples of one input in memory, in reverse order.
 class Rows final : public data::Source {
  public:
   Rows(Shape shape, DType type, std::int64_t size) : shape_(std::move(shape)), type_(type), size_(size) {
@@ -160,7 +160,7 @@ TEST_P(Batches, AreTheLoaders) {
       const float* const wanted = expected.input(0) + others * c.wanted.elements();
       std::vector<float> out(static_cast<std::size_t>(slice.rows * c.wanted.elements()));
       device->copy_to_host(out.data(), made->data(), out.size() * sizeof(float), *stream);
-      for (std::size_t i = 0; i < out.size(); ++i)  // fused multiply-adds round once where others round twice
+      for (std::size_t i = 0; i < out.size(); ++i)  // fused multiply-adds round once instead of twice
         ASSERT_NEAR(out[i], wanted[i], 4e-6F * (1 + std::fabs(wanted[i]))) << number << " " << i;
     }
   }

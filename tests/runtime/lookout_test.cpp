@@ -1,4 +1,4 @@
-// Lookout: looks while it is on, and neither before nor afterwards.
+// The Lookout calls its function only between begin and end.
 
 #include "runtime/lookout.h"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr double kNoTime = 1e-5;  // seconds
 
 TEST(Lookout, LooksBetweenBeginAndEnd) {
-  int looks = 0;  // the lookout alone touches it, and those who change things while it does not look
+  int looks = 0;  // accessed by the lookout while it is active, otherwise by the test
   std::atomic<int> seen{0};
   Lookout lookout(kNoTime, [&] { seen = ++looks; });
   for (int round = 0; round < 20; ++round) {

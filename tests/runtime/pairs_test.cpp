@@ -1,4 +1,4 @@
-// Passes that go along with their neighbours' on the CPU device: the same bits as each by itself.
+// Fused passes on the CPU device have the same bits as separate passes.
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@ namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
-/// A residual block: sums behind convolutions, a normalisation with ReLU, one with an addend, one behind a strided
-/// convolution and one that two layers read.
+/// A residual block: sums after convolutions, a normalization with ReLU, one with an addend, one after a strided
+/// convolution, and one that two layers read.
 constexpr const char* kBlock = R"(
 layers:
   - Input: {name: image, shape: [9, 7, 16]}
@@ -41,7 +41,7 @@ class PairsSink final : public GradientSink {
   void finish(backend::Stream&) override {}
 };
 
-/// Chunks of several steps of sums each, and a view between a convolution and its normalisation.
+/// Several chunks of sums each, and a view between a convolution and its normalization.
 constexpr const char* kWide = R"(
 layers:
   - Input: {name: image, shape: [8, 8, 16]}
@@ -96,9 +96,9 @@ TEST(Pairs, GiveTheSameBitsAsEachByItself) {
     int leads, after;
   };
   const Network networks[] = {
-      // bn1 in front of expand, the sum in front of next; behind reduce, expand, shortcut, next
+      // Prologues: bn1 of expand, the sum of next. Epilogues: of reduce, expand, shortcut, next.
       {kBlock, 9 * 7 * 16, 11, 2, 4},
-      // bn1 in front of wide, bn2 in front of last; behind narrow, wide
+      // Prologues: bn1 of wide, bn2 of last. Epilogues: of narrow, wide.
       {kWide, 8 * 8 * 16, 32, 2, 2},
   };
   for (const Network& c : networks)

@@ -1,4 +1,4 @@
-// A convolution that computes the pooling behind it trains and predicts as the two steps apart.
+// A convolution with fused pooling trains and predicts like the separate steps.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
-/// The device's answers, but for poolings.
+/// The device's capabilities, except for pooling.
 class Pooling final : public plan::Capabilities {
  public:
   Pooling(const backend::Device& device, bool fuses) : device_(device), fuses_(fuses) {}
@@ -44,7 +44,7 @@ struct Trained {
   double evaluated = 0;
 };
 
-/// `channels` of the input, [9, 7, channels]: an odd last row and column, which the pooling leaves out.
+/// Input [9, 7, channels]: pooling omits the odd last row and column.
 Trained train(bool fuses, int channels, const std::string& activation, bool bias) {
   constexpr std::int64_t kRows = 6;
   Trained trained{.model = model_of(fmt::format(R"(

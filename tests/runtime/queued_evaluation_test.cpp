@@ -1,4 +1,4 @@
-// Evaluations that are queued have the sums of those that are waited for, between steps and beside them.
+// Queued evaluations have the same sums as synchronous ones, between steps and concurrent with them.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ struct QueuedFixture {
   std::optional<ReplicaSet> set;
 };
 
-/// Batches of different sizes; some are more than a replica was made for and go through in pieces.
+/// Batches of different sizes; some exceed the capacity of a replica and are processed in pieces.
 std::vector<SampleBatch> batches(std::size_t count) {
   std::vector<SampleBatch> all;
   for (std::size_t i = 0; i < count; ++i)
@@ -54,7 +54,7 @@ std::vector<SampleBatch> batches(std::size_t count) {
 
 class QueuedEvaluation : public ::testing::TestWithParam<std::vector<std::string>> {};
 
-// A batch's memory is written over as soon as its sums are there, as the loader does.
+// Like the loader, overwrites a batch's memory as soon as its sums are available.
 TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
   for (const bool trains : {false, true}) {
     QueuedFixture f(GetParam(), trains);
@@ -85,7 +85,7 @@ TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
   }
 }
 
-// With the weights of the moment at which it was queued, and leaving the steps around it as they were.
+// A queued evaluation uses the weights at its position in the queue and does not change the steps around it.
 TEST(QueuedEvaluations, StandInTheQueueOfTheSteps) {
   const SampleBatch first(kQueuedRows, kSmallNetInput, 3, 1), second(kQueuedRows, kSmallNetInput, 3, 2),
       held(9, kSmallNetInput, 3, 3);

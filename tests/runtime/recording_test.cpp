@@ -1,4 +1,4 @@
-// A recorded step is the eager one, bit for bit.
+// A recorded step is bit-identical to the eager one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Outcome {
   std::vector<bool> replayed;
 };
 
-/// One replica on a device; steps with rates that change and one short batch among them.
+/// One replica on a device; steps with changing rates and one short batch.
 struct Runner {
   Runner(const std::string& device_name, backend::Graphs graphs, const std::string& optimizer, bool accumulate = false,
          DType compute = DType::kF32)
@@ -157,7 +157,7 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
   r.replica->push_state(state);
   EXPECT_EQ(r.replica->pull_state(), state);
 
-  // On the device the kernel lies KRSC: element (h, w, c, k) of Keras's at (k, h, w, c).
+  // On the device the kernel is in KRSC order: element (h, w, c, k) of Keras is at (k, h, w, c).
   const auto found = std::ranges::find_if(r.plan.parameters, [](const auto& p) { return p.shape.rank() == 4; });
   ASSERT_NE(found, r.plan.parameters.end());
   std::vector<float> device(static_cast<std::size_t>(found->elements()));
@@ -169,7 +169,7 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
     for (std::size_t k = 0; k < out; ++k) EXPECT_EQ(device[k * in + i], keras[i * out + k]);
 }
 
-/// NCCL in graphs has not run on several GPUs.
+/// NCCL in graphs has not been run on several GPUs.
 TEST(Recording, SeveralReplicasRecordOnRequestAlone) {
   EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 1), backend::Graphs::kAuto);
   EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 2), backend::Graphs::kOff);

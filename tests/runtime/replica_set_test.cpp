@@ -59,7 +59,7 @@ TEST(ReplicaSet, TheFirstReplicasThreadIsTheCallers) {
 }
 
 TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
-  const SampleBatch batch(23, 6, 3);  // more than the replicas were made for
+  const SampleBatch batch(23, 6, 3);  // more than the capacity of the replicas
   std::vector<std::vector<float>> predictions;
   StepSums sums;
   for (const int replicas : {1, 2, 5}) {
@@ -173,7 +173,7 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   const auto step = [&](std::int64_t number) {
     f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
-  step(0);  // nobody has connected them
+  step(0);  // before the replicas are connected
   try {
     step(1);
     FAIL() << "expected an error";

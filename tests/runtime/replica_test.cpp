@@ -15,7 +15,7 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Writes down what it is told.
+/// Records the calls.
 class RecordingSink final : public GradientSink {
  public:
   void begin(std::int64_t step, bool) override { events.push_back("begin " + std::to_string(step)); }
@@ -51,7 +51,7 @@ struct Fixture {
 
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
   Fixture f(kToyModel, 7);
-  const SampleBatch batch(7, 6, 3, 4);  // no pre-activation within the step of its kink at 0
+  const SampleBatch batch(7, 6, 3, 4);  // the step moves no pre-activation across its kink at 0
   f.replica->gradients({batch.host().sub(0, 7)}, 7, 4);
   const std::vector<float> gradients(f.replica->gradient_arena(), f.replica->gradient_arena() + f.plan.trainable_end);
   for (const plan::Parameter& p : f.plan.parameters) {
@@ -64,8 +64,8 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
         return f.replica->gradients({batch.host().sub(0, 7)}, 7, 4).loss / 7;
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
-      // Float activations leave 1e-7 / 2e-3 of noise; the normalisation of a unit that is mostly cut off bends
-      // strongly.
+      // Float activations have a noise of 1e-7 / 2e-3. The normalization of a mostly inactive unit has a large
+      // curvature.
       EXPECT_NEAR(gradients[static_cast<std::size_t>(p.offset + i)], expected, 2e-3 * (1 + std::abs(expected)))
           << p.path << " " << i;
     }

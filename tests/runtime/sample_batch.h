@@ -1,6 +1,6 @@
 #pragma once
 
-// A batch of random rows for the toy model, and what a few optimizer steps make of it.
+// A batch of random rows for the toy model, and the result of a few optimizer steps on it.
 
 #include <algorithm>
 #include <vector>

@@ -10,7 +10,7 @@
 namespace dptrain::runtime {
 namespace {
 
-/// Numbers of very different sizes: in another order they give other bits.
+/// Numbers of very different magnitude, whose sum depends on the order.
 std::vector<StepSums> uneven_parts(int count) {
   RandomStream random(7, 1);
   const auto number = [&] { return random.normal() * std::pow(10.0, random.normal() * 4); };

@@ -1,5 +1,5 @@
-// ReplicaSets that stand for processes: each has the rows of its own replicas only, and these do what they do in one
-// process with all replicas and all rows.
+// ReplicaSets that simulate processes: each has only the rows of its own replicas, and the results are those of one
+// process with all replicas and rows.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kPositions = 11;
 constexpr std::int64_t kMicroBatches = 2;
 
-/// Rows that are left of a batch, and what of them a process has.
+/// The remaining rows of a batch, and those of them that belong to a process.
 class LeftRows {
  public:
   explicit LeftRows(std::vector<std::int64_t> missing)
@@ -36,7 +36,7 @@ class LeftRows {
   SampleBatch rows_;
 };
 
-/// One process of those that `lanes` has the numbers of replicas of.
+/// One of several processes with `lanes_` replicas.
 struct Process {
   Process(const World& world_, int lanes_, std::vector<double> weights_)
       : world(world_), lanes(lanes_), weights(std::move(weights_)), model(model_of(kSmallNet)) {
@@ -76,7 +76,7 @@ std::vector<std::unique_ptr<Process>> processes_of(const std::vector<int>& lanes
   return all;
 }
 
-/// What each replica has, by rank, and what it makes of it.
+/// The rows and results of each replica, by rank.
 struct ShareOutcome {
   std::vector<std::int64_t> first_rows, rows;
   std::vector<std::vector<float>> inputs;
@@ -115,7 +115,7 @@ ShareOutcome run_shares(const std::vector<int>& lanes, const std::vector<double>
 
 TEST(Shares, ReplicasDoTheSameInOneProcessAndInSeveral) {
   const std::vector<std::vector<double>> splits{{1, 1, 1, 1}, {3, 3, 1, 2}};
-  // Of 11 positions the replicas have 3, 3, 3 and 2, or 4, 4, 1 and 2.
+  // The replicas have 3, 3, 3 and 2 of 11 positions, or 4, 4, 1 and 2.
   const std::vector<std::vector<std::int64_t>> gaps{{}, {0, 3, 5, 8, 10}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
   for (const std::vector<double>& weights : splits)
     for (const std::vector<std::int64_t>& missing : gaps) {
@@ -186,14 +186,14 @@ TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
   EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";
 }
 
-/// The slices of an inference on all rows, as pairs of first row and count.
+/// The slices of an inference over all rows, as pairs of first row and count.
 std::vector<std::pair<std::int64_t, std::int64_t>> inference_rows(int ranks, int virtual_shards) {
   const SetOptions options{.weights = std::vector<double>(static_cast<std::size_t>(ranks), 1.0),
                            .virtual_shards = virtual_shards,
                            .batch_sizes = {37}};
   const World world{.ranks = ranks};
   const Shares shares(options, world);
-  const SampleBatch batch(75, kSmallNetInput, 3);  // larger than any batch that was announced
+  const SampleBatch batch(75, kSmallNetInput, 3);  // larger than any announced batch
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.most_rows(rank));

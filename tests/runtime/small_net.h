@@ -1,6 +1,6 @@
 #pragma once
 
-// A small CNN with everything that could tell replicas, recordings or devices apart, and devices to run it on.
+// A small CNN whose layers expose differences between replicas, recordings or devices, and devices for it.
 
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ layers:
   - Dense: {name: hidden, units: 7, activation: relu}
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
-/// Rows do not depend on one another, so that micro-batches add up to the batch.
+/// Rows are independent, so that micro-batches add up to the batch.
 inline constexpr const char* kSmallPlainNet = R"(
 layers:
   - Input: {name: image, shape: [5, 6, 2]}
@@ -35,7 +35,7 @@ layers:
 )";
 inline constexpr std::int64_t kSmallNetInput = 5 * 6 * 2;
 
-/// "cpu", or "emu" with the number of an emulated GPU, one per replica; the same one may come twice.
+/// "cpu", or "emu" with the index of an emulated GPU; replicas may share one.
 inline std::unique_ptr<backend::Device> device_of(const std::string& name, int index, DType compute = DType::kF32) {
   if (name == "cpu") return backend::make_cpu_device(index, 1, {});
   return backend::make_emu_device(std::stoi(name.substr(4)), {.compute = compute, .tf32 = false});
@@ -49,11 +49,11 @@ inline plan::Plan small_plan(const graph::Model& model, const backend::Device& d
   return plan::make_plan(model, options, device);
 }
 
-/// The largest difference of a weight, as a part of the largest number in it.
+/// The largest difference of a weight relative to the largest value in its array.
 inline double relative_distance(const graph::Model& a, const graph::Model& b) {
   double largest = 0;
   for (std::size_t w = 0; w < a.weights.size(); ++w) {
-    double difference = 0, scale = 1e-3;  // weights that are all about zero (fresh biases) are compared with this
+    double difference = 0, scale = 1e-3;  // lower bound, for weights close to zero (new biases)
     for (std::size_t i = 0; i < a.weights[w].values.size(); ++i) {
       const double x = double(a.weights[w].values[i]), y = double(b.weights[w].values[i]);
       difference = std::max(difference, nan_as_infinite(std::abs(x - y)));

@@ -1,8 +1,8 @@
 #pragma once
 
-// A device for tests: plain loops over host memory, a few layers, and switches. It can keep its memory apart from the
-// host's (so that batches must be staged), throw at a chosen place, and have streams that do not end while a switch
-// says so. It refuses calls that break the contract of Op.
+// A device for tests: plain loops over host memory, a few layers, and switches. It can use memory separate from the
+// host's (so that batches must be staged), throw at a chosen place, and have streams that hang. It rejects calls that
+// violate the contract of Op.
 
 #include <algorithm>
 #include <atomic>
@@ -25,10 +25,10 @@
 
 namespace dptrain::test {
 
-/// Not a kind that the program knows, so that the ops below meet no others in the table.
+/// An unused kind of device, so that the ops below do not clash with others in the table.
 inline constexpr auto kToy = static_cast<backend::DeviceKind>(100);
 
-/// Throws when `layer` runs forward (or backward) in that optimizer step; or never comes back from there.
+/// Throws, or hangs, when `layer` runs forward (or backward) in that optimizer step.
 struct Fault {
   std::string layer;
   std::int64_t step = 0;
@@ -36,15 +36,15 @@ struct Fault {
   bool hangs = false;
 };
 
-/// The bits of the nearest bfloat16 of a finite float, the even one of two; and back.
+/// The bits of the bfloat16 nearest to a finite float (ties to even), and the inverse.
 inline std::uint16_t bf16_of(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 inline float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
-/// Runs everything at once; synchronize() asks the watcher, if there is one, for as long as `stuck` is set, and does
-/// not return before `hanging` is reset.
+/// Runs everything immediately. synchronize() calls the watcher, if any, while `stuck` is set, and does not return
+/// before `hanging` is reset.
 class ToyStream final : public backend::Stream {
  public:
   ToyStream(const std::atomic<bool>* stuck, const std::atomic<bool>* hanging) : stuck_(stuck), hanging_(hanging) {}
@@ -56,7 +56,7 @@ class ToyStream final : public backend::Stream {
     while (hanging_ != nullptr && hanging_->load()) std::this_thread::yield();
   }
   void set_watcher(std::function<void()> watcher) override { watcher_ = std::move(watcher); }
-  void* native() const override { return const_cast<ToyStream*>(this); }  // to tell streams apart
+  void* native() const override { return const_cast<ToyStream*>(this); }  // a distinct value per stream
 
  private:
   const std::atomic<bool>*const stuck_, *const hanging_;
@@ -180,7 +180,7 @@ class ToyDevice final : public backend::Device {
     return hash;
   }
 
-  /// For the ops: breaks where it was told to, and when memory of the host is handed over that it cannot read.
+  /// Called by the ops. Injects the fault, and rejects host memory that the device cannot read.
   void visit(const plan::Step& step, const backend::OpArgs& args, bool backward) const {
     const std::optional<Fault>& fault = switches_.fault;
     if (switches_.pause.count() > 0) std::this_thread::sleep_for(switches_.pause);

@@ -16,7 +16,7 @@
 
 namespace dptrain::test {
 
-/// Checks what an op may rely on.
+/// Checks the contract of Op.
 class ToyOp : public backend::Op {
  public:
   ToyOp(const backend::OpContext& context, backend::Device& device)
@@ -26,7 +26,7 @@ class ToyOp : public backend::Op {
         inputs_(context.step.inputs.empty() ? 0 : context.input(0).elements()),
         outputs_(context.output().elements()) {}
 
-  /// Memory is planned before the first call and is not planned again.
+  /// Memory is planned before the first call and never again.
   void prepare(std::int64_t) override {
     if (called_) throw Error(ErrorKind::kInternal, "prepared after a call");
   }
@@ -37,7 +37,7 @@ class ToyOp : public backend::Op {
   void backward(const backend::OpArgs& a) final {
     check(a, true);
     differentiate(a);
-    // Others' gradients must not depend on what is left here.
+    // Gradients of other ops must not depend on these values after the call.
     std::fill_n(a.dy(), a.rows * outputs_, NAN);
   }
 
@@ -153,8 +153,7 @@ class ToyAdd final : public ToyOp {
   }
 };
 
-/// Keeps every element whose number, mixed with seed, layer, step and row of the global batch, comes out even; doubles
-/// it.
+/// Keeps the elements with an even hash of index, seed, layer, step and row of the global batch, and doubles them.
 class ToyDropout final : public ToyOp {
  public:
   ToyDropout(const nn::DropoutSpec&, const backend::OpContext& c, backend::Device& d)
@@ -176,7 +175,7 @@ class ToyDropout final : public ToyOp {
   const std::uint64_t key_;
 };
 
-/// Without gamma and beta; synchronised when asked.
+/// Without gamma and beta; optionally synchronized.
 class ToyNorm final : public ToyOp {
  public:
   ToyNorm(const nn::BatchNormalizationSpec& spec, const backend::OpContext& c, backend::Device& d)
@@ -393,7 +392,7 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-/// The same with a shared synchronised normalisation.
+/// The same with a shared synchronized normalization.
 inline constexpr const char* kToyModel = R"(
 shared:
   twin: {Dense: {units: 5, activation: tanh, kernel_regularizer: {L2: 0.01}}}

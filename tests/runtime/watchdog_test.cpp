@@ -65,16 +65,16 @@ TEST(Watchdog, NamesTheOneThatHangsAndNotThoseThatWaitForIt) {
   w.dog.begin(", step 3");
   w.dog.heart(0).beat("summing gradients over the replicas");
   w.dog.look(kBoth);
-  w.rest(0.5);  // it began its layer when the other waited already
+  w.rest(0.5);  // it began its layer when the other was already waiting
   w.dog.heart(1).beat("backward of layer", &layer);
   w.dog.look(kBoth);
   w.rest(60.2);
   w.dog.look(kBoth);
   ASSERT_THAT(w.stopped,
               ElementsAre(HasSubstr("replica 1, step 3: no progress for 60.2 s in backward of layer conv2; ")));
-  w.dog.look(kBoth);  // told once
+  w.dog.look(kBoth);  // reported once
   EXPECT_EQ(w.stopped.size(), 1U);
-  const auto late = w.dog.end();  // it came back after all
+  const auto late = w.dog.end();  // the replica returns late
   ASSERT_TRUE(late);
   EXPECT_EQ(late->kind(), ErrorKind::kDeadline);
   w.dog.begin("");

@@ -1,7 +1,7 @@
 #pragma once
 
-// The activations of single elements in double, from their definitions: what the kernels of both kinds and the devices
-// are held against. `alpha` is the slope of leaky_relu and the scale of elu.
+// Activations of single elements in double, from their definitions, as the reference for kernels and devices. `alpha`
+// is the slope of leaky_relu and the scale of elu.
 
 #include <algorithm>
 #include <cmath>
@@ -38,12 +38,12 @@ inline double activation_value(Activation kind, double alpha, double x) {
     case Activation::kSoftsign: return x / (1 + std::abs(x));
     case Activation::kLinear:
     case Activation::kSoftmax:
-    case Activation::kLogSoftmax: break;  // nothing to do, or of rows
+    case Activation::kLogSoftmax: break;  // nothing to compute, or defined on rows
   }
   return x;
 }
 
-/// The derivative. At their kinks relu and leaky_relu have that of the left side, relu6 and what is made of it none.
+/// The derivative. At a kink, relu and leaky_relu use the left side; relu6, also inside other activations, uses 0.
 inline double activation_slope(Activation kind, double alpha, double x) {
   switch (kind) {
     case Activation::kRelu: return x > 0 ? 1.0 : 0.0;
@@ -71,7 +71,7 @@ inline double activation_slope(Activation kind, double alpha, double x) {
   return 1.0;
 }
 
-/// The derivative where the output is y, which may have been rounded.
+/// The derivative as a function of the output y, which may have been rounded.
 inline double activation_slope_at_output(Activation kind, double alpha, double y) {
   switch (kind) {
     case Activation::kElu: return y > 0 ? 1.0 : y + alpha;
@@ -82,7 +82,7 @@ inline double activation_slope_at_output(Activation kind, double alpha, double y
     case Activation::kHardSigmoid: return y > 0 && y < 1 ? 1.0 / 6 : 0.0;
     case Activation::kExponential: return y;
     case Activation::kSoftsign: return (1 - std::abs(y)) * (1 - std::abs(y));
-    default: return activation_slope(kind, alpha, y);  // kinks at 0 and 6 that stay where they are
+    default: return activation_slope(kind, alpha, y);  // kinks at 0 and 6, which the output preserves
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a test needs to write an op of the emulated GPU with a kernel of its own, as src/backend/gpu and kernels/cuda
-// do for both kinds of GPU. Stands in front of their headers.
+// For tests with an op of the emulated GPU that has its own kernel, written as in src/backend/gpu and kernels/cuda.
+// Include it before their headers.
 
 #ifndef DPTRAIN_BACKEND
 #define DPTRAIN_BACKEND emu

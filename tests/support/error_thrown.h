@@ -4,7 +4,7 @@
 
 namespace dptrain::test {
 
-/// The Error that f() throws; kInternal and no words where it throws none.
+/// The Error that f() throws; kInternal without a message if it throws none.
 template <class F>
 Error error_thrown(const F& f) {
   try {

@@ -10,7 +10,7 @@
 
 namespace dptrain::test {
 
-/// A folder of its own for each test, removed at the end.
+/// A temporary folder, removed by the destructor.
 class Folder {
  public:
   Folder() {

@@ -1,12 +1,12 @@
 #pragma once
 
-// A layer for tests with two outputs: what it reads, cut in two. Keras has none so plain.
+// A test layer with two outputs: the halves of its input. Keras has no such simple layer.
 
 #include "nn/layer.h"
 
 namespace dptrain::test {
 
-/// [n] to "low" [n / 2] and "high" [n - n / 2].
+/// Splits [n] into "low" [n / 2] and "high" [n - n / 2].
 struct HalvesSpec {};
 
 inline const nn::Registered kHalves =

@@ -1,4 +1,4 @@
-// What was tuned on the machine (session/conv_cache.h) must not decide what tests compute.
+// Tests must not depend on choices that were tuned on the machine (session/conv_cache.h).
 
 #include <cstdlib>
 

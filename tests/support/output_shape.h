@@ -1,6 +1,6 @@
 #pragma once
 
-// What a layer makes of inputs, without a graph.
+// Output shapes of a layer, without a graph.
 
 #include <span>
 #include <vector>
@@ -16,7 +16,6 @@ inline std::vector<nn::OutputDef> outputs_of(const config::Typed& layer, std::sp
   return type.outputs(layer.spec(), tensors);
 }
 
-/// Of the first output.
 inline Shape output_shape(const config::Typed& layer, std::span<const Shape> inputs) {
   return outputs_of(layer, inputs).front().shape;
 }

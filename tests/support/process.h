@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs the executable under test in a folder of its own and keeps what it says. Test thread only.
+// Runs the executable under test in its own folder and captures its output. Test thread only.
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -53,7 +53,7 @@ class Workplace {
     argv.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
-      setenv("CUDA_VISIBLE_DEVICES", "", 1);  // these are tests of the CPU, whatever the machine has
+      setenv("CUDA_VISIBLE_DEVICES", "", 1);  // these tests cover the CPU, even on a machine with GPUs
       const auto redirect = [&](const char* name, int to) {
         dup2(open(path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), to);
       };

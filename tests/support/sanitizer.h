@@ -1,6 +1,6 @@
 #pragma once
 
-// Which sanitizer the tests are built with, for what only one of them can see or stands in the way of.
+// The sanitizer of the build, for tests that need or must avoid one.
 
 #include <cstdint>
 
@@ -18,8 +18,8 @@ inline constexpr bool kThreadSanitizer = true;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
-/// How many seeds of the emulator's order of streams a test goes through. Under ThreadSanitizer each takes thirty times
-/// as long, and shows races in one order as in another.
+/// Number of seeds for the emulator's order of streams. One under ThreadSanitizer, which is thirty times slower and
+/// detects races in any order.
 constexpr std::uint64_t seeds(std::uint64_t most) { return kThreadSanitizer ? 1 : most; }
 
 }  // namespace dptrain::test

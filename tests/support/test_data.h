@@ -1,13 +1,13 @@
 #pragma once
 
-// Where the files lie that tests read. Any thread.
+// Location of the files that tests read. Any thread.
 
 #include <string>
 
 namespace dptrain::test {
 
-/// The path of "golden/losses.json", of anything below tests/. The environment's DPTRAIN_TEST_DATA names another folder
-/// than the source tree's, for test executables that run on another machine (scripts/gpu/pack.sh).
+/// The path of a file below tests/, such as "golden/losses.json". The environment variable DPTRAIN_TEST_DATA replaces
+/// that folder, for test executables on another machine (scripts/gpu/pack.sh).
 std::string test_data(const std::string& path);
 
 }  // namespace dptrain::test

@@ -1,10 +1,10 @@
 #pragma once
 
-// A sum of leaves in the order of kernels/sum_tree.h, as its definition says it: by recursion.
+// A sum of leaves in the order of kernels/sum_tree.h, implemented as its recursive definition.
 
 namespace dptrain::test {
 
-/// Of value(begin), ..., value(end - 1).
+/// Sums value(begin), ..., value(end - 1).
 template <class F>
 auto tree_sum(int begin, int end, const F& value) -> decltype(value(begin)) {
   if (end - begin == 1) return value(begin);

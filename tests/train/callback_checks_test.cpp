@@ -14,7 +14,7 @@ const char* kCheckedConfig =
     "data: {train: {Synthetic: {samples: 12}}, validation: {Synthetic: {samples: 6}}}\n"
     "train: {epochs: 2, batch_size: 3, loss: sparse_categorical_crossentropy, metrics: [accuracy]}\n";
 
-/// What is wrong with one callback; "" for nothing.
+/// The errors of a config with one callback; "" without errors.
 std::string complaint(const std::string& callback, const std::vector<std::string>& sets = {}) {
   std::vector<std::string> all{"callbacks=[" + callback + "]"};
   all.insert(all.end(), sets.begin(), sets.end());

@@ -1,4 +1,4 @@
-// Every registered callback has its places: definition, test, a row in the docs. The message names the missing one.
+// Each registered callback has a definition, a test and a row in the docs. Failures name what is missing.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The JSON Schema of configs and the reader agree, as far as a schema can say what the reader checks.
+// The JSON Schema of configs agrees with the reader, as far as a schema can express its checks.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Draft 2020-12, as much of it as the schema uses: a keyword that it does not know throws.
+/// The part of draft 2020-12 that the schema uses; throws for other keywords.
 class Validator {
  public:
   explicit Validator(const json& schema) : root_(schema) {}
@@ -83,7 +83,7 @@ class Validator {
     throw std::logic_error("the validator does not know " + keyword);
   }
 
-  /// properties, patternProperties and additionalProperties, which go together.
+  /// Checks properties, patternProperties and additionalProperties together.
   bool members_fit(const json& value, const json& schema) const {
     const json none = json::object();
     const json& properties = schema.contains("properties") ? schema["properties"] : none;
@@ -110,7 +110,7 @@ const json& schema() {
   return schema;
 }
 
-/// The file as an editor sees it; null where it is no YAML.
+/// The file as JSON, as an editor validates it; null if it is not YAML.
 json as_json(const std::string& text) {
   config::Diagnostics diagnostics;
   const auto source = config::SourceText::check(text, "config.yaml", "", diagnostics);
@@ -168,7 +168,7 @@ TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
     if (Validator(schema()).accepts(as_json(text.str()))) accepted.insert(entry.path().stem().string());
   }
   EXPECT_GT(count, 90);
-  // What a schema cannot say: shapes, names of other places, arithmetic, units, flags, files.
+  // A schema cannot express shapes, names of other places, arithmetic, units, flags, files.
   const std::set<std::string> beyond_a_schema{"add_of_different_shapes",
                                               "add_of_one",
                                               "block_of_itself",

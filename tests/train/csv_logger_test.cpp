@@ -28,7 +28,7 @@ TEST(CsvLogger, AResumedRunWritesTheRowsOfUnknownEpochsAgain) {
   before->train_begin(control, false);
   run(*before, control, "val_loss", {0.5});
   const auto state = nlohmann::json::parse(before->save().dump());
-  run(*before, control, "val_loss", {0.75, 0.25}, 1);  // then it is killed
+  run(*before, control, "val_loss", {0.75, 0.25}, 1);  // then the run is killed
   after->restore(state);
   after->train_begin(control, true);
   run(*after, control, "val_loss", {0.125}, 1);

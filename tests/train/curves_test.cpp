@@ -23,7 +23,7 @@ class CurvesTest : public ::testing::Test {
   }
   ~CurvesTest() override { fs::remove_all(folder_); }
 
-  /// The folder of a run that has this train.csv, and has ended.
+  /// The folder of a completed run with this train.csv.
   std::string run(const std::string& name, const std::string& csv) const {
     fs::create_directories(folder_ / name);
     std::ofstream(folder_ / name / "train.csv") << csv;

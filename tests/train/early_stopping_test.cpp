@@ -70,7 +70,7 @@ TEST(EarlyStopping, CountsValidationsWhereTheyComeBySteps) {
   EXPECT_EQ(control.stopped, "early_stopping");
   EpochReport epoch;
   epoch.logs.set("val_loss", 0.1);
-  callback->epoch_end(control, epoch);  // the end of an epoch says nothing new
+  callback->epoch_end(control, epoch);  // the end of an epoch adds nothing
   after->restore(nlohmann::json::parse(callback->save().dump()));
   after->restore_weights(callback->kept_weights());
   after->train_end(resumed);

@@ -1,7 +1,5 @@
 #pragma once
 
-// A trainer for tests of callbacks: it keeps what they ask for.
-
 #include <unistd.h>
 #include <filesystem>
 #include <set>
@@ -12,7 +10,7 @@
 
 namespace dptrain::train {
 
-/// Records what callbacks ask for; the model has one weight whose value tells the epoch.
+/// A trainer for tests of callbacks. Records their requests; the model's only weight has the number of the epoch.
 class FakeControl final : public TrainingControl {
  public:
   FakeControl() {
@@ -63,7 +61,7 @@ class FakeControl final : public TrainingControl {
   bool validation = true, by_steps = false, silent = false, schedule = false, disk_full = false;
   double rate = 0.1, factor = 1;
   std::int64_t per_epoch = 10;
-  double batches_before = 0;  ///< more than updates, after a resume with another batch
+  double batches_before = 0;  ///< differs from updates after a resume with another batch size
   std::string stopped;
   std::vector<std::string> saved;
   std::set<std::string> files;

@@ -1,4 +1,4 @@
-// What a run leaves behind that an error has ended, and that replay meets the error again.
+// The files of a run that ended with an error, and the replay that reproduces it.
 
 #include "train/fault.h"
 
@@ -25,7 +25,7 @@ const char* kFaultConfig =
     "data: {train: {ImageFolder: {directory: none}}, loader: {shuffle: none}}\n"
     "train: {epochs: 2, batch_size: 2, log_every: 1000, loss: sparse_categorical_crossentropy, optimizer: SGD}\n";
 
-/// Four pictures in two classes; two steps an epoch.
+/// Four images in two classes; two steps per epoch.
 class Faults : public ::testing::Test {
  protected:
   Faults() : folder_(fs::temp_directory_path() / ("dptrain-faults-" + std::to_string(getpid()))) {

@@ -1,4 +1,4 @@
-// The same ids through an Embedding, whichever kind of file holds them: bit for bit the same training.
+// Training on the same ids from different kinds of files is bit-identical.
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -68,7 +68,7 @@ class IdsOfFiles : public ::testing::Test {
     H5Fclose(file);
   }
 
-  /// The loss of two epochs on that data set.
+  /// The loss of two epochs with that data set.
   double loss(const std::string& train, std::int64_t batch = 8) {
     const std::string text =
         "dptrain: 1\nname: ids\nmodel: {layers: [{Input: {shape: [6], dtype: int32}}, {Embedding: {input_dim: 47, "
@@ -123,7 +123,7 @@ TEST_F(IdsOfFiles, TrainAlike) {
   EXPECT_NE(loss("{Numpy: {inputs: " + path("words.npy") + ", labels: " + path("kinds.npy") + "}}"), idx);
 }
 
-/// One long text: each window of six words has the class of the next one.
+/// The label of each window of six words is the next word.
 TEST_F(IdsOfFiles, WindowsOfAText) {
   std::vector<std::int32_t> text, next;
   for (int i = 0; i < 70; ++i) text.push_back(i * 7 % 3);

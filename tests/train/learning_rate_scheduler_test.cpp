@@ -15,7 +15,7 @@
 namespace dptrain::train {
 namespace {
 
-/// The rates of so many epochs from 0.1 on, each as the logs have it at its end.
+/// The rate in the logs at the end of each epoch, starting with 0.1.
 std::vector<double> rates_of(const std::string& schedule, std::int64_t epochs) {
   FakeControl control;
   const auto callback = make_callback(LearningRateSchedulerSpec{schedule});

@@ -1,4 +1,4 @@
-// The scale of the loss (mixed_float16) over the end of a run and its resumption; on the emulator.
+// The loss scale (mixed_float16) at the end of a run and after a resume, on the emulator.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ session::SessionOptions on_emulators(const std::vector<int>& ids) {
   return options;
 }
 
-/// The next steps of a session's train loader; their losses.
+/// Runs `count` steps from the session's train loader and returns their losses.
 std::vector<double> losses_of(session::Session& session, std::int64_t from, std::int64_t count) {
   std::vector<double> losses;
   for (std::int64_t step = from; step < from + count; ++step) {
@@ -48,7 +48,7 @@ TEST(LossScale, AResumedRunKeepsTheLossScale) {
   session::Session first(half, on_emulators({0, 1}));
   kernels::LossScale scale;
   scale.scale = 1024;
-  scale.good_steps = 1998;  // two more, and it doubles
+  scale.good_steps = 1998;  // doubles after two more
   scale.skipped = 3;
   first.replicas().push_loss_scale(scale);
   losses_of(first, 0, 1);
@@ -73,7 +73,7 @@ TEST(LossScale, AResumedRunKeepsTheLossScale) {
   session::Session full(tiny(), on_emulators({0}));
   EXPECT_EQ(full.replicas().pull_loss_scale()->scale, 1);
   EXPECT_FALSE(nlohmann::json::parse(make_state(full, position, {}, best).trainer).contains("loss_scale"));
-  restore_state(state, full, {}, best);  // the policy may change on the way
+  restore_state(state, full, {}, best);  // a resumed run may use another policy
 }
 
 }  // namespace

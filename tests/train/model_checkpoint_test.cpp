@@ -91,7 +91,8 @@ TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
   const auto callback = make_callback(ModelCheckpointSpec{
       .filepath = "b-{batch}.h5", .save_freq = config::Duration{7, config::Duration::Unit::kBare}, .max_to_keep = 9});
   callback->train_begin(control, false);
-  // Asked when a step is queued, told when its loss has come; devices are two steps ahead unless it stops them.
+  // stops_at() is called when a step is queued, step_end() when its loss arrives: two steps later unless it stops
+  // there.
   std::vector<std::int64_t> stops;
   std::int64_t told = 0;
   const auto tell = [&] { ++told, callback->step_end(control, {told, (told - 1) / 10, (told - 1) % 10 + 1, 1.0}); };
@@ -104,7 +105,7 @@ TEST(ModelCheckpoint, SaveFreqCountsBatchesAcrossEpochs) {
   EXPECT_EQ(control.saved, (std::vector<std::string>{"b-7.h5", "b-4.h5"}));
 }
 
-/// An epoch of 10 steps, then a resume at half of the second with batches of twice the size.
+/// One epoch of 10 steps, then a resume in the middle of the second with twice the batch size.
 TEST(ModelCheckpoint, SaveFreqInEpochsFollowsSamplesAcrossAnotherBatch) {
   const ModelCheckpointSpec spec{.save_freq = config::Duration{1, config::Duration::Unit::kEpochs}};
   const auto stops = [](Callback& callback, FakeControl& control, std::int64_t first, std::int64_t last) {

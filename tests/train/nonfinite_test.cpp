@@ -1,5 +1,5 @@
-// Steps and weights that are not finite: how a run ends, what it leaves behind, and how it goes on
-// (train.on_nonfinite). On CPUs and emulated GPUs, one replica and three.
+// Steps and weights that are not finite: end of a run, its files, and its continuation (train.on_nonfinite). On CPUs
+// and emulated GPUs, with one replica and three.
 
 #include "train/nonfinite_account.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Twelve rows of two numbers and a target; inputs lie in x.idx.
+/// Twelve rows of two numbers and a target; the inputs are in x.idx.
 const char* kNonfiniteConfig =
     "dptrain: 1\n"
     "name: tiny\n"
@@ -65,7 +65,7 @@ std::vector<Place> all_places() {
           {"3 emus", session::request_of({{DeviceKind::kEmu, 0}, {DeviceKind::kEmu, 1}, {DeviceKind::kEmu, 2}})}};
 }
 
-/// Under ThreadSanitizer those with several threads of their own, but not the emulator, which takes minutes.
+/// Under ThreadSanitizer only the place with several CPU threads, since the emulator takes minutes.
 std::vector<Place> places() {
   if (test::kThreadSanitizer) return {all_places()[1]};
   return all_places();
@@ -91,7 +91,7 @@ class Nonfinite : public ::testing::Test {
     write_idx(folder_ / "y.idx", {12, 1}, y);
   }
 
-  /// In a new folder; with `resume` from that checkpoint.
+  /// Trains in a new folder; `resume` is a checkpoint to continue from.
   FitResult fit(const Place& place, std::vector<std::string> sets, const std::string& run_name = "",
                 const std::string& resume = "") {
     sets.push_back("data.train={IDX: {inputs: " + (folder_ / "x.idx").string() +
@@ -166,7 +166,7 @@ TEST_F(Nonfinite, GradientsThatAreNotFiniteEndTheRun) {
   }
 }
 
-/// The last step of an epoch, whose weights no loss has judged yet.
+/// After the last step of an epoch, no loss has been computed from the weights.
 TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
@@ -196,7 +196,7 @@ TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
   }
 }
 
-/// With loss scaling, which leaves out steps of its own accord, a loss that is not finite counts all the same.
+/// A loss that is not finite counts even with loss scaling, which skips steps on its own.
 TEST_F(Nonfinite, MixedPrecisionToo) {
   for (const std::size_t place : {std::size_t{2}, std::size_t{3}}) {
     SCOPED_TRACE(all_places()[place].name);
@@ -209,8 +209,7 @@ TEST_F(Nonfinite, MixedPrecisionToo) {
   }
 }
 
-/// What the step would have done is not in the weights: two runs that differ in what stands in the batch that is left
-/// out.
+/// A skipped step does not affect the weights: two runs differ only in the skipped batch.
 TEST_F(Nonfinite, ASkippedStepLeavesNoTrace) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
@@ -274,8 +273,8 @@ TEST_F(Nonfinite, RollbackWorksInTheFirstEpochOfARunThatWentOnInAnotherFolder) {
   EXPECT_EQ(written_["epochs"], 2);
 }
 
-/// One row of the data has what a layer makes infinite, forward or backward: that layer is named, with the sample and
-/// its line. Ten layers, each in three steps and replicas.
+/// One row of the data makes a layer's values infinite, forward or backward. The fault must name that layer, the sample
+/// and its line. Ten layers, each in three steps and replicas.
 TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
   struct Case {
     const char* layers;
@@ -305,7 +304,7 @@ TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
        1e30F, "rescaling_2", "gradient of its input"}};
   for (const Place& place : places())
     for (const Case& c : cases)
-      for (const int row : {1, 5, 9}) {  // in the first, second and fourth step; of the second, third and first replica
+      for (const int row : {1, 5, 9}) {  // first, second and fourth step; second, third and first replica
         SCOPED_TRACE(fmt::format("{}: {} in row {}", place.name, c.layers, row));
         write_data(row, c.value);
         const FitResult result = fit(place, {fmt::format("model.layers=[{{Input: {{shape: [2]}}}}, {}]", c.layers),

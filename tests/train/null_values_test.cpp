@@ -1,4 +1,4 @@
-// A key without a value (`optimizer:`) is an error or the default, wherever it stands; it never ends the program.
+// A key without a value (`optimizer:`) is an error or means the default; it never crashes the program.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using config::Node;
 
-/// As `check` does.
+/// Loads and plans as `check` does.
 void load_and_plan(const Node& whole) {
   try {
     const experiment::Experiment experiment = experiment::load_experiment_text(config::to_yaml(whole), "net.yaml", {});
@@ -33,7 +33,7 @@ void load_and_plan(const Node& whole) {
   }
 }
 
-/// Each value of `at`, which is a part of `whole`, is left out once. Returns how many there are.
+/// Omits each value of `at`, a part of `whole`, once. Returns the number of values.
 int without_each_value(const Node& whole, Node& at, const std::string& path) {
   int count = 0;
   const auto without = [&](Node& value, const std::string& name) {

@@ -1,4 +1,4 @@
-// What a checkpoint keeps of a run beside the weights, and how it comes back.
+// The state of a run in a checkpoint, apart from the weights, and its restoration.
 
 #include "train/position.h"
 
@@ -45,7 +45,6 @@ class PositionTest : public ::testing::Test {
     BestValues best;
     return restore_state(state, session_, callbacks, best);
   }
-  /// The same state with its JSON edited.
   formats::CheckpointState edited(const std::function<void(json&)>& edit) {
     formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
     json trainer = json::parse(state.trainer);
@@ -166,7 +165,7 @@ TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
   EXPECT_THROW(restore(deep, callbacks_), Error);
 }
 
-/// A validation may give what is not finite, and JSON has no number for it.
+/// Validation may yield values that are not finite, for which JSON has no number.
 TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "val_loss"}));
   callbacks_.push_back(make_callback(ModelCheckpointSpec{}));
@@ -185,7 +184,7 @@ TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
   EXPECT_EQ(best.size(), 1U);
 }
 
-/// The state of one metric must not be taken for that of another.
+/// The state of one metric must not be used for another.
 TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
   Position position;
   position.sums = {.loss = 3, .outputs = std::vector<double>(session_.plan().sums(), 2.0), .samples = 4};
@@ -200,7 +199,7 @@ TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
   EXPECT_EQ(back.sums.outputs, std::vector<double>(session_.plan().sums(), 0.0));
 }
 
-/// A schedule of 4 epochs goes on at its half, whatever the batch; updates are counted as they were made.
+/// A schedule of 4 epochs continues at its middle with any batch size; updates are counted as they were made.
 TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
   const auto with_batch = [](int size) {
     session::SessionOptions options;
@@ -241,7 +240,7 @@ TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
   EXPECT_DOUBLE_EQ(resumed(*large).rate(*large, 8), 0.5) << "the last batch of an epoch is short";
   move_to(1, 3, 5);
   EXPECT_DOUBLE_EQ(resumed(*large).progress(*large, 5).batches, 2.5);
-  // Two epochs before the run (fit --init-optimizer), and the same from a checkpoint without earlier_epochs.
+  // Two epochs before the run (fit --init-optimizer), also from a checkpoint without earlier_epochs.
   move_to(0, 0, 0);
   position.earlier_steps = 8, position.earlier_epochs = 2;
   EXPECT_DOUBLE_EQ(resumed(*large).rate(*large, 0), 0.5);

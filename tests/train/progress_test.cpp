@@ -1,4 +1,4 @@
-// The bar's line: all of it where there is room, and what is left out where there is less.
+// The line of the progress bar, and the parts that it omits on narrow terminals.
 
 #include "train/progress.h"
 

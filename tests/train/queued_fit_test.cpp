@@ -1,5 +1,5 @@
-// The training loop on devices that run behind it: no waiting between log lines, the numbers of the CPU's order, a stop
-// at the step that went wrong, and saves of the step that asked for them.
+// The training loop on asynchronous devices: no waiting between log lines, the results of the CPU, a stop at the
+// failing step, and saves of the requested step.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ class QueuedFit : public ::testing::Test {
     FitResult result;
     std::vector<std::string> step_rows;
     backend::emu::HostWaits waits;
-    std::size_t template_values = 0;  ///< that the session's model holds after the run
+    std::size_t template_values = 0;  ///< values in the session's model after the run
   };
 
   Outcome fit(const std::vector<std::string>& sets, bool emulated = true, std::optional<std::int64_t> steps = {}) {

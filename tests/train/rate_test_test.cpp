@@ -8,7 +8,7 @@
 namespace dptrain::train {
 namespace {
 
-/// Feeds the losses of a made-up network until the curve has enough.
+/// Adds losses of a simulated network until the curve is complete.
 RateCurve curve_of(const RateRange& range, const std::function<double(double rate)>& loss) {
   RateCurve curve(range);
   for (std::int64_t step = 0; curve.add(loss(curve.rate(step))); ++step) {
@@ -16,7 +16,7 @@ RateCurve curve_of(const RateRange& range, const std::function<double(double rat
   return curve;
 }
 
-/// Flat at 2, falling around `knee` to 1 within a decade, and from a thousand times the knee on growing.
+/// Flat at 2, falls around `knee` to 1 within a decade, and grows from a thousand times the knee.
 double usual(double rate, double knee) {
   return 1 + 1 / (1 + std::pow(rate / knee, 2)) + std::pow(rate / (1000 * knee), 2);
 }
@@ -45,7 +45,7 @@ TEST(RateTest, AdvisesTheSmallerOfSteepestAndATenthOfTheLowest) {
   EXPECT_TRUE(curve.diverged());
   const auto advice = curve.advice();
   ASSERT_TRUE(advice);
-  // The smoothed loss comes some steps, a factor of three at most, after the loss itself.
+  // The smoothed loss lags by some steps, at most a factor of three in the rate.
   EXPECT_GT(advice->steepest, 5e-4);
   EXPECT_LT(advice->steepest, 5e-3);
   EXPECT_GT(advice->below_lowest, 1e-3);
@@ -62,7 +62,7 @@ TEST(RateTest, StopsWhenTheLossDiverges) {
   const RateCurve nan =
       curve_of(range, [](double rate) { return rate < 1 ? 1 : std::numeric_limits<double>::quiet_NaN(); });
   EXPECT_TRUE(nan.diverged());
-  EXPECT_EQ(nan.points().size(), 50U);  // all of them finite
+  EXPECT_EQ(nan.points().size(), 50U);  // all are finite
 }
 
 TEST(RateTest, HasNoAdviceWhereTheLossNeverFalls) {

@@ -16,7 +16,7 @@ TEST(ReduceLROnPlateau, ReducesAfterPatienceThenCoolsDown) {
       ReduceLROnPlateauSpec{.monitor = "val_loss", .factor = 0.5, .patience = 2, .cooldown = 1, .min_lr = 0.04});
   run(*callback, control, "val_loss", {1.0, 1.0, 1.0});
   EXPECT_DOUBLE_EQ(control.rate, 0.05);
-  run(*callback, control, "val_loss", {1.0});  // ends the cooldown, and is the first to wait
+  run(*callback, control, "val_loss", {1.0});  // ends the cooldown and is the first to wait
   EXPECT_DOUBLE_EQ(control.rate, 0.05);
   run(*callback, control, "val_loss", {1.0});
   EXPECT_DOUBLE_EQ(control.rate, 0.04) << "not below min_lr";

@@ -84,7 +84,7 @@ TEST_F(RunDirectoryTest, TheWeightsOfARunAreTheBestElseThoseOfItsEndElseTheLast)
 }
 
 TEST_F(RunDirectoryTest, NumbersRunsFromOne) {
-  EXPECT_EQ(fs::path(make().path()), folder_ / "runs/tiny-net/001");  // a blank would be a nuisance in a shell
+  EXPECT_EQ(fs::path(make().path()), folder_ / "runs/tiny-net/001");  // shells make blanks inconvenient
   EXPECT_EQ(fs::path(make().path()).filename(), "002");
   fs::create_directories(folder_ / "runs/tiny-net/041");
   fs::create_directories(folder_ / "runs/tiny-net/notes");
@@ -196,7 +196,7 @@ TEST_F(RunDirectoryTest, RestartingTakesWhatAKilledStartHasLeft) {
   restart.restarting_here = true;
   for (const char* left : {"config.yaml", ".env.json.tmp-4711", ".command.txt.tmp-4711",
                            "checkpoints/.last.h5.tmp-4711", "checkpoints/steps/.002.h5.tmp-4711"}) {
-    fs::create_directories(folder_ / "killed/checkpoints/steps");  // made while last.h5 was being written
+    fs::create_directories(folder_ / "killed/checkpoints/steps");  // created while last.h5 was being written
     std::ofstream(folder_ / "killed" / left) << "half";
     EXPECT_NO_THROW(make(restart)) << left;
     EXPECT_EQ(fs::exists(folder_ / "killed" / left), std::string(left) == "config.yaml") << left;
@@ -260,7 +260,7 @@ TEST_F(RunDirectoryTest, OverwriteDoesNotReachThroughALink) {
   EXPECT_EQ(text(folder_ / "elsewhere/command.txt"), "mine");
 }
 
-/// A folder in a file's place stands for a disk that cannot be read.
+/// A folder in place of a file simulates a disk that cannot be read.
 TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
   RunOptions again = in("run");
   again.resuming_here = true;

@@ -1,4 +1,4 @@
-// The files that grow while a run goes on: what stands in them, and what of it a resumed run cuts.
+// The growing files of a run: their contents, and what a resumed run removes.
 
 #include "train/run_sink.h"
 
@@ -31,7 +31,7 @@ class RunSinkTest : public ::testing::Test {
     fs::remove_all(folder_);
   }
 
-  /// A run begins there, or goes on.
+  /// Starts or resumes a run.
   void open(bool resuming) {
     sinks_.reset();
     run_.reset();
@@ -90,7 +90,7 @@ class RunSinkTest : public ::testing::Test {
 TEST_F(RunSinkTest, TrainCsvHasTheStableHeader) {
   EpochReport first = epoch(1, 0.5, 0.25, true, 2.0);
   first.samples = 2469;
-  first.logs.set("learning_rate", 0.1);  // a callback's; the column is the rate of the last update
+  first.logs.set("learning_rate", 0.1);  // a callback's value; the column is the rate of the last update
   sinks_->epoch(first);
   sinks_->epoch(epoch(2, 1.0 / 3, 0.75, true, 2.5));
   EXPECT_EQ(text("train.csv"), std::string(kEpochHeader) +

@@ -12,7 +12,7 @@
 namespace dptrain::train {
 namespace {
 
-/// What a signal to the process asks for; it takes a moment until the listener has it.
+/// Sends a signal to the process and waits until the listener has received it.
 template <class Asked>
 void send_until(int signal, Asked asked) {
   kill(getpid(), signal);
@@ -51,8 +51,7 @@ TEST(Signals, AreBlockedInEveryOtherThread) {
   EXPECT_FALSE(is_blocked(SIGINT));
 }
 
-/// Each in a process of its own, begun afresh: one that other tests gave threads cannot be forked under
-/// ThreadSanitizer.
+/// Each test runs in a fresh process: under ThreadSanitizer, a process with threads of other tests cannot fork.
 class SignalsDeathTest : public testing::Test {
  protected:
   SignalsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -102,7 +101,7 @@ TEST_F(SignalsDeathTest, NothingThatCameTooLateEndsTheProcess) {
       {
         {
           const Signals signals;
-          pthread_kill(pthread_self(), SIGHUP);  // pending for this thread alone: the listener cannot take it
+          pthread_kill(pthread_self(), SIGHUP);  // pending for this thread only: the listener cannot receive it
         }
         _exit(0);
       },

@@ -79,14 +79,14 @@ const char* const kTracedConfig =
     "  loader: {workers: 1, prefetch: 2}\n"
     "train: {epochs: 1, batch_size: 6, log_every: 1000, loss: categorical_crossentropy, optimizer: sgd}\n";
 
-/// A line of the trace: spans in microseconds, in the order of their begins, outer ones first.
+/// A span of a line in microseconds. Lines are sorted by begin, outer spans first.
 struct TracedSpan {
   double begin, end;
   std::string name;
 };
 using Lines = std::map<std::string, std::vector<TracedSpan>>;
 
-/// Runs 10 steps; what trace.json has.
+/// Runs 10 steps and returns the contents of trace.json.
 Lines traced_fit(const session::DeviceRequest& devices, const StepRange& steps) {
   const test::Folder folder;
   const experiment::Experiment experiment = experiment::load_experiment_text(kTracedConfig, "traced.yaml", {});
@@ -117,7 +117,7 @@ Lines traced_fit(const session::DeviceRequest& devices, const StepRange& steps) 
   return lines;
 }
 
-/// Two spans of a thread are one within the other or apart.
+/// Two spans of a thread are nested or disjoint.
 void expect_nested(const Lines& lines) {
   constexpr double kRounding = 0.002;
   for (const auto& [thread, spans] : lines) {
@@ -132,7 +132,7 @@ void expect_nested(const Lines& lines) {
   }
 }
 
-/// The names that a line has of these, in their order.
+/// The names of a line's spans that are in `of`, in order.
 std::vector<std::string> names_of(const std::vector<TracedSpan>& line, const std::vector<std::string>& of) {
   std::vector<std::string> found;
   for (const TracedSpan& span : line)
@@ -163,7 +163,7 @@ TEST(StepTrace, HasTheStepsOfEveryReplicaAndNoOthers) {
   }
 }
 
-/// With two buffers the only worker reads most of the ten batches after the trace has begun.
+/// With two buffers, the only worker reads most of the ten batches after the trace has begun.
 TEST(StepTrace, HasTheWorkersOfTheLoader) {
   EXPECT_TRUE(traced_fit({.replicas = 1, .threads = 1}, {1, 10}).contains("loader, worker 0"));
 }

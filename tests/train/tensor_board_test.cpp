@@ -24,8 +24,7 @@ std::string bytes_of(const std::string& path) {
   return {(std::istreambuf_iterator<char>(file)), {}};
 }
 
-/// tag -> step -> value, of the scalars in a folder's files, in the order of the files; a point that is there twice
-/// fails.
+/// tag -> step -> value of the scalars in a folder's files. Fails if a point occurs twice.
 std::map<std::string, std::map<std::int64_t, double>> scalars(const std::string& folder) {
   std::map<std::string, std::map<std::int64_t, double>> all;
   for (const std::string& path : tensorboard::event_files(folder)) {
@@ -50,7 +49,7 @@ std::map<std::string, std::map<std::int64_t, double>> scalars(const std::string&
   return all;
 }
 
-/// Events of a folder whose tag is this.
+/// Number of events in a folder with this tag.
 int count(const std::string& folder, const std::string& tag) {
   int n = 0;
   for (const std::string& path : tensorboard::event_files(folder)) {
@@ -74,7 +73,7 @@ void run_epoch(Callback& callback, FakeControl& control, std::int64_t epoch) {
   run(callback, control, "val_loss", {0.5 + static_cast<double>(epoch)}, epoch);
 }
 
-// RFC 3720, B.4, and the nine digits of every catalogue of checksums.
+// RFC 3720, B.4, and the standard check value of "123456789".
 TEST(Crc32c, KnownValues) {
   EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);
@@ -82,7 +81,7 @@ TEST(Crc32c, KnownValues) {
   EXPECT_EQ(crc32c(""), 0U);
 }
 
-// What TensorFlow's TFRecordWriter writes for b"abc".
+// The bytes that TensorFlow's TFRecordWriter writes for b"abc".
 TEST(EventFile, ARecordIsTensorFlows) {
   const std::string expected(
       "\x03\0\0\0\0\0\0\0\xb0\x99I\x0e"
@@ -128,7 +127,7 @@ TEST(Wire, FieldsComeBack) {
   EXPECT_FALSE(fields.next());
   EXPECT_FALSE(Fields("\x0a\x05"
                       "abc")
-                   .next());  // five bytes said, three there
+                   .next());  // length five, only three bytes
 }
 
 TEST(Summary, AHistogramCountsAllFiniteValues) {
@@ -221,7 +220,7 @@ TEST(TensorBoard, AResumedRunHasEveryPointOnce) {
   run_epoch(*before, control, 0);
   const auto state = nlohmann::json::parse(before->save().dump());
   for (std::int64_t step = 11; step <= 16; ++step) before->step_end(control, step_report(step, 9));
-  ASSERT_TRUE(before->flush());  // then it is killed
+  ASSERT_TRUE(before->flush());  // then the run is killed
   {
     std::ofstream torn(tensorboard::event_files(control.run_directory() + "/logs/train").front(), std::ios::app);
     torn << "half a rec";

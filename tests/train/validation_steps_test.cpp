@@ -1,5 +1,5 @@
-// train.validate_every in steps: when validation comes, what callbacks and files make of it, and that a run which was
-// stopped or killed around one goes on as if it had not been.
+// train.validate_every in steps: when validation runs, its effect on callbacks and files, and exact continuation of a
+// run that was stopped or killed around it.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Ten steps an epoch, validation after steps 7, 14 and 21.
+/// Ten steps per epoch, validation after steps 7, 14 and 21.
 const char* kValidatedConfig =
     "dptrain: 1\n"
     "name: tiny\n"
@@ -37,7 +37,7 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
   }
   ~ValidationSteps() override { fs::remove_all(folder_); }
 
-  /// Into `folder_ / name`; goes on from a checkpoint there.
+  /// Trains in `folder_ / name`; `from` is a checkpoint there to continue from.
   FitResult fit(const std::string& name, const std::vector<std::string>& sets, const std::string& from = "",
                 std::optional<std::int64_t> steps = {}) {
     const experiment::Experiment experiment =
@@ -60,7 +60,7 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
     return trainer.fit();
   }
 
-  /// A table without the columns that hold times.
+  /// The rows of a table without the columns that contain times.
   std::vector<std::string> values(const std::string& file) const {
     std::vector<std::string> rows;
     std::vector<bool> kept;
@@ -129,7 +129,7 @@ TEST_P(ValidationSteps, ChangeNothingThatIsTrained) {
 }
 
 TEST_P(ValidationSteps, ARunGoesOnFromAnyStepAroundOne) {
-  // Saves before the validation of the same step; so does a run that a signal ends within it.
+  // Saves before the validation of the same step, as does a run that a signal stops within it.
   const std::vector<std::string> saving{
       "callbacks=[{ModelCheckpoint: {save_freq: 7, filepath: 's{batch}.h5', max_to_keep: 9}}, "
       "{ReduceLROnPlateau: {monitor: val_loss, factor: 0.5, patience: 1, min_delta: 1}}, "
@@ -142,14 +142,14 @@ TEST_P(ValidationSteps, ARunGoesOnFromAnyStepAroundOne) {
     fit(name, saving, "", stop);
     fit(name, saving, "last.h5");
     expect_equal_runs("whole", name);
-    if (stop == 8 || stop == 14) {  // an interval ends there; elsewhere the stop has cut one in two
+    if (stop == 8 || stop == 14) {  // an interval ends there; other stops split an interval
       EXPECT_EQ(values("whole/steps.csv"), values(name + "/steps.csv")) << name;
     }
     EXPECT_EQ(validated_steps(name), (std::vector<std::int64_t>{7, 14, 21, 28})) << name;
     EXPECT_EQ(read_text((folder_ / name / "log.csv").string()), read_text((folder_ / "whole/log.csv").string()));
   }
   fit("killed", saving, "", 17);
-  fit("killed", saving, "s4.h5");  // of step 14, with what was written beyond it
+  fit("killed", saving, "s4.h5");  // the checkpoint of step 14; later lines must be removed
   expect_equal_runs("whole", "killed");
   EXPECT_EQ(values("whole/steps.csv"), values("killed/steps.csv"));
   EXPECT_EQ(validated_steps("killed"), (std::vector<std::int64_t>{7, 14, 14, 21, 28})) << "events stay";

@@ -1,4 +1,4 @@
-// The warning about waits: when it is given, and what it advises.
+// The warning about waits: when it appears, and its advice.
 
 #include <gtest/gtest.h>
 
