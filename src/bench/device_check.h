@@ -38,8 +38,7 @@ struct DeviceCheckLine {
   double seconds = 0;  ///< time of all networks of the check
 };
 
-/// Checks each device of the request alone, then all of them together; a single device runs two replicas. Calls the
-/// callback after each check. Returns whether all passed.
+/// Checks each device alone, then all together (a single one with two replicas). Returns whether all checks passed.
 bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
                    const std::function<void(const DeviceCheckLine&)>& told);
 

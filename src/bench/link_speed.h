@@ -18,8 +18,7 @@ struct LinkSpeed {
   double bus_gbps(int replicas) const { return algorithm_gbps() * 2 * (replicas - 1) / replicas; }
 };
 
-/// Sums `bytes` of floats over the devices with the connector that training would use. At least two replicas. Throws
-/// Error{kDevice} if the sums are wrong.
+/// Sums `bytes` of floats over at least two replicas as training would. Throws Error{kDevice} for wrong sums.
 LinkSpeed measure_all_reduce(const session::DeviceRequest& request, std::uint64_t bytes, int repeats);
 
 /// Sums over processes with one CPU replica each; collective. Returns the median of the slowest process's times.

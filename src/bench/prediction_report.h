@@ -69,8 +69,7 @@ struct PredictionCall {
   std::vector<BenchRow> measured{};  ///< rows of --sweep processes, to compare with predictions
 };
 
-/// Throws Error{kUsage} for an invalid flag and for more replicas than samples in a batch; Error{kDevice} if a device
-/// to measure is missing.
+/// Throws Error{kUsage} for invalid flags or more replicas than samples, Error{kDevice} for a missing device.
 PredictionReport predict_steps(const experiment::Experiment& experiment, const PredictionCall& call);
 
 }  // namespace dptrain::bench

@@ -59,8 +59,7 @@ class Family {
   }
   /// JSON Schema: a reference to the entry that define() adds to the "$defs" of the whole schema.
   Node json_schema() const;
-  /// Adds "<what>" (a name or a map), "<what>.<Type>" (the arguments of a type) and "<what>.arguments" (arguments that
-  /// many types share and refer to).
+  /// Adds "<what>" (a name or a map), "<what>.<Type>" (its arguments) and "<what>.arguments" (shared arguments).
   void define(Node& definitions) const;
 
  private:

@@ -1,7 +1,6 @@
 #pragma once
 
-// The text of a config before it is parsed: checked (UTF-8, no control characters, no tabs in the indentation), with
-// uniform line ends. Maps byte offsets to lines and columns.
+// The text of a config: checked (UTF-8, control characters, tabs) and with uniform line ends. Maps offsets to columns.
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,6 @@
 #pragma once
 
-// Builds the tree from a parser's events: detects duplicate keys, applies `<<`, expands aliases within bounds.
-// Independent of the parser. One per document; not thread-safe.
+// Builds the tree from a parser's events: duplicate keys, `<<`, bounded aliases. One per document; not thread-safe.
 
 #include <cstddef>
 #include <map>

@@ -29,8 +29,7 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
 void check_positional_labels(config::Reader& reader, const DataSection& data, const TrainSection& train,
                              const graph::Graph& graph);
 
-// Checks that images have the preprocessing of a network's published weights. Its absence is the most common reason for
-// useless predictions of a pre-trained network. Pure.
+// Checks that images have the preprocessing of published weights, without which predictions are useless. Pure.
 
 /// Warns of each network that reads an Input directly if the eval transforms lack its preprocessing. For models whose
 /// weights come from a file. Does nothing without data.

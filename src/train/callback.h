@@ -34,8 +34,7 @@ class TrainingControl {
   /// Returns the writer of a callback's own file in the process that writes, else a silent one.
   virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
-  /// Whether validation runs every N steps, which calls validation_end(). An epoch's logs then have its last values, if
-  /// any.
+  /// Whether validation runs every N steps; validation_end() is then called, and epoch logs have its last values.
   virtual bool validates_by_steps() const = 0;
   /// Whether smaller or larger values are better; kUnknown if neither a metric nor a loss has that name.
   virtual nn::Direction direction_of(const std::string& value) const = 0;

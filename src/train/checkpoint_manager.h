@@ -44,8 +44,7 @@ class CheckpointManager {
   void remove(const std::string& name, const std::string& successor);
   /// Copies weights that a callback has kept into the replicas.
   void push_weights(const std::vector<std::vector<float>>& weights);
-  /// Writes model.h5, with the averages of use_ema unless a callback has restored weights. Logs the error that it
-  /// returns.
+  /// Writes model.h5, with the averages of use_ema unless a callback restored weights. Logs and returns an error.
   std::optional<Error> export_model();
   /// Waits until everything is on disk; returns the error of the last save if it failed.
   std::optional<Error> drain();

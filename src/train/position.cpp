@@ -186,8 +186,7 @@ std::string title(const std::string& name, const std::string& subject) {
   return subject.empty() ? name : fmt::format("{} ({})", name, subject);
 }
 
-/// Pairs saved entries with callbacks of the same type and subject, in order of occurrence. An entry without a subject,
-/// from an older version, matches any callback of its type.
+/// Pairs saved entries with callbacks by type and subject, in order. Older entries lack a subject and match any.
 std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) {
   std::vector<const json*> found(callbacks.size(), nullptr);
   for (const json& entry : saved) {

@@ -38,8 +38,7 @@ class RateCurve {
 
   /// low (high / low)^(step / (steps - 1)), steps counted from 0.
   double rate(std::int64_t step) const;
-  /// Adds a step's loss. False ends the test: the last step, a non-finite loss, or a smoothed one of 4 times the
-  /// lowest.
+  /// Adds a step's loss. False ends the test: last step, loss not finite, or smoothed loss four times the lowest.
   bool add(double loss);
 
   bool diverged() const { return diverged_; }

@@ -37,8 +37,7 @@ struct HandedOn {
   std::optional<formats::OptimizerState> optimizer_state{};
 };
 
-/// Training configuration and optimizer slots of a checkpoint; empty if its state has no learning rate. Throws
-/// Error{kCheckpoint} if the state cannot be read.
+/// Configuration and slots of a checkpoint; empty without a learning rate. Throws Error{kCheckpoint} if unreadable.
 HandedOn handed_on(const formats::CheckpointState& state, const experiment::Experiment& experiment);
 
 }  // namespace dptrain::train

@@ -11,8 +11,8 @@
 namespace dptrain::train {
 namespace {
 
-/// The rule of Keras 3: `wait` counts epochs (or validations, if they run every N steps) without improvement, and only
-/// an epoch that also beats the baseline resets it. The best weights are restored at the end of any run.
+/// The rule of Keras 3: `wait` counts epochs (or validations every N steps) without improvement, and only an epoch that
+/// also beats the baseline resets it. restore_best_weights also applies if training was not stopped.
 class EarlyStopping final : public Callback {
  public:
   explicit EarlyStopping(const EarlyStoppingSpec& spec) : spec_(spec) {}
