@@ -107,9 +107,9 @@ class ToyDevice final : public backend::Device {
     std::memcpy(to, from, bytes);
     (recording_ ? recorded_ends_ : host_ends_).push_back(to);
   }
-  /// The host's side of every copy, in order; the list begins anew.
+  /// Takes the host addresses of all copies, in order.
   std::vector<const void*> take_host_ends() { return std::exchange(host_ends_, {}); }
-  /// The same of copies that are a part of what was recorded.
+  /// Likewise for copies that are part of a recording.
   std::vector<const void*> take_recorded_ends() { return std::exchange(recorded_ends_, {}); }
   const backend::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }

@@ -1,6 +1,6 @@
 // main() of the test programs. DPTRAIN_SHARD=2/5 runs the second of five parts, which take about the same time
-// according to tests/times.tsv; an unlisted case counts as short. With a filter on the command line or in GTEST_FILTER,
-// the first part runs all selected cases.
+// according to tests/times.tsv; an unlisted case counts as short. With a filter, the first part runs all selected
+// cases.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
