@@ -25,10 +25,7 @@
 namespace dptrain::cli {
 namespace {
 
-// Progress bar for work without a bar of its own: opening data, scanning, preparing replicas. Appears on a terminal
-// after kPatienceSeconds.
-
-/// Shows activities while it exists, one at a time. A thread of its own draws them.
+/// Shows activities (opening data, scanning, preparing replicas) on a terminal, one at a time, from its own thread.
 class ActivityBar {
  public:
   explicit ActivityBar(train::ProgressMode mode);
@@ -85,7 +82,7 @@ bool color_wanted(const OutputFlags& flags) {
 }
 
 int fail(const std::string& text, int code) {
-  log::show_status("");  // no bar after the end
+  log::show_status("");  // remove the progress bar
   log::composed_error(text);
   return code;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The command line: commands with their flags, said once as data. From it come parsing, "did you mean", help texts and
-// the completion scripts. Each command lives in a file of its own (commands.h) and adds itself here; main() runs the
-// one that is asked for and turns exceptions into messages and exit codes. Main thread only.
+// The command line. Each command has its own file (commands.h) and declares its flags as data for parsing, "did you
+// mean", help texts and completion scripts. main() runs one and turns exceptions into messages and exit codes. Main
+// thread only.
 
 #include <cstdint>
 #include <deque>
@@ -26,12 +26,12 @@ struct Context {
 /// One flag or positional argument.
 struct Argument {
   std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
-  std::string former;              ///< a name that it had: accepted, with a warning
-  std::string placeholder;         ///< of its value, "N[xT]"; "": takes none
+  std::string former;              ///< a former name: accepted, with a warning
+  std::string placeholder;         ///< of its value, "N[xT]"; "": it takes none
   std::string doc;
   std::vector<std::string> choices;  ///< the only values, for messages and completion
   std::string section;               ///< heading in the help
-  std::string implied;               ///< of a value that may be left out (`--resume`) and is given as `--resume=x`
+  std::string implied;               ///< replaces an omitted optional value, which is given as `--resume=x`
   bool required = false;
   bool repeatable = false;
   std::function<void(const std::string&)> take;  ///< throws Error{kUsage}
@@ -40,7 +40,7 @@ struct Argument {
   std::string title() const { return names.empty() ? placeholder : names.front(); }
 };
 
-/// A command under construction. What is bound must live as long as the function given to run(): keep both in one
+/// A command under construction. Bound variables must live as long as the function given to run(): keep both in one
 /// shared object. The calls return *this.
 class Command {
  public:
@@ -48,7 +48,7 @@ class Command {
 
   Command& describe(std::string text);  ///< a paragraph below the usage line
   Command& example(std::string line);   ///< after "dptrain <command> "
-  Command& section(std::string title);  ///< of the flags that follow
+  Command& section(std::string title);  ///< heading of the flags that follow
   Command& positional(std::string placeholder, std::string& value, std::string doc);  ///< required
   Command& positional(std::string placeholder, std::optional<std::string>& value, std::string doc);
   Command& positionals(std::string placeholder, std::vector<std::string>& values, std::string doc);  ///< one or more
@@ -66,11 +66,11 @@ class Command {
   Command& choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc);
   Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
                   std::string doc);
-  /// A flag whose value may be left out: `--resume` is `--resume=<implied>`. The value is only taken after `=`.
+  /// A flag with an optional value, given only as `--resume=VALUE`; `--resume` alone means `--resume=<implied>`.
   Command& optional_value(const std::string& names, std::string placeholder, std::string implied,
                           std::optional<std::string>& value, std::string doc);
-  Command& required();  ///< the argument added last must be given
-  /// An old name of the argument added last: accepted with a warning, absent from the help.
+  Command& required();  ///< makes the last argument required
+  /// A former name of the last argument: accepted with a warning, absent from the help.
   Command& former(std::string name);
   /// At most one of these may be given.
   Command& exclusive(std::vector<std::string> names);
@@ -86,7 +86,7 @@ class Command {
 
   /// Replaces former names of flags; returns a warning for each.
   std::vector<std::string> replace_former(std::vector<std::string>& words) const;
-  /// Reads the words after the command's name into what is bound. Throws Error{kUsage}.
+  /// Parses the words after the command's name into the bound variables. Throws Error{kUsage}.
   void parse(const std::vector<std::string>& words) const;
   int execute(const Context& context) const { return body_(context); }
 
@@ -108,10 +108,10 @@ class App {
 
   Command& command(std::string name, std::string summary);
   const std::deque<Command>& commands() const { return commands_; }
-  /// Throws Error{kUsage} where there is no such command.
+  /// Throws Error{kUsage} for an unknown command.
   const Command& find(const std::string& name) const;
 
-  /// The whole program: returns its exit code, throws nothing.
+  /// Runs the program and returns its exit code; throws nothing.
   int run(int argc, const char* const* argv);
 
  private:
@@ -122,10 +122,9 @@ class App {
 
 /// Prints an error as --log requires; returns its exit code.
 int print_error(const Error& error);
-/// Text of `dptrain --help` and `dptrain COMMAND --help` (help.cpp).
 std::string help(const App& app);
 std::string help(const Command& command);
-/// Text of `dptrain --version`: with the libraries that are built in.
+/// Text of `dptrain --version`, with the versions of the libraries.
 std::string version_text();
 
 }  // namespace dptrain::cli

@@ -1,4 +1,4 @@
-// dptrain bench: how fast, where the time goes, and what bounds it.
+// dptrain bench: measures how fast training is, where the time is spent, and which hardware limits bound it.
 
 #include <algorithm>
 #include <filesystem>
@@ -37,9 +37,6 @@
 namespace dptrain::cli {
 namespace {
 
-// `dptrain bench --kernels` and `dptrain bench CONFIG --tune`: what runs kernels by themselves, apart from any
-// training. Main thread.
-
 std::string number(double value) { return value == 0 ? "" : fmt::format("{:.1f}", value); }
 
 void require_cpu(const session::DeviceRequest& devices, const std::string& flag) {
@@ -48,8 +45,8 @@ void require_cpu(const session::DeviceRequest& devices, const std::string& flag)
                 fmt::format("{} times kernels of the CPU; name it with --cpus 1xT or --gpus none", flag));
 }
 
-/// Prints the table of kernels, line by line. `experiment`: whose convolutions are timed; null: those of the bundled
-/// bench configs. Throws Error{kUsage} for more than one CPU replica or GPUs.
+/// Prints a line for each kernel, for the convolutions of `experiment` (null: those of the bundled bench configs).
+/// Throws Error{kUsage} for more than one CPU replica or GPUs.
 void bench_kernels(const experiment::Experiment* experiment, const session::DeviceRequest& request,
                    const std::string& filter) {
   require_cpu(request, "--kernels");
@@ -79,8 +76,8 @@ void bench_kernels(const experiment::Experiment* experiment, const session::Devi
       });
 }
 
-/// Times the convolutions of the config's plan, prints what won, and keeps it in the cache file. Throws Error{kUsage}
-/// for GPUs and for `runtime.conv_cache: none`, Error{kWrite}.
+/// Times the convolutions of the config's plan, prints the fastest, and stores them in the cache file. Throws
+/// Error{kUsage} for GPUs and for `runtime.conv_cache: none`, Error{kWrite}.
 void tune_convolutions(const experiment::Experiment& experiment, const session::DeviceRequest& request) {
   require_cpu(request, "--tune");
   const experiment::RuntimeSection& runtime = experiment.config.runtime;
@@ -95,7 +92,7 @@ void tune_convolutions(const experiment::Experiment& experiment, const session::
   session::collect_convolutions(experiment, devices, asked);
 
   backend::ConvChoices::Names names;
-  double by_rule = 0, best = 0;  // seconds of all passes' samples
+  double by_rule = 0, best = 0;  // seconds per sample, over all passes
   backend::time_convolutions(*asked, runtime.conv, devices.threads, [&](const backend::ConvTiming& timing) {
     std::string line = fmt::format("{}\n ", timing.key);
     for (const auto& [name, seconds] : timing.seconds) {
@@ -143,7 +140,7 @@ std::int64_t whole(const std::string& text, const std::string& flag) {
   throw Error(ErrorKind::kUsage, fmt::format("--sweep {}: '{}' is not a whole number >= 1", flag, text));
 }
 
-/// Of --sweep processes=1,2,4.
+/// The values of --sweep processes=1,2,4.
 std::vector<std::int64_t> swept_processes(const BenchFlags& flags) {
   std::vector<std::int64_t> counts;
   for (const std::string& sweep : flags.sweeps) {
@@ -157,7 +154,7 @@ std::vector<std::int64_t> swept_processes(const BenchFlags& flags) {
   return counts;
 }
 
-/// What each of the processes is called with.
+/// The command line of each measured process.
 std::vector<std::string> words_for_processes(const Context& context) {
   std::vector<std::string> words;
   for (std::size_t i = 1; i < context.arguments.size(); ++i) {
@@ -245,7 +242,6 @@ int run_kernels(const BenchFlags& flags) {
   return 0;
 }
 
-/// With --baseline.
 int compare(const BenchFlags& flags, const std::vector<bench::BenchRow>& rows) {
   if (!flags.baseline) return 0;
   const std::vector<std::string> slower =
@@ -254,7 +250,7 @@ int compare(const BenchFlags& flags, const std::vector<bench::BenchRow>& rows) {
   return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-/// One of two threads beside two of one says little about replicas.
+/// Replicas of two threads next to replicas of one hardly show how replicas scale.
 void note_different_threads(const std::vector<bench::BenchRow>& rows) {
   std::set<int> threads;
   for (const bench::BenchRow& row : rows)
@@ -271,7 +267,7 @@ std::filesystem::path output_folder(const BenchFlags& flags) {
   return directory;
 }
 
-/// With --predict; `measured` are rows of --sweep processes.
+/// Writes the prediction of --predict; `measured` are the rows of --sweep processes.
 void predict(const BenchFlags& flags, const experiment::Experiment& experiment, bench::BenchOptions options,
              std::vector<bench::BenchRow> measured) {
   options.devices = flags.devices.request();
@@ -287,7 +283,7 @@ void predict(const BenchFlags& flags, const experiment::Experiment& experiment, 
   log::info(fmt::format("wrote prediction.csv and prediction.json into {}", directory.string()));
 }
 
-/// What cannot be asked together with --predict.
+/// Throws for flags that do not combine with --predict.
 void check_predict(const BenchFlags& flags, const distributed::Processes* processes, bool sweeps_processes) {
   if (!flags.predict) return;
   if (processes != nullptr && processes->count() > 1)
@@ -344,7 +340,7 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
                           row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = output_folder(flags);
-  if (flags.layers) {  // which slows the steps: no row of a sweep, and none of it goes
+  if (flags.layers) {  // timing layers slows the steps: the rows are kept apart
     write(directory / "bench-layers.csv", bench::bench_csv(rows));
     write(directory / "bench-layers.json", bench::bench_json(rows, *flags.config, options.data));
     log::info(fmt::format("wrote bench-layers.csv and bench-layers.json into {}", directory.string()));

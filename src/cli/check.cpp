@@ -1,4 +1,4 @@
-// dptrain check: everything that can be wrong, found before anything is trained.
+// dptrain check: finds the mistakes in a config without training.
 
 #include <memory>
 
@@ -52,14 +52,14 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
   if (!session.class_names().empty()) print_fitted("classes         " + session.class_names().text());
 }
 
-/// Files are not opened, but they must be there.
+/// Checks that the files exist, without opening them.
 void require_files(const experiment::DataSection& data) {
   config::Diagnostics missing;
   data::find_missing({data.train, data.validation, data.test}, {}, missing);
   missing.throw_if_errors(ErrorKind::kData);
 }
 
-/// On the CPU, whose memory is at hand.
+/// Only for the CPU, whose free memory is known.
 void require_memory(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                     const session::DryPlan& plan) {
   if (devices.on_gpus()) return;
@@ -101,7 +101,7 @@ void check_config(const std::string& config, const CheckFlags& flags) {
                                              : " (data not opened; --with-data does)"));
 }
 
-/// The exit code is that of the first config with an error.
+/// Returns the exit code of the first config with an error.
 int run(const CheckFlags& flags) {
   int code = 0;
   for (const std::string& config : flags.configs) try {

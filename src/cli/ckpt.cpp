@@ -1,4 +1,4 @@
-// dptrain ckpt: what is in a checkpoint, how two differ, and a Keras file as a config or as a file of ours.
+// dptrain ckpt: shows, compares, averages and converts checkpoints and Keras files.
 
 #include <charconv>
 #include <filesystem>
@@ -58,7 +58,7 @@ std::optional<Shape> input_shape(const CkptFlags& flags) {
   return Shape(std::move(extents));
 }
 
-/// A config with the model of the file, and its weights from there.
+/// Writes a config with the model of the file, which loads its weights from there.
 void write_config(const graph::Graph& graph, const std::string& from, const std::string& to) {
   config::Node model = graph::write(graph, true);
   const fs::path folder = fs::absolute(to).parent_path();
@@ -79,7 +79,7 @@ void write_exported(const formats::Exported& exported, const std::string& to, co
   print_fitted(fmt::format("{}: {} parameters; {}", to, with_commas(exported.model.parameters()), report));
 }
 
-/// A file for other programs from one of Keras, or of weights and layers alone.
+/// Exports a Keras file, or a file with only weights and layers.
 void write_model(const graph::Graph& graph, const std::string& from, const std::string& to) {
   graph::Model model = graph::make_model(graph, 0);
   const formats::WeightsReport report = formats::load_weights(*graph.weights, model);
@@ -100,7 +100,7 @@ void write_trained_model(const std::string& run_or_file, const std::string& to) 
   write_exported(exported, to, "all from " + source.checkpoint);
 }
 
-/// Weights alone say nothing of the layers between them.
+/// Throws if the file contains only weights, which do not define the layers.
 void check_has_model(const std::string& from, const std::string& to) {
   if (formats::is_checkpoint(from) && !formats::has_model(from))
     throw Error(

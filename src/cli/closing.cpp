@@ -14,7 +14,7 @@
 namespace dptrain::cli {
 namespace {
 
-/// Those of validation, where there are some.
+/// Only the validation values, if there are any.
 train::BestValues best_values(train::BestValues best) {
   const auto validates = [](const auto& entry) { return entry.first.starts_with("val_"); };
   if (std::ranges::any_of(best, validates)) std::erase_if(best, [&](const auto& entry) { return !validates(entry); });

@@ -12,16 +12,15 @@
 
 namespace dptrain::cli {
 
-/// The run's folder, and the commands that can follow.
 struct ClosingFacts {
-  std::string run;                ///< its folder
+  std::string run;                ///< the run's folder
   std::vector<std::string> kept;  ///< names of files for users
-  std::string resume_flags{};     ///< for the command that continues it, each after a space
+  std::string resume_flags{};     ///< for `dptrain resume`, each after a space
   bool can_eval = false;          ///< the config has validation or test data
   std::uint64_t peak_bytes = 0;   ///< peak memory
 };
 
-/// Lines without an end.
+/// The lines have no line breaks.
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts);
 
 /// For --quiet, as `name: value` lines: the last epoch's values, the best ones and their epochs, time, speed, the exit

@@ -1,4 +1,4 @@
-// Command: binding of flags to variables, and reading them. The words are taken apart by CLI11.
+// Command: binds flags to variables and parses them with CLI11.
 
 #include <CLI/CLI.hpp>
 
@@ -182,7 +182,7 @@ class Words {
   }
 
   void parse(std::vector<std::string> words) {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 expects the reverse order
     parser_.parse(words);
     for (std::size_t i = 0; i < options_.size(); ++i) {
       if (values_[i].empty() && options_[i]->count() > 0) values_[i].assign(options_[i]->count(), implied_[i]);
@@ -207,7 +207,7 @@ void refuse_unknown(const std::vector<std::string>& unknown, const std::vector<s
   }
 }
 
-/// A value behind a flag that takes one only after `=`.
+/// Throws for an unexpected word, with a hint if it may be a value that must follow `=`.
 void refuse_unexpected(const std::vector<std::string>& unknown, const std::vector<std::string>& given,
                        const std::deque<Argument>& arguments) {
   if (unknown.empty()) return;

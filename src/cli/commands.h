@@ -1,6 +1,6 @@
 #pragma once
 
-// The commands, each in the file of its name. Main thread, before parsing.
+// The commands, each defined in the file of its name. Main thread, before parsing.
 
 #include "cli/app.h"
 
@@ -27,7 +27,7 @@ void add_init(App& app);
 void add_completion(App& app);
 void add_man(App& app);
 
-/// All of them, in the order of the help.
+/// Adds all commands in the order of the help.
 inline void add_commands(App& app) {
   add_fit(app);
   add_resume(app);

@@ -1,4 +1,4 @@
-// dptrain completion: scripts for the shells, drawn from the commands' own data.
+// dptrain completion: shell scripts, generated from the commands.
 
 #include <memory>
 
@@ -46,7 +46,8 @@ complete -o filenames -F _dptrain dptrain)",
                      join(command_names(app), " "), values, flags);
 }
 
-/// For .zshrc, where it registers itself, and for a file _dptrain on zsh's fpath, where the first call completes, too.
+/// Works in .zshrc, where it registers itself, and as a file _dptrain on zsh's fpath, where the first call completes,
+/// too.
 std::string zsh_script(const App& app) {
   return "#compdef dptrain\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(app) +
          "\nif [[ ${funcstack[1]-} == _dptrain ]]; then _bash_complete -o filenames -F _dptrain; fi";

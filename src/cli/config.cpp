@@ -1,4 +1,4 @@
-// dptrain config: a config spelled out, or the schema of all configs.
+// dptrain config: prints a config in full, or the schema of all configs.
 
 #include <memory>
 

@@ -11,12 +11,12 @@
 namespace dptrain::cli {
 namespace {
 
-/// "key=value", quoted so that YAML reads the value as this very text.
+/// "key=value", quoted so that YAML reads the value as a string.
 std::string text_set(const std::string& key, const std::string& value) {
   return key + "=" + trim(config::to_yaml(config::Node::text(value)));
 }
 
-/// Of two keys that exclude one another: one set, the other absent.
+/// Sets one of two mutually exclusive keys and removes the other.
 void set_one(std::vector<std::string>& sets, const std::string& key, const std::string& other, std::int64_t value) {
   sets.push_back(fmt::format("{}={}", key, value));
   sets.push_back(other + "=null");
@@ -63,7 +63,7 @@ experiment::Overrides ConfigFlags::overrides() const {
   experiment::Overrides overrides;
   std::vector<std::string>& all = overrides.sets;
   if (tensorboard) all.push_back(text_set("callbacks.+.TensorBoard.log_dir", *tensorboard));
-  all.insert(all.end(), sets.begin(), sets.end());  // which may change the new callback's arguments
+  all.insert(all.end(), sets.begin(), sets.end());  // after the callback, whose arguments they may change
   if (name) all.push_back(text_set("name", *name));
   if (seed) all.push_back(fmt::format("seed={}", *seed));
   if (batch_size) set_one(all, "train.batch_size", "train.batch_size_per_replica", *batch_size);

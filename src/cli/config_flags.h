@@ -1,8 +1,8 @@
 #pragma once
 
-// What the command line may change in a config: `--set`, `--var`, and shorthands of config keys. The shorthands become
-// assignments on the tree before anything is read, so a wrong value is reported like one in the file, and the resolved
-// config shows what was run. Main thread.
+// Changes to a config on the command line: `--set`, `--var`, and shorthands of config keys. They become assignments on
+// the tree before it is read, so a wrong value is reported like one in the file, and the resolved config contains them.
+// Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -28,18 +28,16 @@ struct ConfigFlags {
 
   /// --set and --var.
   void add(Command& command);
-  /// Shorthands of what changes the arithmetic: batch, split, convolution, seed.
+  /// Shorthands that change the arithmetic: batch, split, convolution, seed.
   void add_batch(Command& command);
-  /// Shorthands of what training has: learning rate, stop conditions, log.
+  /// Shorthands for training: learning rate, stop conditions, log.
   void add_training(Command& command);
-  /// `--name`.
   void add_name(Command& command);
 
   /// Throws Error{kUsage}.
   experiment::Overrides overrides() const;
 };
 
-/// --gates, --junit, --annotations.
 void add_gate_flags(Command& command, evaluation::GateOptions& options);
 
 }  // namespace dptrain::cli

@@ -26,8 +26,6 @@
 namespace dptrain::cli {
 namespace {
 
-// `dptrain data preview`: samples as training sees them, as a picture. Main thread.
-
 struct PreviewOptions {
   std::int64_t samples = 8;            ///< evenly spread over the data set
   std::optional<std::int64_t> epochs;  ///< images of each sample, one per epoch; default: 6, for clips 2
@@ -128,8 +126,7 @@ plot::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const s
   return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
-/// Draws the samples of the model's image or clip on one sheet. Warns of samples that cannot be read and leaves them
-/// out.
+/// Draws the samples of the model's image or clip on one sheet. Skips unreadable samples with a warning.
 plot::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
@@ -177,7 +174,7 @@ std::vector<config::Typed> before_normalization(const DataSets& data) {
   return front;
 }
 
-/// Whether the model reads [steps, features] unchanged: then the last axis has columns, as for a Normalization.
+/// Whether the model reads [steps, features] unchanged, so that the last axis has columns, as for a Normalization.
 bool has_columns(const DataSets& data, const data::Source& source, int input) {
   const Shape shape = source.input_shape(input);
   return shape.rank() == 2 && std::ranges::find(data.model.input_shapes, shape) != data.model.input_shapes.end();

@@ -13,7 +13,7 @@
 namespace dptrain::cli {
 namespace {
 
-/// What is kept of one sample.
+/// The findings about one sample.
 struct Seen {
   std::string format, color_mode;
   std::int64_t height = -1, width = -1, frames = 0;
@@ -21,7 +21,7 @@ struct Seen {
   data::BadSample bad{};
 };
 
-/// Of `bytes`, before anything is decoded.
+/// Reads format and colour mode from the file's header.
 void look_at_header(const std::string& path, Seen& seen) {
   thread_local std::vector<std::uint8_t> bytes;
   data::read_file(path, bytes);
@@ -31,11 +31,11 @@ void look_at_header(const std::string& path, Seen& seen) {
     seen.color_mode = info.color_mode + (info.bits > 8 ? fmt::format(" {} bit", info.bits) : "");
     if (info.progressive) seen.format += " progressive";
   } catch (const data::ImageError&) {
-    // the decoder says what is wrong
+    // decoding reports the error
   }
 }
 
-/// Ids of a text or a table are not read as floats.
+/// Reads the ids of a text or a table as integers, other inputs as floats.
 void read_input(const data::Source& source, std::int64_t index, int input, data::Array& image) {
   thread_local std::vector<std::int32_t> ids;
   if (!source.gives(input, DType::kI32)) return source.read(index, input, image);
@@ -43,7 +43,7 @@ void read_input(const data::Source& source, std::int64_t index, int input, data:
   source.read_exact(index, input, DType::kI32, ids.data());
 }
 
-/// `pictures`: of files of images; `columns`: of a table or texts.
+/// `pictures`: the samples are image files; `columns`: rows of a table, or texts.
 Seen look(const data::Source& source, std::int64_t index, bool pictures, bool columns) {
   thread_local data::Array image;
   Seen seen;
@@ -75,7 +75,7 @@ Seen look(const data::Source& source, std::int64_t index, bool pictures, bool co
 void count_classes(const data::Source& source, DataScan& scan) {
   if (source.label_type() != data::LabelType::kClass) return;
   const std::vector<std::string> names = source.class_names();
-  std::map<std::int64_t, std::int64_t> counts;  // a label may be any integer: no table as long as the largest
+  std::map<std::int64_t, std::int64_t> counts;  // labels may be any integers: no array up to the largest
   for (std::size_t c = 0; c < names.size(); ++c) counts[static_cast<std::int64_t>(c)] = 0;
   for (std::int64_t i = 0; i < source.size(); ++i) ++counts[source.label_class(i)];
   for (const auto& [label, count] : counts) {
@@ -106,7 +106,7 @@ DataScan scan(const data::Source& source) {
   count_classes(source, result);
   result.columns = source.column_lines();
   const auto account = source.bad_samples();
-  if (!result.columns.empty() && account) result.damaged = account->all();  // rows that were left out at the opening
+  if (!result.columns.empty() && account) result.damaged = account->all();  // rows skipped on opening
   const bool columns = !result.columns.empty(), pictures = holds_files(source) && !columns;
   std::vector<Seen> all(static_cast<std::size_t>(source.size()));
   for_each_sample("scanning", source.size(), [&](std::int64_t index) {

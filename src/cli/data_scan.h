@@ -1,6 +1,6 @@
 #pragma once
 
-// `dptrain data scan`: what a data set holds, and every sample that cannot be read. Main thread; reads on many.
+// `dptrain data scan`: the contents of a data set, and every sample that cannot be read. Main thread; reads on many.
 
 #include <cstdint>
 #include <map>
@@ -15,18 +15,17 @@ namespace dptrain::cli {
 struct DataScan {
   std::int64_t samples = 0;
   std::vector<std::string> columns{};                            ///< of a table: data::Source::column_lines()
-  std::vector<std::pair<std::string, std::int64_t>> classes{};   ///< in the order of the labels; none: no classes
-  std::map<std::string, std::int64_t> formats{}, color_modes{};  ///< of files; what cannot be recognised is in neither
-  std::vector<std::int64_t> heights{}, widths{};                 ///< of what could be read, sorted
-  std::int64_t sizes = 0;                                        ///< different ones
-  std::vector<std::int64_t> frames{};                            ///< of clips that could be read, sorted
+  std::vector<std::pair<std::string, std::int64_t>> classes{};   ///< in order of the labels; empty: no classes
+  std::map<std::string, std::int64_t> formats{}, color_modes{};  ///< of files; unrecognised ones are in neither
+  std::vector<std::int64_t> heights{}, widths{};                 ///< of readable samples, sorted
+  std::int64_t sizes = 0;                                        ///< number of different sizes
+  std::vector<std::int64_t> frames{};                            ///< of readable clips, sorted
   std::vector<std::string> misnamed{};                           ///< "a.jpg: png"
-  std::vector<data::BadSample> damaged{};                        ///< in the order of the data set
+  std::vector<data::BadSample> damaged{};                        ///< in order of the data set
 };
 
 DataScan scan(const data::Source& source);
 
-/// The report, several lines.
 std::string scan_report(const std::string& name, const DataScan& scan);
 
 }  // namespace dptrain::cli

@@ -1,7 +1,7 @@
 #pragma once
 
-// DIR|CONFIG of `dptrain data`: the data sets that are meant, opened without a model's plan or a device. Main thread;
-// the sources may be read by any.
+// DIR|CONFIG of `dptrain data`: opens data sets without a model's plan or a device. Main thread; any thread may read
+// the sources.
 
 #include <cstdint>
 #include <functional>
@@ -21,19 +21,19 @@ struct NamedSet {
 };
 
 struct DataSets {
-  std::optional<experiment::Experiment> experiment;  ///< of a config
+  std::optional<experiment::Experiment> experiment;  ///< if the path is a config
   data::ModelSide model;
   std::vector<NamedSet> sets;
 };
 
-/// A folder of images, or of files of clips where most are such by their suffixes: its class folders, or, where it has
-/// no sub-folders, its files without classes. Otherwise a config: the data sets that it names, or the one with the role
-/// `only`. Throws Error{kUsage, kData}.
+/// Opens the data sets of a folder, a data file or a config. A folder contains images, or clips if most of its files
+/// are. Sub-folders are classes, or train with val or test; without any there are no classes. `only`: the role to open,
+/// for a config. Throws Error{kUsage, kData}.
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
 
-/// Calls f(index) for every sample, on as many threads as the process has cores, each index once; the first exception,
-/// by index, is thrown when all are done. `what` is said while it goes on.
+/// Calls f(index) once for every sample, on as many threads as the process has cores. Rethrows the exception with the
+/// lowest index when all are done. `what` is shown with the progress.
 void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f);
 
 }  // namespace dptrain::cli

@@ -12,11 +12,11 @@ namespace dptrain::cli {
 namespace {
 
 struct Channel {
-  double mean = 0, squares = 0;  // squares: of the deviations from the mean, added up
+  double mean = 0, squares = 0;  // squares: sum of squared deviations from the mean
   double low = std::numeric_limits<double>::infinity(), high = -low;
 };
 
-/// Of one sample.
+/// Statistics of one sample.
 struct Sums {
   std::int64_t pixels = 0, height = -1, width = -1;
   std::vector<Channel> channels;
@@ -72,10 +72,10 @@ DataStats data_stats(const data::Source& source, int input, const data::Pipeline
     try {
       source.read(index, input, image);
     } catch (const data::SampleError&) {
-      return;  // told by `data scan`
+      return;  // reported by `data scan`
     }
     const bool image_like = image.shape.rank() >= 2 && !columns;
-    const int rows = image.shape.rank() == 4 ? 1 : 0;  // of a clip's frames
+    const int rows = image.shape.rank() == 4 ? 1 : 0;  // a clip is [T, H, W, C]
     const std::int64_t height = image_like ? image.shape[rows] : -1;
     const std::int64_t width = image_like ? image.shape[rows + 1] : -1;
     pipeline.apply(image, spare, {.seed = 0, .sample = static_cast<std::uint64_t>(index), .epoch = 0});

@@ -16,7 +16,7 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // larger values are taken for typing errors
+constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // larger values are refused as typing errors
 
 std::optional<int> positive(const std::string& text, int most) {
   int value = 0;
@@ -68,7 +68,7 @@ std::vector<session::GpuId> all_gpus() {
   return ids;
 }
 
-constexpr std::uint64_t kIdleBytes = 200U << 20;  // even a context without work uses more
+constexpr std::uint64_t kIdleBytes = 200U << 20;  // even an idle context uses more
 
 /// The first `count` GPUs with less than kIdleBytes of memory in use.
 session::DeviceRequest idle_gpus(std::int64_t count) {

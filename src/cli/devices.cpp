@@ -31,7 +31,7 @@ struct DevicesFlags {
   std::optional<std::string> gpus;
 };
 
-/// Measured between GPUs.
+/// All-reduce speed between GPUs.
 struct Link {
   session::DeviceRequest devices;
   bench::LinkSpeed speed;
@@ -43,7 +43,7 @@ constexpr int kRepeats = 20;
 constexpr std::uint64_t kFewBytes = 4U << 10, kManyBytes = 4U << 20;  // between processes
 constexpr int kMessageRepeats = 100;
 
-/// Nothing with fewer than two GPUs.
+/// Nothing without --p2p or with fewer than two GPUs.
 std::optional<Link> measure(const DevicesFlags& flags) {
   if (!flags.p2p) return std::nullopt;
   session::DeviceRequest devices;
@@ -198,7 +198,7 @@ int check(const DevicesFlags& flags) {
   return failed == 0 ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-/// Measures the messages between several processes with the sums that CPU replicas use for gradients.
+/// Measures messages between processes with the sums that CPU replicas use for gradients.
 int measure_messages(const DevicesFlags& flags, distributed::Processes& processes) {
   const bench::LinkSpeed few = bench::measure_all_reduce(processes, kFewBytes, kMessageRepeats);
   const bench::LinkSpeed many = bench::measure_all_reduce(processes, kManyBytes, kMessageRepeats);

@@ -1,4 +1,4 @@
-// dptrain eval: the metrics of a checkpoint on a data set.
+// dptrain eval: evaluates a checkpoint on a data set.
 
 #include <algorithm>
 #include <filesystem>
@@ -34,7 +34,7 @@ struct EvalFlags {
   std::string data = "real";
 };
 
-/// --output, else the checkpoint's run, else here. Made when it is missing.
+/// --output, else the checkpoint's run, else the current folder. Created if it is missing.
 fs::path output_folder(const EvalFlags& flags, const train::ModelSource& source) {
   const fs::path folder = flags.output ? *flags.output : train::run_of(source.checkpoint);
   std::error_code error;

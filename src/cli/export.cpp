@@ -1,4 +1,4 @@
-// dptrain export: a trained model as a file of another program.
+// dptrain export: writes a trained model for another program.
 
 #include <filesystem>
 #include <memory>
@@ -27,7 +27,7 @@ struct ExportFlags {
   bool ema = false, transforms = false, free_steps = false;
 };
 
-/// As evaluation makes samples.
+/// The preparation of samples in evaluation.
 formats::Preparation preparation_of(const train::ModelSource& source) {
   const experiment::DataSection& data = source.experiment.config.data;
   data::ModelSide model = experiment::input_side(source.experiment.graph);

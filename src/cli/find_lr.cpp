@@ -40,7 +40,7 @@ std::string rate_table(const train::RateCurve& curve) {
   return text;
 }
 
-/// A schedule with values of its own for each interval, also after a warm-up.
+/// Whether the schedule has a separate value for each interval, also after a warm-up.
 bool has_several_rates(const nn::LearningRate& rate) {
   if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) return has_several_rates(warmup->then);
   return rate.is_schedule() && rate.schedule.get_if<nn::PiecewiseConstantDecaySpec>() != nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// `dptrain fit CONFIG --find-lr`: the learning-rate range test, as a table, a picture and one line to use. Main thread.
+// `dptrain fit CONFIG --find-lr`: the learning-rate range test, as a table, a picture and a suggestion. Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -16,12 +16,12 @@ namespace dptrain::cli {
 /// "1e-7..10". Throws Error{kUsage}.
 train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps);
 
-/// Trains the session for the test, and writes find-lr.csv and find-lr.svg into `folder`; absent: runs/<name>. Exit
-/// code.
+/// Trains the session for the test, and writes find-lr.csv and find-lr.svg into `folder` (default: runs/<name>).
+/// Returns the exit code.
 int find_lr(session::Session& session, const train::RateRange& range, const std::optional<std::string>& folder,
             train::ProgressMode progress);
 
-/// Losses over rates, the advice in a ring.
+/// Loss over the learning rate, with the suggestion in a ring.
 plot::Chart rate_test_chart(const std::string& name, const train::RateCurve& curve);
 
 }  // namespace dptrain::cli

@@ -58,13 +58,13 @@ struct FitFlags {
   bool overwrite = false, dry_run = false, no_report = false;
 };
 
-/// What --resume comes to.
+/// The checkpoint and folder that --resume selects.
 struct Resume {
   std::string checkpoint;                ///< "": a fresh start
-  std::optional<std::string> directory;  ///< where the run goes on
+  std::optional<std::string> directory;  ///< where the run continues
 };
 
-/// The file that `last`, `best` or `auto` means; "" when there is none.
+/// Path of a checkpoint of the run; "" if it does not exist.
 std::string present(const std::string& run, const char* name) {
   std::error_code error;
   const fs::path file = fs::path(run) / "checkpoints" / name;
@@ -94,7 +94,7 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
                   run, file));
 }
 
-/// With --init-optimizer a file with the optimizer's state, which model.h5 does not have.
+/// With --init-optimizer a file with the optimizer's state, which model.h5 lacks.
 std::string initial_file(const FitFlags& flags) {
   const std::string best = present(*flags.init_from, "best.h5");
   return flags.init_optimizer && best.empty() ? train::last_state_file(*flags.init_from)
@@ -109,7 +109,7 @@ session::SessionOptions session_options(const FitFlags& flags, distributed::Proc
   return options;
 }
 
-/// Names that the last epoch will have.
+/// Names of the values that the last epoch logs.
 std::vector<std::string> metric_names(session::Session& session) {
   std::vector<std::string> names = session::sum_names(session.plan());
   if (session.validation_loader() == nullptr) return names;
@@ -141,7 +141,7 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
                                                                   : train::ProgressMode::kAuto;
 }
 
-/// They judge what the evaluation at the end finds on the validation set.
+/// Throws or warns if the final evaluation, on the validation set, cannot check the gates.
 void check_gates(const FitFlags& flags, const experiment::Experiment& experiment) {
   if (flags.dry_run || flags.find_lr || (!flags.gates.file && !experiment.config.gates)) return;
   if (flags.no_report && flags.gates.file)
@@ -177,7 +177,7 @@ ClosingFacts closing_facts(const train::RunDirectory& run, const FitFlags& flags
   return facts;
 }
 
-/// The run's log contains earlier faults as well.
+/// Logs the end of a run and returns its exit code.
 int report(const train::EndReport& end, const train::RunDirectory& run, const FitFlags& flags,
            const session::Session& session, const Context& context) {
   const train::FitResult& result = end.result;
@@ -192,14 +192,14 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const Fi
   const std::vector<std::string> lines = closing_lines(end, closing_facts(run, flags, session.experiment()));
   log::info(lines.front(), closing_fields(end, run.path()));
   for (std::size_t i = 1; i < lines.size(); ++i) log::info(lines[i]);
-  if (context.quiet) {  // "results only": these
+  if (context.quiet) {  // results only
     const std::vector<std::string> figures = closing_figures(end, run.path());
     log::print(join(figures, "\n"));
   }
   return result.exit_code;
 }
 
-/// Process 0 has it, the others know where.
+/// Process 0 creates the folder; the others receive its path.
 train::RunDirectory run_directory(const FitFlags& flags, session::Session& session, const Resume& resume,
                                   const Context& context) {
   distributed::Processes* const processes = session.processes();
@@ -209,13 +209,13 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
   return run;
 }
 
-/// What a run has besides weights when it begins.
+/// The initial state of a run without the weights.
 struct Beginning {
-  std::optional<formats::CheckpointState> state{};     ///< it goes on with all of it
-  std::optional<formats::OptimizerState> optimizer{};  ///< it begins with the optimizer's
+  std::optional<formats::CheckpointState> state{};     ///< to resume with
+  std::optional<formats::OptimizerState> optimizer{};  ///< to start with, without the rest of a checkpoint
 };
 
-/// Of the file that the weights have come from.
+/// The optimizer's state in the file of the initial weights.
 formats::OptimizerState initial_optimizer(const std::string& initial, session::Session& session) {
   const auto& weights = session.model().graph.weights;
   const std::string file = !initial.empty() ? initial : weights ? weights->file.value : "";
@@ -242,7 +242,7 @@ bool is_without_effect(const std::string& name) {
   return std::ranges::any_of(kPrefixes, [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
-/// A resumed run may have another config than the checkpoint.
+/// Logs the settings that differ between a resumed run and the checkpoint.
 void log_changed_settings(const formats::CheckpointState& state, const experiment::Experiment& experiment) {
   constexpr std::size_t kMost = 20;
   experiment::Overrides overrides;
@@ -264,7 +264,7 @@ void log_changed_settings(const formats::CheckpointState& state, const experimen
   if (lines.size() > kMost) log::info(fmt::format("{} more settings differ", lines.size() - kMost));
 }
 
-/// What the gates and --assert come to, by the process that has the run.
+/// Checks the gates and --assert, in the process that owns the run's folder.
 void judge_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion>& assertions,
                const train::EndReport& ended, const std::optional<LastEvaluation>& last, session::Session& session,
                const train::RunDirectory& run) {
@@ -284,7 +284,7 @@ void judge_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion
   gates.conclude(verdicts, session.experiment(), run.path());
 }
 
-/// Whatever comes after it is no matter of the run's tables.
+/// Closes the run's tables before the report is written.
 train::EndReport fit(session::Session& session, const train::RunDirectory& run, const train::FitOptions& options,
                      const Beginning& beginning) {
   train::Trainer trainer(session, run, options);
@@ -292,7 +292,7 @@ train::EndReport fit(session::Session& session, const train::RunDirectory& run, 
   if (beginning.optimizer) trainer.begin_with(*beginning.optimizer);
   trainer.fit();
   train::EndReport ended = trainer.ended();
-  // Process 0 writes for all: with its exit code either all or none of them take part in the evaluation.
+  // Process 0 writes for all: its exit code decides whether all or none take part in the evaluation.
   if (distributed::Processes* const processes = session.processes(); processes != nullptr)
     ended.result.exit_code = std::stoi(processes->broadcast(std::to_string(ended.result.exit_code)));
   return ended;
@@ -339,7 +339,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   return code;
 }
 
-/// Nothing will ever train these, and nothing has filled them.
+/// Warns of layers frozen at random initial values.
 void warn_of_random_frozen_layers(const graph::Model& model) {
   const auto frozen = [&](const graph::Weight& weight) {
     return !model.graph.layers[static_cast<std::size_t>(weight.layer)].trainable;
@@ -352,13 +352,13 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
                   model.graph.layers[static_cast<std::size_t>(first->layer)].name));
 }
 
-/// The file of the initial weights is that of --init-from (`initial`, else "") or of `model.weights`.
+/// The file of the initial weights: that of --init-from (`initial`, else "") or of `model.weights`.
 std::string initial_weights(const std::string& initial, const experiment::Experiment& experiment) {
   const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
   return !initial.empty() ? initial : weights ? weights->file.value : "";
 }
 
-/// The vocabularies and means that the checkpoint or the file of the initial weights contains.
+/// Takes vocabularies and means from the checkpoint or the file of the initial weights.
 void take_fitted(const std::optional<formats::CheckpointState>& state, const std::string& initial,
                  const experiment::Experiment& experiment, session::SessionOptions& options) {
   if (state) {
@@ -370,7 +370,7 @@ void take_fitted(const std::optional<formats::CheckpointState>& state, const std
   }
 }
 
-/// The last layer of the initial weights may belong to other classes. `file`: initial_weights().
+/// Warns if the initial weights were trained on other classes. `file`: initial_weights().
 void warn_of_other_classes(const std::string& file, const session::Session& session) {
   if (file.empty()) return;
   const ClassNames before = data::class_names_of_model(formats::read_learned(file), formats::read_class_names(file));
@@ -381,7 +381,7 @@ void warn_of_other_classes(const std::string& file, const session::Session& sess
 
 int run(const FitFlags& flags, const Context& context, distributed::Processes* processes) {
   if (flags.progress == "off") log::hide_status();
-  evaluation::parse_assertions(flags.assertions);  // before anything takes time
+  evaluation::parse_assertions(flags.assertions);  // before slow work
   if (flags.trace) train::parse_step_range(*flags.trace);
   trace::name_thread("trainer");
   if (flags.overwrite && !flags.run_dir)
@@ -445,7 +445,7 @@ struct ResumeFlags {
   std::optional<std::int64_t> parallel;
 };
 
-/// Sets the flags with which fit continues the run. Throws Error{kCheckpoint} where there is none.
+/// Sets the flags with which fit continues the run. Throws Error{kCheckpoint} if there is none.
 void go_on_with(const std::string& source, FitFlags& flags) {
   const std::string checkpoint = train::last_state_file(source), run = train::run_of(checkpoint);
   if (source.ends_with(".yaml") || source.ends_with(".yml"))
@@ -523,7 +523,7 @@ void add_fit(App& app) {
   add_training_flags(command, *flags);
   flags->overrides.add_name(command);
   command.run([flags](const Context& context) {
-    const train::Signals signals;  // before there are other threads
+    const train::Signals signals;  // before other threads start
     log::outlive_readers();
     return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
@@ -553,7 +553,7 @@ void add_resume(App& app) {
       sweep.dry_run = flags->fit.dry_run;
       return run_sweep(sweep, context);
     }
-    const train::Signals signals;  // before there are other threads
+    const train::Signals signals;  // before other threads start
     log::outlive_readers();
     return together([&](distributed::Processes* processes) { return resume_run(*flags, context, processes); });
   });

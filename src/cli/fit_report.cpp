@@ -20,7 +20,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// Nothing where it was stopped. All processes together.
+/// Evaluates the weights in `file`; nothing if it was stopped. All processes together.
 std::optional<evaluation::Judgement> judge_weights(session::Session& session, const std::string& file,
                                                    train::ProgressMode progress) {
   graph::WeightsSpec weights;
@@ -52,7 +52,7 @@ void try_to(const char* otherwise, const Work& work) {
 
 std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run,
                                        train::ProgressMode progress) {
-  // Signals are requests.
+  // SIGINT and SIGTERM request a stop.
   const train::Training no_more("leaving out the evaluation; press Ctrl-C again to quit at once",
                                 "stopped at once; the run is saved, its evaluation is missing");
   const session::SharedFile weights(session.processes(),
@@ -78,7 +78,7 @@ std::optional<LastEvaluation> leave_report(session::Session& session, const trai
                                            const train::EndReport& end, train::ProgressMode progress) {
   std::optional<LastEvaluation> last;
   if (has_ended_well(end) && session.validation_loader() != nullptr) {
-    if (session.processes() != nullptr)  // what fails in one of several is an error of all
+    if (session.processes() != nullptr)  // an error in one process is an error in all
       last = evaluate(session, run, progress);
     else
       try_to("the last evaluation is left out", [&] { last = evaluate(session, run, progress); });

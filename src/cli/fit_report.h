@@ -1,7 +1,7 @@
 #pragma once
 
-// What fit leaves at its end: the weights to hand on judged on the validation set, as files of the run, and its page.
-// Nothing in here fails a run that has ended well: what cannot be done is a warning. Main thread.
+// The end of fit: evaluates the final weights on the validation set, and writes the results and report.html into the
+// run's folder. In a single process a failure here is only a warning. Main thread.
 
 #include <optional>
 #include <string>
@@ -20,11 +20,11 @@ struct LastEvaluation {
   evaluation::Judgement judgement;
 };
 
-/// Whether a run has reached its end and could write its files.
+/// Whether a run has completed and could write its files.
 bool has_ended_well(const train::EndReport& end);
 
-/// Evaluates the weights of a run (RunDirectory::weights_of) that has ended well and has validation data. All processes
-/// together; SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
+/// Evaluates the weights (RunDirectory::weights_of) of a completed run with validation data. All processes together;
+/// SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
 std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,
                                            const train::EndReport& end, train::ProgressMode progress);
 

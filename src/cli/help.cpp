@@ -1,4 +1,4 @@
-// Help texts, drawn from the commands' own data.
+// Help texts and manual pages, generated from the commands.
 
 #include "cli/help.h"
 
@@ -20,11 +20,11 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr std::size_t kIndent = 32;         // where explanations begin
-constexpr std::size_t kNarrowColumns = 72;  // explanations are below the flag, not next to it
+constexpr std::size_t kIndent = 32;         // column of the explanations
+constexpr std::size_t kNarrowColumns = 72;  // narrower terminals show explanations below the flag
 constexpr std::size_t kNarrowIndent = 6;
 
-/// A pipe gets lines of 80 columns. Lines longer than 110 are hard to read.
+/// Width of the terminal, or 80 for a pipe; at most 110, since longer lines are hard to read.
 std::size_t help_columns() {
   constexpr std::size_t kMost = 110;
   return std::min(kMost, terminal::columns(STDOUT_FILENO).value_or(terminal::kUsualColumns));
@@ -37,7 +37,7 @@ std::string entry(const std::string& title, const std::string& doc, std::size_t 
   std::string begin = fmt::format("  {:<{}}", title, kIndent - 2);
   if (title.size() + 3 > kIndent)
     begin = terminal::wrapped("  ", title, kNarrowIndent, columns) + fmt::format("\n{:<{}}", "", kIndent);
-  const std::size_t line = begin.rfind('\n') + 1;  // 0: it has one line
+  const std::size_t line = begin.rfind('\n') + 1;  // 0: a single line
   return begin.substr(0, line) + terminal::wrapped(begin.substr(line), doc, kIndent, columns) + "\n";
 }
 
@@ -168,8 +168,6 @@ std::string version_text() {
 
 namespace {
 
-// dptrain man: the manual pages, on stdout or as files.
-
 std::string page_name(const Command& command) { return "dptrain-" + command.name(); }
 
 std::string upper(std::string text) {
@@ -189,7 +187,7 @@ std::string item(const std::string& heading, const std::string& text) {
   return fmt::format(".TP\n.B {}\n{}\n", roff(heading), roff(text));
 }
 
-/// Lines printed without filling.
+/// Lines without filling.
 std::string example(const std::vector<std::string>& lines) {
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string& line : lines) text += roff(line) + "\n";

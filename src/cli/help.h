@@ -1,6 +1,6 @@
 #pragma once
 
-// Help texts and manual pages, both from the commands' own data. Pure.
+// Help texts and manual pages, generated from the commands. Pure.
 
 #include <string>
 #include <utility>
@@ -12,20 +12,20 @@ namespace dptrain::cli {
 
 /// "-q, --quiet", "--resume[=last|best]", "CONFIG".
 std::string heading_of(const Argument& argument);
-/// With "(repeatable)" where a flag is.
+/// The description, with "(repeatable)" if the flag is.
 std::string doc_of(const Argument& argument);
 /// "dptrain eval CONFIG|CKPT [flags]".
 std::string usage_of(const Command& command);
-/// Headings of the arguments' sections in their order; "" is that of the positional ones.
+/// Section headings of the arguments, in order; "" for positional ones.
 std::vector<std::string> sections_of(const Command& command);
 
 struct ExitCode {
   int code;
   const char* words;
 };
-/// docs/exit-codes.md says more of each.
+/// Explained in docs/exit-codes.md.
 const std::vector<ExitCode>& exit_codes();
-/// What `dptrain --help` and dptrain(1) show, each with a comment or "".
+/// Examples for `dptrain --help` and dptrain(1), each with a comment or "".
 const std::vector<std::pair<std::string, std::string>>& first_examples();
 
 inline constexpr const char* kPurpose =
@@ -35,7 +35,7 @@ inline constexpr const char* kPurpose =
 std::string man_page(const App& app);
 /// dptrain-COMMAND(1).
 std::string man_page(const App& app, const Command& command);
-/// Text that roff shows as it is.
+/// Escapes text for roff.
 std::string roff(const std::string& text);
 
 }  // namespace dptrain::cli

@@ -1,4 +1,4 @@
-// dptrain init: one of the bundled configs, to start from, or one drafted from the user's data.
+// dptrain init: writes a bundled config, or a config drafted from the user's data.
 
 #include <algorithm>
 #include <cctype>
@@ -24,7 +24,7 @@ struct InitFlags {
   std::optional<std::string> name, directory, from, target;
 };
 
-/// The first sentence of the comment at the beginning, which may take several lines.
+/// The first sentence of the initial comment, which may span several lines.
 std::string purpose(std::string_view text) {
   std::string words;
   for (const std::string& line : split(text, '\n')) {
@@ -32,14 +32,14 @@ std::string purpose(std::string_view text) {
     if (part.empty()) break;
     words += (words.empty() ? "" : " ") + part;
   }
-  for (std::size_t i = 0; i + 2 < words.size(); ++i)  // not the point of "et al. 2015"
+  for (std::size_t i = 0; i + 2 < words.size(); ++i)  // not the full stop of "et al. 2015"
     if (words[i] == '.' && words[i + 1] == ' ' && std::isupper(static_cast<unsigned char>(words[i + 2])) != 0)
       words.resize(i + 1);
   if (words.ends_with(':')) words.back() = '.';  // an example of a command line follows
   return words;
 }
 
-/// A bundled config without its suffix: "bench/mlp".
+/// The name of a bundled config without its suffix: "bench/mlp".
 std::string short_name(std::string_view file) { return fs::path(file).replace_extension().string(); }
 
 int list() {
@@ -66,7 +66,7 @@ const config::BundledFile& find(const std::string& name) {
                                                           : near + " There are " + join(names, ", ")));
 }
 
-/// Nothing that is there is replaced.
+/// Throws if the file exists.
 void write_config(const fs::path& path, const std::string& text) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
@@ -78,7 +78,7 @@ void write_config(const fs::path& path, const std::string& text) {
   train::write_text(path.string(), text);
 }
 
-/// "photos" of "data/photos/", "iris" of "iris.csv.gz"; letters, digits, - and _ alone.
+/// "photos" for "data/photos/", "iris" for "iris.csv.gz"; only letters, digits, - and _.
 std::string name_of(const std::string& path) {
   fs::path place = fs::path(path).lexically_normal();
   if (!place.has_filename()) place = place.parent_path();
@@ -103,13 +103,13 @@ int draft(const InitFlags& flags) {
                           .reference = from.lexically_relative(fs::absolute(folder).lexically_normal()).string(),
                           .name = name,
                           .target = flags.target});
-  write_config(path, draft.yaml);  // before a reader of the lines may go away
+  write_config(path, draft.yaml);  // before printing, which a closed pipe may end
   for (const std::string& line : draft.said) print_fitted(line);
   log::info(fmt::format("wrote {}. Next: dptrain fit {}", path.string(), path.string()));
   return 0;
 }
 
-/// How to get the data sets that the config has under ../datasets, if they are missing; else "".
+/// Advice on the config's data sets in ../datasets if they are missing, else "".
 std::string data_advice(const fs::path& config, std::string_view text) {
   constexpr std::string_view kDatasets = "../datasets/";
   const std::size_t begin = text.find(kDatasets);

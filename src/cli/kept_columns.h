@@ -1,6 +1,6 @@
 #pragma once
 
-// --keep of predict: which columns of a table go beside the answers, and what they are called there. Pure functions.
+// --keep of predict: the columns of a table to copy next to the predictions, and their names there. Pure functions.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,10 @@
 
 namespace dptrain::cli {
 
-/// Of lists such as `age,"last, first"`; or all columns. Throws Error{kUsage} for what is no list, and names that come
-/// twice.
+/// Parses lists such as `age,"last, first"`, or `all`. Throws Error{kUsage} for malformed lists and repeated names.
 data::table::KeptColumns kept_columns(const std::vector<std::string>& lists);
 
-/// The names of kept columns, each behind a comma; one that `others`, a header, has already begins with "input_".
+/// The names of kept columns, each after a comma. A name that the header `others` already has gets the prefix "input_".
 std::string kept_header(const std::vector<std::string>& kept, const std::string& others);
 
 }  // namespace dptrain::cli

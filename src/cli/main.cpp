@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is a failed write with a message, not death
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is a failed write, not a fatal signal
   dptrain::backend::limit_cpu_isa();
   dptrain::cli::App app;
   dptrain::cli::add_commands(app);

@@ -11,13 +11,13 @@
 
 namespace dptrain::cli {
 
-/// A text of several lines that may or may not end in a line break.
+/// Prints several lines, with or without a final line break.
 inline void print_text(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   log::print(text);
 }
 
-/// A table or sentences, whose lines fit the terminal. Not for output of a fixed form: `name: value`, CSV, JSON, YAML.
+/// Prints a table or sentences, fitted to the terminal. Not for fixed formats: `name: value`, CSV, JSON, YAML.
 inline void print_fitted(const std::string& text) { print_text(terminal::fitted(STDOUT_FILENO, text)); }
 
 }  // namespace dptrain::cli

@@ -1,4 +1,4 @@
-// dptrain plot: the learning curves of one or several runs as a picture.
+// dptrain plot: draws the learning curves of one or several runs.
 
 #include <filesystem>
 #include <memory>

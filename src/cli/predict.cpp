@@ -36,19 +36,18 @@
 namespace dptrain::cli {
 namespace {
 
-// The columns that predict writes for one output of the model. Immutable; any thread.
-
+/// The columns that predict writes for one output of the model. Immutable; any thread.
 class PredictColumns {
  public:
-  /// `prefix`: begins the names of the columns, "kind_" if the model has several outputs. `top`: number of classes per
-  /// sample, the most probable ones. `probabilities`: adds a column for each class. `scales`: one for each value of an
-  /// output without classes, or none. `classes` outlives the object.
+  /// `prefix`: start of the column names, "kind_" if the model has several outputs. `top`: number of most probable
+  /// classes per sample. `probabilities`: adds a column for each class. `scales`: one for each value of an output
+  /// without classes, or none. `classes` must outlive the object.
   PredictColumns(const evaluation::Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
                  std::vector<data::LabelScale> scales = {});
 
-  /// ",label,probability": a comma before each name.
+  /// ",label,probability": each name after a comma.
   std::string header() const;
-  /// The fields for an output's numbers.
+  /// The fields for one sample's output.
   std::string row(const float* output) const;
 
  private:
@@ -125,7 +124,7 @@ data::PredictSource open_inputs(const PredictFlags& flags, const train::ModelSou
   return data::open_for_predict(files, experiment::input_side(source.experiment.graph));
 }
 
-/// The samples as a loader in their order, with the checkpoint's own evaluation transforms.
+/// Loads the samples in order, with the checkpoint's evaluation transforms.
 std::unique_ptr<data::Loader> open_input(const std::string& place, const std::shared_ptr<const data::Source>& source,
                                          session::Session& session) {
   const graph::Graph& graph = session.model().graph;
@@ -144,13 +143,13 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
   }
 }
 
-/// The rows of a batch from those of every process, in their order.
+/// The rows of a batch from all processes, in order.
 std::string of_all(distributed::Processes* processes, std::string rows) {
   return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
 }
 
-/// Predictions go out batch by batch on stdout, or into a file that appears when it is whole. The header comes with the
-/// first rows, so that input that cannot be read prints an error alone.
+/// Writes predictions to stdout batch by batch, or to a file once they are complete. The header comes with the first
+/// rows, so that unreadable input prints only an error.
 class Output {
  public:
   Output(std::optional<std::string> path, std::string header) : path_(std::move(path)), header_(std::move(header)) {}
@@ -162,7 +161,7 @@ class Output {
       throw Error(ErrorKind::kWrite, "stdout: cannot write");
   }
   void finish() {
-    add("");  // without rows the header
+    add("");  // only the header if there are no rows
     if (path_)
       train::write_text(*path_, text_);
     else if (std::fflush(stdout) != 0)
@@ -199,7 +198,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
                           {"the inputs", fmt::format("{} samples, {}", input.samples, input.fingerprint)}},
                          ErrorKind::kCheckpoint);
   session.replicas().push(session.model());
-  if (first && flags.output && std::filesystem::is_directory(flags.source))  // else stdout has the answers
+  if (first && flags.output && std::filesystem::is_directory(flags.source))  // else stdout has the predictions
     log::info("weights from " + source.checkpoint);
 
   const graph::Graph& graph = session.model().graph;
@@ -232,7 +231,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
   std::shared_ptr<const data::Source> samples = input.next();  // throws before anything is printed
   Output out(flags.output, input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
-  // Beside rows on a terminal there is no place for it.
+  // No progress bar between rows on a terminal.
   const bool shows = first && !context.quiet && !context.json && (flags.output || isatty(STDOUT_FILENO) == 0);
   train::Progress progress(shows && input.samples > 0 ? train::ProgressMode::kAuto : train::ProgressMode::kOff);
   const Stopwatch watch;

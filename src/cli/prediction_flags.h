@@ -1,6 +1,6 @@
 #pragma once
 
-// `bench --predict 'KEY=VALUE,...'`: the cluster that is asked about. Main thread.
+// `bench --predict 'KEY=VALUE,...'`: the cluster to predict for. Main thread.
 
 #include <string>
 
@@ -8,8 +8,7 @@
 
 namespace dptrain::cli {
 
-/// Throws Error{kUsage}: a key that is not known, or there twice; a value without its unit; keys that do not go
-/// together.
+/// Throws Error{kUsage} for unknown or repeated keys, values without a unit, and keys that do not combine.
 bench::PredictionRequest parse_prediction(const std::string& text);
 
 }  // namespace dptrain::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// A command that several processes run together, where a launcher has started them. Main thread.
+// Runs a command in all processes that a launcher started. Main thread.
 
 #include <functional>
 
@@ -9,8 +9,8 @@
 
 namespace dptrain::cli {
 
-/// Joins the others, runs the body (null: there is this process alone) and sees to it that all end alike: what one
-/// throws ends the others too, and process 0's exit code is everybody's. Call it before other threads are started.
+/// Joins the other processes and runs the body (null: this process is alone). An exception in one process ends the
+/// others, and all return process 0's exit code if it is not 0. Call before other threads start.
 int together(const std::function<int(distributed::Processes* processes)>& body);
 
 }  // namespace dptrain::cli

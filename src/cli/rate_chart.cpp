@@ -11,7 +11,7 @@
 namespace dptrain::cli {
 namespace {
 
-/// Steps of the whole training and of an epoch. The data are only opened when the schedule or its end counts epochs.
+/// Steps of the whole training and of one epoch; opens the data to count them.
 std::pair<std::int64_t, std::int64_t> steps_of(const experiment::Experiment& experiment,
                                                const session::DeviceRequest& devices) {
   session::SessionOptions options;

@@ -8,11 +8,11 @@
 
 namespace dptrain::cli {
 
-/// The rate at every step: steps below, epochs above. Opens the data, which say how many steps an epoch has. Throws
+/// The rate at every step, with steps below and epochs above. Opens the data to count the steps of an epoch. Throws
 /// Error{kUsage} for a config without a section train.
 plot::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
 
-/// The same of rates that are known: `rates` at evenly spread steps of so many.
+/// The chart of given rates, at evenly spread steps of `steps`.
 plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
                        std::int64_t steps_per_epoch);
 

@@ -1,4 +1,4 @@
-// dptrain replay: the step at which a run failed, once more.
+// dptrain replay: repeats the step at which a run failed.
 
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-// dptrain report: one run, or several side by side, as a page of HTML.
+// dptrain report: one run, or a comparison of several, as an HTML page.
 
 #include <algorithm>
 #include <filesystem>
@@ -27,13 +27,13 @@ struct ReportFlags {
   bool no_eval = false;
 };
 
-/// There is something to evaluate, and a checkpoint has come since the run was last evaluated, on whatever set.
+/// Whether the run has data to evaluate on, and a checkpoint newer than all of its evaluations.
 bool wants_evaluation(const report::RunRecord& run) {
   return run.has_validation && !train::RunDirectory::weights_of(run.folder).empty() &&
          std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
 
-/// As eval does. If that fails, the page has no evaluation. Returns the names of the files.
+/// Evaluates like eval; a failure is only a warning. Returns the names of the written files.
 std::vector<std::string> evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
   try {
     evaluation::Evaluation evaluation({.source = run,
@@ -59,7 +59,7 @@ std::vector<std::string> evaluate(const std::string& run, const ReportFlags& fla
   }
 }
 
-/// One line for all runs.
+/// Logs one line for all runs.
 void log_written(const std::vector<std::string>& folders, const std::vector<std::string>& files) {
   if (files.empty()) return;
   const std::string where =

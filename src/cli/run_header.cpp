@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kWorthSayingSeconds = 0.1;
 
-/// " = " and the replicas' shares; " as 8 shards on 2 replicas"; "" for one.
+/// " = " and the replicas' rows; " as 8 shards on 2 replicas"; "" for one replica.
 std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
   if (config.parallel.virtual_shards)
     return fmt::format(" as {} on {}", counted(*config.parallel.virtual_shards, "shard"), counted(replicas, "replica"));
@@ -30,7 +30,7 @@ std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile
   return " = " + sum_text(split);
 }
 
-/// ", accumulated in 4 parts"; ", in 4 parts that fit the cache" where nobody asked for it.
+/// ", accumulated in 4 parts"; ", in 4 parts that fit the cache" if the config does not set the number.
 std::string accumulation(const session::Session& session) {
   const std::int64_t parts = session.micro_batches();
   if (parts == 1) return "";
@@ -61,7 +61,7 @@ std::string model_line(session::Session& session) {
                      human_bytes(*std::max_element(bytes.begin(), bytes.end())));
 }
 
-/// "Open MPI v4.1.4" of what the library says of itself.
+/// "Open MPI v4.1.4" from the library's version text.
 std::string short_library(const distributed::Processes& processes) {
   std::string words;
   for (const char c : processes.library().substr(0, processes.library().find(',')))
@@ -69,7 +69,7 @@ std::string short_library(const distributed::Processes& processes) {
   return words;
 }
 
-/// Those of a table; of a wide one the first.
+/// The columns of a table, only the first ones if it is wide.
 std::vector<std::string> listed_columns(const session::Session& session) {
   constexpr std::size_t kMost = 30;
   std::vector<std::string> lines = session.column_lines();
@@ -90,8 +90,8 @@ std::string phases_line(const session::Session& session) {
 }  // namespace
 
 std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch, double run_epochs) {
-  constexpr double kLeastShare = 0.5;  // share of the decay that a run covers if it is shorter on purpose
-  if (!rate.is_schedule() || run_epochs < 1) return "";  // a part of an epoch is a trial
+  constexpr double kLeastShare = 0.5;                    // a run that covers less of the decay warns
+  if (!rate.is_schedule() || run_epochs < 1) return "";  // less than an epoch is a trial
   double begin = 0;                                      // steps before the decay
   const nn::LearningRate* decaying = &rate;
   if (const auto* warmup = rate.schedule.get_if<nn::WarmupSpec>()) {

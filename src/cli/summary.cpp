@@ -1,4 +1,4 @@
-// dptrain summary: the network as a table, the plan, the graph as a picture, the learning rate as a curve.
+// dptrain summary: prints the network and the plan, and draws the graph and the learning rate.
 
 #include <algorithm>
 #include <memory>
@@ -32,7 +32,7 @@ struct SummaryFlags {
   bool plan = false;
 };
 
-/// Launches of a step and memory of a replica on a GPU on paper.
+/// Launches per step and memory per replica on a GPU on paper.
 std::string paper_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
   const std::int64_t micro_batches =
       plan.plan.has_loss() ? session::slices_of_replica(experiment.config, replicas, plan.micro_batches) : 1;

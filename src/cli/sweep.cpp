@@ -1,4 +1,4 @@
-// dptrain sweep: a config trained with other values of some keys, side by side, and which of them are best.
+// dptrain sweep: trains a config with different values of some keys, several at a time, and ranks them.
 
 #include <algorithm>
 #include <csignal>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kOrphanSeconds = 120;
 
-/// A folder that this process alone works in.
+/// The folder of a sweep, locked by this process.
 struct Home {
   std::string folder;
   train::RunLock lock;
@@ -54,7 +54,7 @@ Home home_for(const SweepFlags& flags, const experiment::Experiment& experiment)
   return home;
 }
 
-/// Lines for the screen, the file that keeps the state, and the wish to stop.
+/// Shows the progress, saves the state of the sweep and reports the signal to stop.
 class Screen final : public sweep::Watcher {
  public:
   Screen(std::string folder, const sweep::Sweep& sweep, train::ProgressMode mode)
@@ -109,12 +109,12 @@ void write_results(const std::string& folder, const sweep::Sweep& sweep, const s
   plot::write(file("sweep.svg"), plot::draw(sweep::chart_of(sweep, name)));
 }
 
-/// All of `--set` for the best trial, without an --epochs of the sweep that is less than the config's.
+/// All `--set` for the best trial, without the sweep's --epochs if it is less than the config's.
 std::vector<std::string> final_sets(const sweep::Plan& plan, const sweep::Trial& trial) {
   const std::size_t count = plan.sets.size();
   const bool has_epochs =
       count >= 2 && plan.sets[count - 2].starts_with("train.epochs=") && plan.sets[count - 1] == "train.steps=null";
-  if (!has_epochs) return sweep::sets_of(plan, trial);  // the two that --epochs becomes
+  if (!has_epochs) return sweep::sets_of(plan, trial);  // no --epochs
   sweep::Plan whole = plan;
   whole.sets.resize(count - 2);
   try {
@@ -126,7 +126,7 @@ std::vector<std::string> final_sets(const sweep::Plan& plan, const sweep::Trial&
   }
 }
 
-/// "dptrain fit net.yaml --set a=b": what trains the best once more.
+/// The command that trains the best trial once more: "dptrain fit net.yaml --set a=b".
 std::string fit_line(const sweep::Plan& plan, const sweep::Trial& trial) {
   std::string line = "dptrain fit " + shell_quoted(plan.config);
   for (const std::string& set : final_sets(plan, trial)) line += " --set " + shell_quoted(set);
@@ -160,7 +160,7 @@ int report(const SweepFlags& flags, const std::string& folder, const sweep::Swee
   return code > 0 ? code : static_cast<int>(ErrorKind::kDiverged);
 }
 
-/// Trials of a sweep that was killed may still be saving.
+/// Waits for trials of a killed sweep, which may still be saving.
 void wait_for_orphans(const std::string& folder, const sweep::Sweep& sweep) {
   for (const sweep::Trial& trial : sweep.trials) {
     if (trial.status != sweep::Status::kRunning) continue;
@@ -227,7 +227,7 @@ int resume(const SweepFlags& flags, const Context& context) {
   sweep::Sweep sweep = sweep::read_sweep(folder);
   if (flags.dry_run) return list(sweep);
   const train::RunLock lock(folder);
-  sweep = sweep::read_sweep(folder);  // as the one left it who had the lock
+  sweep = sweep::read_sweep(folder);  // as the previous owner of the lock left it
   const std::string config = (fs::path(sweep.plan.directory) / sweep.plan.config).string();
   if (checksum_of(config) != sweep.plan.config_checksum)
     throw Error(ErrorKind::kUsage, fmt::format("--resume: {} is not as it was when the sweep began, so its trials "
@@ -240,8 +240,8 @@ int resume(const SweepFlags& flags, const Context& context) {
 }  // namespace
 
 int run_sweep(const SweepFlags& flags, const Context& context) {
-  const train::Signals signals;   // before there are other threads
-  std::signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it, and waitpid() would not return a trial's status
+  const train::Signals signals;   // before other threads start
+  std::signal(SIGCHLD, SIG_DFL);  // if the parent ignored it, waitpid() would not return a trial's status
   log::outlive_readers();
   if (flags.resume) return resume(flags, context);
   NewSweep fresh = plan_sweep(flags);

@@ -37,7 +37,7 @@ std::vector<std::string> base_sets(const SweepFlags& flags) {
   return config.overrides().sets;
 }
 
-/// By the flags and the space: what decides how many trials there are.
+/// Chooses the strategy and the number of trials from the flags and the search space.
 void choose_strategy(const SweepFlags& flags, sweep::Plan& plan) {
   const auto points = sweep::grid_size(plan.space());
   if (flags.strategy)
@@ -82,7 +82,7 @@ Objective objective_of(const std::vector<experiment::LoggedValue>& values, const
   return {name, better == nn::Direction::kLarger};
 }
 
-/// The value that the config's callbacks monitor; without them the first metric, without metrics the loss.
+/// The value that the config's callbacks monitor, else the first metric, else the loss.
 Objective usual_objective(const experiment::Experiment& experiment,
                           const std::vector<experiment::LoggedValue>& values) {
   for (const experiment::CallbackConfig& callback : experiment.config.callbacks) {
@@ -152,7 +152,7 @@ std::string trials_side_by_side(std::size_t slots) {
   return slots == 1 ? "one trial after the other" : fmt::format("{} trials side by side", slots);
 }
 
-/// `--gpus 0,1`: each, or each group of as many as a replica has slots, takes a trial; in turns where more run.
+/// `--gpus 0,1`: assigns trials round-robin to GPUs, or to groups of as many as a replica has slots.
 SweepDevices trials_on_gpus(const session::DeviceRequest& request, std::int64_t slots,
                             const std::optional<std::string>& slots_of_model) {
   std::vector<std::string> places;

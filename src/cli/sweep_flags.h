@@ -1,7 +1,6 @@
 #pragma once
 
-// The flags of `dptrain sweep`, and what they come to with the config: a plan whose every trial has a good config, and
-// the devices of the trials that run side by side. Main thread.
+// The flags of `dptrain sweep`, and the plan and devices that they select. Main thread.
 
 #include <cstdint>
 #include <optional>
@@ -25,32 +24,31 @@ struct SweepFlags {
   void add(Command& command);
 };
 
-/// `dptrain sweep`: starts or continues a sweep. Returns the exit code.
+/// Starts or continues a sweep. Returns the exit code.
 int run_sweep(const SweepFlags& flags, const Context& context);
 
-/// A sweep that is to begin. `experiment` is that of its first trial.
+/// A new sweep, and the experiment of its first trial.
 struct NewSweep {
   sweep::Sweep sweep;
   std::string shown_config;
   experiment::Experiment experiment;
 };
 
-/// Reads the config once for each trial: whatever it refuses is said before one is trained. Throws Error{kUsage}.
+/// Checks the config of every trial before one is trained. Throws Error{kUsage}.
 NewSweep plan_sweep(const SweepFlags& flags);
 
-/// The config that a trial has; `file`: the plan's, from where this process is. Throws Error{kUsage}.
+/// The config of a trial; `file`: the path of the plan's config for this process. Throws Error{kUsage}.
 experiment::Experiment load_trial(const sweep::Plan& plan, const sweep::Trial& trial, const std::string& file);
 
-/// CRC-32 of a config's text.
 std::uint32_t checksum_of(const std::string& file);
 
-/// What fit is given in each slot, and says of itself: {"--gpus", "1"}.
+/// Arguments of fit for each slot, {"--gpus", "1"}, and their description.
 struct SweepDevices {
   std::vector<std::vector<std::string>> flags;
   std::vector<std::string> sets{};
   std::string text;  ///< "2 trials side by side, each on 1 CPU thread"
 };
-/// For so many trials at most. `auto_workers`: the config leaves the loader's workers to dptrain. Throws Error{kUsage,
+/// For at most `trials` trials. `auto_workers`: the config does not set data.loader.workers. Throws Error{kUsage,
 /// kDevice}.
 SweepDevices devices_of(const SweepFlags& flags, std::int64_t trials, bool auto_workers);
 

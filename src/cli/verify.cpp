@@ -1,4 +1,4 @@
-// dptrain verify: N replicas are one big batch, shown per layer.
+// dptrain verify: compares N replicas with one replica on the same batches, per layer.
 
 #include <algorithm>
 #include <memory>
@@ -44,7 +44,7 @@ std::string table(const bench::VerifyResult& result, bool all) {
   return text;
 }
 
-/// Without a flag two replicas, on the GPU or the CPU; of several processes one each.
+/// Default: two replicas, on the GPU or the CPU; with several processes, one each.
 session::DeviceRequest devices(const VerifyFlags& flags, const distributed::Processes* processes) {
   session::DeviceRequest request = flags.devices.request();
   const bool named =
